@@ -24,7 +24,7 @@ from benchmarks.small_model import is_right, read_cells
 from prefrag.components.reader.answer_carrier import is_verdict
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.components.reader.reader import Reader
+from prefrag.components.reader.reader import Judgement, Reader
 from prefrag.components.reasoner.answer_check import WEIGHTS_FILE, AnswerSigns, list_signs
 from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reasoner import MOST_SHOWN
@@ -33,6 +33,7 @@ from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 
 FOLDS = 10
 _META = ("title", "source", "date", "modified")
+SIGNS = 4  # without the log probability of the answer's tokens
 FEWEST = 20  # examples; fewer fit nothing
 _RESAMPLES = 1_000
 _RIDGE = 0.1  # keeps the weights finite where a sign alone tells right from wrong
@@ -68,7 +69,8 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
     ]
     question = prediction["question"]
     judged = reader.judge(question, choose_documents(question, documents, MOST_SHOWN), answer)
-    if judged.is_outdated:
+    # No sentence carries the answer, or a newer one contradicts it: the product refuses it without its weights.
+    if judged == Judgement() or judged.is_outdated:
         return None
     is_answerable = prediction.get("answerable") is not False
     return Example(list_signs(judged, signs), is_answerable and is_right({**prediction, "result": {"answer": answer}}))
@@ -126,9 +128,8 @@ def main(
     reader = ExtractiveReader()
     read = (prediction for cell in cells for prediction in read_cells(cell.parent).get(cell.name, ()))
     examples = [example for prediction in read if (example := read_example(prediction, reader)) is not None]
-    most = max((len(example.signs) for example in examples), default=0)
-    with_tokens = [example for example in examples if len(example.signs) == most and most > 4]
-    without_tokens = [Example(example.signs[:4], example.is_right) for example in examples]
+    with_tokens = [example for example in examples if len(example.signs) > SIGNS]
+    without_tokens = [Example(example.signs[:SIGNS], example.is_right) for example in examples]
     weights = {}
     for name, chosen in {"with_tokens": with_tokens, "without_tokens": without_tokens}.items():
         right = sum(example.is_right for example in chosen)

@@ -9,7 +9,7 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.components.reader.answer_carrier import find_carrier, is_verdict
-from prefrag.components.reader.reader import Candidate, Judgement
+from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
@@ -23,8 +23,6 @@ _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
 # Qwen2.5-Coder 1.5B (4 bits) before there was this command: docs/numbers.md.
 WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
 _WEIGHTS: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
-# After NOT FOUND, a model is made to answer only if the reader's best answer is at least this likely.
-_READ = 0.75
 _LEAST_LOGPROB = -2.0
 
 
@@ -95,11 +93,6 @@ def check_answer(
         is_stated = probability >= STATED and best.is_whole and not judged.is_doubtful
         certainty = "stated" if is_stated else "probably"
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
-
-
-def is_worth_asking(candidates: Sequence[Candidate]) -> bool:
-    """Check whether a small model that wrote NOT FOUND should be made to answer: its answer could still be likely."""
-    return max((candidate.probability for candidate in candidates), default=0.0) >= _READ
 
 
 def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:

@@ -16,7 +16,7 @@ from prefrag.components.prompts.render_prompt import own_text, prompt_path, put_
 from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.reader import Candidate, Reader
-from prefrag.components.reasoner.answer_check import ACCEPTED, AnswerCheck, AnswerSigns, check_answer, is_worth_asking
+from prefrag.components.reasoner.answer_check import ACCEPTED, GIVEN, AnswerCheck, AnswerSigns, check_answer
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat
 from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
 from prefrag.components.reasoner.proposals import choose_given, choose_likeliest, keep_after, write_check
@@ -230,6 +230,9 @@ class Reasoner:
         after = write_check(after, await self._check(after, documents, signs), self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
+        read = await self._read_surely(state, after)
+        if read is not None:
+            return read
         left = state.settings.max_steps + state.supplements - state.replies
         if not self.must_answer and left > 0:
             query, reached, by_code = next_query(state), after, True
@@ -240,14 +243,31 @@ class Reasoner:
                 searched = self._search_instead(state, reached, query, by_code)
                 if searched.step.action is Action.SEARCH:
                     return searched
-        if after.step.probability is None and is_worth_asking(await self._read_candidates(state)):
-            try:
-                forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
-            except RunError as error:
-                return keep_after(after, error, state)
-            signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
-            after = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
+        if after.step.probability is None:
+            after = await self._ask_to_answer(state, after, documents)
         return choose_likeliest(after)
+
+    async def _ask_to_answer(self, state: State, after: State, documents: Sequence[Document]) -> State:
+        """After NOT FOUND, have the model answer over the same passages; a weak answer changes nothing."""
+        try:
+            forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
+        except RunError as error:
+            return keep_after(after, error, state)
+        signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
+        checked = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
+        is_likely = (checked.step.probability or 0.0) >= GIVEN
+        # The model has said itself that it does not know: a weak answer is not even shown as its own words.
+        return checked if is_likely else replace(checked, steps=after.steps)
+
+    async def _read_surely(self, state: State, after: State) -> State | None:
+        """Return the reader's answer if the reader is sure of it, and surer than the model's is; else None."""
+        assert self.reader is not None
+        candidates = await self._read_candidates(state)
+        best = candidates[0].probability if candidates else 0.0
+        if best < max(self.reader.threshold, after.step.probability or 0.0):
+            return None
+        read = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
+        return None if read.step.certainty == "not_found" else read
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         answer = read_citations(state.step.answer, known_marks(state))[0]

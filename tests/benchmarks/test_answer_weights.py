@@ -79,7 +79,7 @@ class TestExample:
         assert made is not None
         assert len(made.signs) == 4
 
-    @for_each("reply", "NOT FOUND", "yes", "", "old_1_0_1")
+    @for_each("reply", "NOT FOUND", "yes", "", "old_1_0_1", "uncarried_0_0_0")
     def test_is_none_where_the_product_weighs_nothing(self, reply: str):
         assert example(call(reply)) is None
         assert example(call("Li_1_0_1", logprobs=False)) is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from prefrag.components.reasoner.reply_formats.steps_format import MUST_ANSWER
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, events, kinds, run, scripted, search
 
@@ -150,14 +151,35 @@ class TestASmallModel:
 
         searches = [step["query"] for step in result["steps"] if step["searched"]]
         assert len(searches) > 2
-        first, last = (call["prompt"] for call in CALLS["model"])
+        first, last, forced = (call["prompt"] for call in CALLS["model"])
         assert LOCAL["frank"] in last
         assert len(first) < len(last)
+        assert forced.startswith(last.partition("Question:")[0])
 
     async def test_does_not_give_an_answer_that_no_passage_carries(self):
-        result = await ask("Marten{0.99} Tull", reply_format="steps")
+        result = await ask("Marten{0.99} Tull", question="Who is the keeper of Marrow Lock?", reply_format="steps")
 
         assert (result["answered"], result["guess"]) == (False, "Marten Tull")
+
+    async def test_not_found_is_followed_by_a_call_that_makes_it_answer(self):
+        replies = ("NOT FOUND", "NOT FOUND", "Ottilie{0.95} Frank")
+        result = await ask(*replies, reply_format="steps", replace={"ExtractiveReader.threshold": 1.0})
+
+        assert CALLS["model"][-1]["prompt"].endswith(MUST_ANSWER)
+        assert (result["answer"], result["answered_by"]) == (FOUND, "model")
+
+    async def test_a_weak_answer_after_not_found_is_not_even_a_guess(self):
+        replies = ("NOT FOUND", "NOT FOUND", "Marten{0.99} Tull")
+        result = await ask(*replies, question="Who is the keeper of Marrow Lock?", reply_format="steps")
+
+        assert CALLS["model"][-1]["prompt"].endswith(MUST_ANSWER)
+        assert (result["answered"], result["guess"]) == (False, None)
+        assert result["usage"]["calls"] == {"reasoner": 3}
+
+    async def test_where_the_reader_is_sure_its_answer_is_given(self):
+        result = await ask("Marten{0.99} Tull", reply_format="steps")
+
+        assert (result["answer"], result["answered_by"], result["certainty"]) == (FOUND, "reader", "stated")
 
     async def test_reads_what_came_with_the_question(self):
         attached = [{"title": "Note", "content": "The lock keeper of Vessel Lock is now Piet Holm."}]
@@ -175,7 +197,7 @@ class TestASmallModel:
 
     async def test_that_fails_at_a_further_call_keeps_what_it_had(self):
         result = await ask(
-            "NOT FOUND", "!the server is on fire", question=f"{QUESTION[:-1]} now?", reply_format="steps"
+            "NOT FOUND", "!the server is on fire", question="Who is the keeper of Marrow Lock?", reply_format="steps"
         )
 
         assert "on fire" in "".join(result["errors"])

@@ -174,6 +174,17 @@ def test_what_is_said_of_another_year_is_not_given(reader):
     assert best.probability > reader.probable > other.probability
 
 
+def test_the_rule_for_dates_also_judges_the_answer_of_another(reader):
+    older = Document(content="Petrel was built in 1931.", meta={"title": "Petrel"})
+    newer = Document(content="Merganser was built in 1968.", meta={"title": "Merganser"})
+    question, passages = "Which was built first, Petrel or Merganser?", [older, newer]
+    own = reader.read(question, passages)[0]
+
+    right, wrong = (reader.judge(question, passages, answer) for answer in ("Petrel", "Merganser"))
+
+    assert (own.text, right.probability, wrong.probability) == ("Petrel", own.probability, 0.0)
+
+
 def test_an_answer_is_judged_where_it_is_stated_best(reader):
     press = "The new press presses 900 kilograms of apples an hour; the old press managed 350."
     documents = [Document(content=press), Document(content="Capacity: 900 kilograms.", meta={"title": "Press"})]

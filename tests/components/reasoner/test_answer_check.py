@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.reader.reader import Candidate, Judgement
-from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer, estimate, is_worth_asking
+from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer, estimate
 from tests.for_each import for_each
 
 YARD = Document(content="The yard won the Halvard Prize in 1969. It stands in Brennholm.", meta={"title": "Yard"})
@@ -92,8 +92,3 @@ class TestOfASmallModel:
         signs = AnswerSigns(is_forced, logprob)
 
         assert 0 <= estimate("1969", Judgement(judged, cover), signs) <= estimate("1969", Judgement(1, 1), signs) <= 1
-
-    def test_not_found_is_asked_again_only_if_the_reader_is_sure(self):
-        assert is_worth_asking([candidate("1969", 0.8)])
-        assert not is_worth_asking([candidate("1969", 0.3)])
-        assert not is_worth_asking([])
