@@ -79,7 +79,9 @@ _FEW_WORDS = 4  # shorter texts, such as the name of an action, may well equal a
 _LONGEST_CASE = 600
 
 
-def read_set(name: str, output: Path) -> tuple[list[Question], dict[str, Any], dict[str, str]]:
+def read_set(
+    name: str, output: Path, from_divided: int = FROM_DIVIDED
+) -> tuple[list[Question], dict[str, Any], dict[str, str]]:
     """Read the questions of a set, the settings of its experiment, and the environment; index the office files once."""
     if name.startswith("demo"):
         asked = load_questions(CHECKOUT / "demo" / "questions.jsonl")
@@ -87,7 +89,7 @@ def read_set(name: str, output: Path) -> tuple[list[Question], dict[str, Any], d
         return (asked[:20] if name == "demo-train" else asked[20:]), corpora, {}
     if name in DIVIDED:
         folder = MULTIHOP / DIVIDED[name]
-        asked = load_questions(folder / "dev.jsonl", limit=FROM_DIVIDED)
+        asked = load_questions(folder / "dev.jsonl", limit=from_divided)
         return asked, {"corpus": folder / "corpus.jsonl", "split": True}, {}
     train = name == "own-train"
     files = output / "documents" / name
@@ -369,6 +371,7 @@ def main(
     limit: Annotated[
         int | None, typer.Option(help="Ask only the first questions of each cell.", envvar="PREFRAG_TEST_MODEL_LIMIT")
     ] = None,
+    from_divided: Annotated[int, typer.Option(help="How many of dev of a divided set there are.")] = FROM_DIVIDED,
     minutes: Annotated[
         float | None, typer.Option(help="Begin no question after this time.", envvar="PREFRAG_TEST_MODEL_MINUTES")
     ] = None,
@@ -395,7 +398,7 @@ def main(
     shared = {"prompts": "product", "changes": of_pipeline, **read_fields(Experiment, None, single)}
     try:
         for name in sets or ():
-            asked, settings, environment = read_set(name, output)
+            asked, settings, environment = read_set(name, output, from_divided)
             for variable in ("PREFRAG_INDEX", "PREFRAG_WEB"):
                 os.environ.pop(variable, None)
             os.environ |= environment
