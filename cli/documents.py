@@ -89,6 +89,7 @@ def index_documents(
     from prefrag.collections.opening import open_collection
     from prefrag.indexing.report import indexing_bar
     from prefrag.pipelines.runners import make_runner
+    from prefrag.settings import settings
 
     report_unknown_settings()
     collection = open_collection(_choose_name(name, "" if paths else store), store)
@@ -118,6 +119,7 @@ def index_documents(
                 on_progress=on_progress,
                 on_plan=_print_plan,
                 runner=runner,
+                links=settings.follow_links,
             )
         if answer is not None:
             # If every file was skipped, there is no collection in which the choice about the web could be stored.

@@ -55,7 +55,7 @@ class FoundFile:
 
 
 def find_files(
-    paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None, links: bool = True
+    paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None, links: bool = False
 ) -> Iterator[FoundFile]:
     """Find each file to index once. Its `folders` are its parent folders below ``top`` (default: the given path).
 

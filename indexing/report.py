@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import PrefragError
+from prefrag.settings import settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,8 +116,11 @@ class IndexReport:
 
     def describe_links(self) -> str:
         """Say how many links were left, and what of them was deleted; nothing if none was left."""
+        if not self.left_links:
+            return ""
         deleted = f" Passages deleted that were read through them earlier: {self.unlinked:,}." if self.unlinked else ""
-        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}" if self.left_links else ""
+        advice = "" if settings.follow_links else " PREFRAG_FOLLOW_LINKS=on follows them."
+        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}{advice}"
 
     @property
     def links_left(self) -> int:

@@ -248,7 +248,10 @@ class _Service(BaseSettings):
         "none",
     )
     follow_links: Switch = _setting(
-        False, "`on` lets `prefrag FOLDER` read what symbolic links in the folder lead to outside it", wrong=False
+        False,
+        "`on` lets `prefrag FOLDER` and `prefrag index FOLDER` read what symbolic links in the folder lead to outside "
+        "it",
+        wrong=False,
     )
     max_upload_bytes: Count = _setting(50_000_000, "the maximum size of one upload of documents, in bytes")
     upload_bytes_a_day: CountFromZero = _setting(

@@ -36,7 +36,7 @@ def index(
     on_plan: OnPlan | None = None,
     runner: Runner | None = None,
     top: Path | None = None,
-    links: bool = True,
+    links: bool = False,
 ) -> IndexReport:
     """Index corpora, files and folders.
 

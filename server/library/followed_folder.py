@@ -169,7 +169,7 @@ class FollowedFolder:
             log.success("{}: {}", self.collection.name, sentence)
         sentence = report.describe_links()
         if sentence:
-            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, sentence)
+            log.warning("{}: {}", self.collection.name, sentence)
         if kinds:
             log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:

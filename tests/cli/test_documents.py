@@ -37,6 +37,19 @@ class TestIndex:
         assert "photo.png: it is of a kind that is not read" in result.stderr
         assert "3 passages written" in result.stdout
 
+    def test_leaves_links_that_lead_out_unless_they_are_asked_for(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = corpus.with_name("folder")
+        folder.mkdir()
+        (folder / "link.jsonl").symlink_to(corpus)
+
+        left = prefrag("index", folder)
+        monkeypatch.setenv("PREFRAG_FOLLOW_LINKS", "on")
+        asked = prefrag("index", folder)
+
+        assert "0 passages written" in left.stdout
+        assert "Links not followed, as they lead out: 1. PREFRAG_FOLLOW_LINKS=on follows them." in left.stdout
+        assert "3 passages written" in asked.stdout
+
     @for_each(
         "arguments, code",
         *((arguments, 2) for arguments in (("--language", "klingon"), ("--index", "../x"), ("--store", "shelf"))),

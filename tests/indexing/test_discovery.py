@@ -115,16 +115,19 @@ class TestALinkThatLeadsOutOfTheFolder:
         return folder
 
     def test_is_followed_but_not_from_there_onwards(self, folder: Path) -> None:
-        report = index([folder])
+        report = index([folder], links=True)
 
         assert texts() == ["alone.", "inside.", "outside."]
         assert (report.links_left, report.skipped) == (1, [])
 
-    def test_is_left_and_counted_if_links_are_not_wanted(self, folder: Path) -> None:
-        report = index([folder], links=False)
+    def test_is_left_and_counted_unless_links_are_wanted(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        report = index([folder])
 
         assert texts() == ["inside."]
-        assert report.describe_links() == "Links not followed, as they lead out: 2."
+        left = "Links not followed, as they lead out: 2."
+        assert report.describe_links() == f"{left} PREFRAG_FOLLOW_LINKS=on follows them."
+        monkeypatch.setenv("PREFRAG_FOLLOW_LINKS", "on")
+        assert report.describe_links() == left
 
 
 class TestAFileWithoutASuffix:
@@ -161,7 +164,7 @@ class TestOneFileHasOneIdentity:
         (path.parent / "up").symlink_to(path.parent)
         (path.parent / "again").symlink_to(path.parent)
         (path.parent / "same.txt").symlink_to(path)
-        (tmp_path / "docs" / "broken.txt").symlink_to(tmp_path / "nowhere")
+        (tmp_path / "docs" / "broken.txt").symlink_to(tmp_path / "docs" / "nowhere")
 
         report = index([tmp_path / "docs"])
 
