@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib.util
 import os
 import platform
@@ -30,6 +31,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
     data_directory,
+    explain_closed_data,
     find_open_entries,
     suggest_indexes,
 )
@@ -111,7 +113,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         empty = await asyncio.to_thread(find_empty_stores, pipeline)
         findings += [Finding("pipeline", "problem", text, exit_code=Missing.exit_code) for text in empty]
     except Exception as error:
-        findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
+        findings.append(_explain("pipeline", f"{name} cannot be loaded: ", error))
     else:
         checks = [_check_models(pipeline), _check_judge(pipeline), _check_web(pipeline, online), _check_servers(stores)]
         for check_findings in await asyncio.gather(*checks):
@@ -119,8 +121,10 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
     return [*findings, _check_extras(), _check_keys(stores), await _check_serve(port)]
 
 
-def _explain(part: str, text: str, error: Exception) -> Finding:
-    return Finding(part, "problem", text, exit_code=find_exit_code(error))
+def _explain(part: str, lead: str, error: Exception) -> Finding:
+    """Make the finding of an error, whose text comes behind ``lead``."""
+    shown = explain_closed_data(error)
+    return Finding(part, "problem", f"{lead}{shown}", exit_code=find_exit_code(shown))
 
 
 def _check_versions() -> Finding:
@@ -131,7 +135,11 @@ def _check_versions() -> Finding:
 
 def _check_data() -> Finding:
     folder = data_directory()
-    place = next(place for place in (folder, *folder.parents) if place.exists())
+    own = [place for place in (folder, folder / "indexes") if os.path.exists(place)]
+    closed = [place for place in own if not os.access(place, os.R_OK | os.X_OK)]
+    if closed:
+        return _explain("data", "", PermissionError(errno.EACCES, "", str(closed[0])))
+    place = next(place for place in (folder, *folder.parents) if os.path.exists(place))
     readable = find_open_entries()
     if readable:
         names = ", ".join(path.name for path in readable[:_MAX_MODELS])
@@ -147,7 +155,7 @@ def _check_settings(name: str) -> Iterator[Finding]:
     try:
         yield from (Finding("settings", "note", unknown) for unknown in find_unknown_settings(Path(name)))
     except ValueError as error:
-        yield _explain("settings", str(error), error)
+        yield _explain("settings", "", error)
     file = find_dotenv(usecwd=True)
     if file:
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
@@ -179,7 +187,7 @@ def _check_index(store: Any) -> Finding:
     except FileNotFoundError as error:
         return Finding("index", "problem", str(error), suggest_indexes(name).strip(), Missing.exit_code)
     except Exception as error:
-        return _explain("index", f"{name} cannot be searched: {error}", error)
+        return _explain("index", f"{name} cannot be searched: ", error)
     text = f"{name} contains {counted(count, 'passage')}{' and vectors for dense retrieval' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")
@@ -198,7 +206,7 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
     try:
         pipeline.warm_up()
     except Exception as error:
-        return _explain("pipeline", f"{name} does not start: {error}", error)
+        return _explain("pipeline", f"{name} does not start: ", error)
     return Finding("pipeline", "ok", f"{name} is loaded")
 
 
@@ -275,7 +283,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
             findings.append(Finding(part, "note", text))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
-        return [_explain(part, str(error) or f"No reply within {_CALL_SECONDS:g} s", error)]
+        return [_explain(part, "" if str(error) else f"No reply within {_CALL_SECONDS:g} s", error)]
 
 
 async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> list[Finding]:
@@ -382,7 +390,7 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
     try:
         await asyncio.to_thread(check_index, servers[0])
     except Exception as error:
-        return [_explain("elasticsearch", str(error), error)]
+        return [_explain("elasticsearch", "", error)]
     return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
 
 

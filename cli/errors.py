@@ -29,12 +29,15 @@ def report_errors() -> Iterator[None]:
         print_error(PrefragError("Interrupted."))
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
+        # Heavy modules are imported where they are used, so that --help is instant.
+        from prefrag.components.document_stores.tantivy.index_location import explain_closed_data
         from prefrag.settings import settings
 
         if settings.debug:
             raise
-        print_error(error)
-        raise typer.Exit(find_exit_code(error)) from error
+        shown = explain_closed_data(error)
+        print_error(shown)
+        raise typer.Exit(find_exit_code(shown)) from error
 
 
 def print_error(error: Exception) -> None:

@@ -84,7 +84,7 @@ class LocalCollection(Collection):
 
         :raises FileNotFoundError: When there is no such collection.
         """
-        return os.stat(resolve_index(self.name) / "meta.json").st_mtime_ns
+        return _read_version(resolve_index(self.name))
 
     @property
     def uploads(self) -> Path:
@@ -117,8 +117,7 @@ class LocalCollection(Collection):
     @property
     def changed(self) -> str:
         """The time of the last change of the index."""
-        # Every commit replaces this file, whose time is the version.
-        return datetime.fromtimestamp(self.version / 1e9, UTC).isoformat(timespec="seconds")
+        return _say_time(self.version)
 
     def document_store(self) -> TantivyDocumentStore:
         """Make the store of the index."""
@@ -226,9 +225,17 @@ class LocalCollection(Collection):
         files = [os.path.join(root, file) for root, _, names in os.walk(folder) for file in names]
         # Some files may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
-        # Every commit replaces this file.
-        changed = datetime.fromtimestamp((folder / "meta.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
-        return size, changed
+        return size, _say_time(_read_version(folder))
+
+
+def _read_version(index: Path) -> int:
+    # Every commit replaces this file. An index that has lost it has the time of its folder.
+    file = index / "meta.json"
+    return os.stat(file if file.exists() else index).st_mtime_ns
+
+
+def _say_time(version: int) -> str:
+    return datetime.fromtimestamp(version / 1e9, UTC).isoformat(timespec="seconds")
 
 
 _LIST_ALL = "List all with: prefrag collections list"

@@ -374,11 +374,10 @@ def _read(path: Path) -> tuple[Key, ...]:
         raise
     except (OSError, ValueError) as error:
         # Do not repeat the text of a validation error, because it quotes values from the file.
-        reason = error.strerror if isinstance(error, OSError) else "it is damaged"
-        raise BadInput(
-            f"The key file {path} cannot be read ({reason}): restore it, or move it away and make new keys "
-            "with `prefrag keys add`."
-        ) from error
+        reason, advice = "it is damaged", "restore it, or move it away and make new keys with `prefrag keys add`."
+        if isinstance(error, OSError):
+            reason, advice = str(error.strerror), "make it readable for this account."
+        raise BadInput(f"The key file {path} cannot be read ({reason}): {advice}") from error
 
 
 def _read_document(document: dict[str, object]) -> tuple[Key, ...]:

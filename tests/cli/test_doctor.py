@@ -1,5 +1,6 @@
 """`prefrag doctor`: what it finds and advises, and its exit code."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -64,6 +65,25 @@ class TestTheDataFolder:
         assert code == 0
         assert f"{folder}: indexes" in found["data"][0]["text"]
         assert "chmod -R go=" in found["data"][0]["advice"]
+
+    def test_that_is_closed_is_named_with_what_to_do(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        folder = data_directory()
+        folder.mkdir(parents=True)
+        access, listdir = os.access, os.listdir
+
+        def refuse(place: str | Path = ".") -> list[str]:
+            if Path(place).is_relative_to(folder):
+                raise PermissionError(errno.EACCES, "Permission denied", str(place))
+            return listdir(place)
+
+        monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != folder and access(place, mode))
+        monkeypatch.setattr(os, "listdir", refuse)
+
+        code, found = examined()
+
+        assert code == 1
+        for part in ("data", "pipeline"):
+            assert f"The data folder {folder} is closed to this account" in found[part][0]["text"]
 
 
 class TestIndex:

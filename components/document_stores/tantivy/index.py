@@ -315,19 +315,27 @@ _OPEN_LOCK = threading.Lock()
 
 
 def index_exists(path: Path) -> bool:
-    """Check whether there is an index in a folder."""
-    # A new index is moved into place as a whole, so it is enough to check for one file.
-    return (path / _COMMIT_FILE).is_file()
+    """Check whether there is an index in a folder. One that has lost some of its files is there too, but damaged."""
+    # A new index is moved into place as a whole, so a folder with anything in it is no index that is being made.
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is not None
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
     """Open the index in a folder, or return None if there is none; all callers share one object per folder.
 
     ``latest`` is the index that the caller opened last. It is returned if the folder still contains the same index.
+    Raises DocumentStoreError if the index cannot be read, or if the folder has other files but no settings file.
     """
     latest = latest if latest is not None and latest.path == path else None
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
     if version is None:
+        # Another process may just have made the index.
+        if index_exists(path) and _file_version(path / _SETTINGS_FILE) is None:
+            raise DocumentStoreError(explain_failure(path, ValueError(f"{_SETTINGS_FILE} is missing")))
         return None
     # The settings file of an index never changes, so another version of the file means that the index was replaced.
     if latest is not None and latest.settings_version == version:
@@ -355,10 +363,12 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        if index_exists(path):
+    if path.exists() and (not path.is_dir() or index_exists(path)):
+        if _file_version(path / _COMMIT_FILE) is not None:
             return
-        raise DocumentStoreError(f"{path} is neither empty nor an index: choose a new folder for the index.")
+        raise DocumentStoreError(
+            f"{path} is neither empty nor an index: restore its files, move the folder away, or choose another one."
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))

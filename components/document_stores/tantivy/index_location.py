@@ -1,6 +1,7 @@
 """Where the indexes of this machine are, and which index is used by default."""
 
 import difflib
+import errno
 import functools
 import hashlib
 import os
@@ -17,6 +18,7 @@ from haystack.document_stores.types import DuplicatePolicy
 import prefrag
 from prefrag.components.document_stores.tantivy.index import index_exists, open_for_writing
 from prefrag.components.text.passage_record import read_passages
+from prefrag.errors import PrefragError, find_cause
 from prefrag.settings import settings
 
 INDEX_VARIABLE = "PREFRAG_INDEX"
@@ -32,6 +34,8 @@ _PRIVATE_MARK = ".private"
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
 _MAX_NAMED = 10  # the maximum number of indexes that a message lists
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+# The error numbers of a file or folder that this account may not read, or not write.
+_CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
 # The default index found in each folder of indexes. If it is deleted, questions fail: no other index answers instead.
 _found: dict[Path, str] = {}
 
@@ -68,6 +72,23 @@ def make_data_directory() -> Path:
     return folder
 
 
+def explain_closed_data(error: Exception) -> Exception:
+    """Say in words that the data directory is closed to this account, if that caused an error; else return the error.
+
+    The code that reads and writes there is not asked to explain this: every part of the program would have to.
+    """
+    cause, folder = find_cause(error, OSError), data_directory()
+    place = Path(os.fsdecode(cause.filename)) if cause and isinstance(cause.filename, str | bytes) else None
+    if cause is None or place is None or cause.errno not in _CLOSED:
+        return error
+    if not any(map(place.is_relative_to, (folder, os.path.realpath(folder)))):
+        return error
+    return PrefragError(
+        f"The data folder {folder} is closed to this account ({os.strerror(cause.errno)}: {place}): let the account "
+        "read and write all in it, or set PREFRAG_DATA_DIR to a folder of its own."
+    )
+
+
 def _narrow(folder: Path) -> None:
     """Let only the owner read a folder and all in it. Links are left as they are, because they may lead elsewhere."""
     for place, _, files in os.walk(folder):
@@ -80,7 +101,7 @@ def _narrow(folder: Path) -> None:
 def find_open_entries() -> list[Path]:
     """List what other users of this machine can read in the data directory: folders and files at its top."""
     folder = data_directory()
-    if os.name != "posix" or not folder.is_dir() or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
+    if os.name != "posix" or not os.path.isdir(folder) or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
         return []
     return sorted(entry for entry in folder.iterdir() if stat.S_IMODE(entry.lstat().st_mode) & 0o077)
 
@@ -109,7 +130,10 @@ def index_path(name: str) -> Path:
 def list_names() -> list[str]:
     """List the names of the indexes in the data directory."""
     folder = data_directory() / "indexes"
-    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
+    try:
+        names = sorted(name for name in os.listdir(folder) if name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     return [name for name in names if index_exists(folder / name)]
 
 
@@ -149,7 +173,8 @@ def _own_indexes() -> list[str]:
     if index:
         return [index]
     names = list_names()
-    if DEFAULT_INDEX in names:
+    # A folder that was emptied is no reason to answer from the demo.
+    if DEFAULT_INDEX in names or (folder / "indexes" / DEFAULT_INDEX).is_dir():
         return [DEFAULT_INDEX]
     followed = (name for name in names if (folder / "indexes" / name / FOLLOWED_FOLDER_FILE).is_file())
     return [name for name in followed if _VALID_NAME.fullmatch(name)]

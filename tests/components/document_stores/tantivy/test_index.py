@@ -333,6 +333,7 @@ class TestOpening:
         assert ids(reader.search("stork")) == ["new"], "what another machine writes meanwhile is found"
 
     def test_a_folder_without_an_index_holds_none(self, towns, tmp_path):
-        assert not index_exists(tmp_path)
+        (tmp_path / "empty").mkdir()
+        assert not index_exists(tmp_path / "empty")
         assert not index_exists(tmp_path / "nowhere")
         assert index_exists(Path(towns.path))

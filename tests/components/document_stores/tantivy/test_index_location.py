@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import stat
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.collections.stores import index_lock
 from prefrag.components.document_stores.tantivy import index_location
@@ -13,8 +15,10 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import (
     FOLLOWED_FOLDER_FILE,
     data_directory,
+    explain_closed_data,
     find_open_entries,
     index_path,
+    list_names,
     resolve_index,
     resolve_web_index,
     set_index_variable,
@@ -215,3 +219,58 @@ class TestResolving:
         assert (resolve_web_index(), resolve_web_index("other")) == (pages, other)
         with pytest.raises(FileNotFoundError, match="absent"):
             resolve_web_index("absent")
+
+
+class TestAnIndexThatHasLostFiles:
+    @pytest.mark.parametrize(
+        "lost", [["meta.json"], ["prefrag-index.json"], ["meta.json", "prefrag-index.json", ".managed.json"]]
+    )
+    def test_is_called_damaged_and_never_the_demo(self, demo, lost):
+        folder = make("default")
+        for name in lost:
+            (folder / name).unlink()
+
+        assert resolve_index() == folder
+        assert resolve_web_index() is None
+        assert list_names() == ["default"]
+        with pytest.raises(DocumentStoreError, match=r"default is damaged .*: restore its files, or move the folder"):
+            TantivyDocumentStore().search("heron")
+        with pytest.raises(DocumentStoreError, match="restore its files"):
+            TantivyDocumentStore().write_documents([Document(content="crane")])
+
+    def test_all_of_its_files_is_no_reason_for_the_demo(self, demo):
+        shutil.rmtree(make("default"))
+        index_path("default").mkdir()
+        with pytest.raises(FileNotFoundError, match="There is no collection 'default'"):
+            resolve_index()
+        assert make("default") == resolve_index()
+
+
+class TestADataDirectoryThatIsClosed:
+    def test_is_named_with_what_to_do(self, data):
+        error = PermissionError(errno.EACCES, "Permission denied", str(data / "indexes"))
+        shown = str(explain_closed_data(error))
+        assert f"The data folder {data} is closed to this account (Permission denied: {data / 'indexes'})" in shown
+        assert "PREFRAG_DATA_DIR" in shown
+
+        caused = DocumentStoreError("Cannot make an index.")
+        caused.__cause__ = OSError(errno.EROFS, "Read-only file system", str(data))
+        assert "is closed to this account" in str(explain_closed_data(caused))
+
+    def test_is_no_reason_for_other_errors(self, data, tmp_path):
+        others = [
+            PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "other")),
+            PermissionError(errno.EACCES, "Permission denied"),
+            OSError(errno.ENOSPC, "No space left on device", str(data)),
+            FileNotFoundError(errno.ENOENT, "No such file", str(data)),
+            ValueError("a mistake"),
+        ]
+        assert [explain_closed_data(error) for error in others] == others
+
+    def test_is_not_taken_for_one_without_indexes(self, data, monkeypatch):
+        def refuse(path: str | Path) -> list[str]:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+        monkeypatch.setattr(os, "listdir", refuse)
+        with pytest.raises(PermissionError):
+            list_names()
