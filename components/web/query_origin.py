@@ -69,6 +69,22 @@ _ASKING = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "is", "are", "was", "were", "does", "did")
 )
 _SUBJECTS = frozenset(("i", "we", "you", "they", "the", "these", "those", "any", "all", "many", "most", "people"))
+# The verbs that stand before their subject in other English questions, and such subjects.
+_INVERTED = frozenset(("can", "could", "should", "would", "will", "may", "must", "shall", "has", "have", "do", "am"))
+_INVERTED_SUBJECTS = _SUBJECTS | {"he", "she", "it", "there", "this", "that", "anyone", "someone", "everyone"}
+# The question words with which a statement may begin, too: "When Ada leaves, ...", "Quando Ada parte, ...".
+_SUBORDINATE = frozenset(
+    normalize_words(
+        "when where quand où quando cuando donde dove onde wanneer waar kiedy gdzie когда где коли де"
+    ).split()
+)
+# The short words before a question word: "in which", "à qui", "zu wem".
+_PREPOSITIONS = frozenset(
+    normalize_words(
+        "at by for from in of on to under with an auf aus bei mit nach seit von vor zu à de en pour avec a por con "
+        "para di da per su em com до из на от"
+    ).split()
+)
 # The question words of many languages, which stand near the beginning of a clause; and of those where they may stand
 # anywhere in it, with what English ones stand within. A clause with none of them may be a statement.
 _ASKING_WORDS = INTERROGATIVES | frozenset(
@@ -145,11 +161,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
     """Separate the question in a message from its statements.
 
     A sentence without a question mark beside one with it is a statement. So is a clause of more than a few words, if
-    another clause stands beside it in the same sentence: the form does not tell which of the two is asked. If not one
-    clause is left that may be the question, the whole sentence counts as a statement. With a figure, three words
-    between commas are a statement too. With a figure or a name, so are more than three words between commas, with a
-    question mark of their own or with a stop and alone, and more than six alone without a stop, unless they begin like
-    a question.
+    another clause stands beside it in the same sentence: the form does not tell which of the two is asked, unless the
+    last one alone begins as a question does. If not one clause is left that may be the question, the whole sentence
+    counts as a statement. With a figure, three words between commas are a statement too. With a figure or a name, so
+    are more than three words between commas, with a question mark of their own or with a stop and alone, and more than
+    six alone without a stop, unless they begin like a question.
 
     :param message: What a person wrote.
     :returns: The question, unchanged if there is no statement, and empty if nothing else is left; and the statements.
@@ -183,6 +199,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
             # Behind a statement, two words with a figure may be its end: a stop behind a figure ends it too early.
             most = _MAX_BESIDE if told and not _may_ask(last) else _MAX_GREETING
             told += [last] if _is_long(last, _MAX_GREETING, most) else []
+        if last in told and _is_asked(last) and not any(map(_may_ask, before)):
+            # What precedes may be a lead-in, such as "Quick question:", but also a short statement.
+            told = before
         *above, line = sentence.splitlines() or [sentence]
         if above and all(map(_is_heading, above)) and len(_clauses(line)) == 1:
             # A name or a greeting on a line of its own is no part of the question below it.
@@ -285,6 +304,26 @@ def _may_ask(text: str) -> bool:
     if first in _ASKING_FOR or not _ASKING_WORDS.isdisjoint((first, second)):
         return True
     return _begins_question(text) or _ASKING_ANYWHERE.search(text) is not None
+
+
+def _is_asked(clause: str) -> bool:
+    """Check whether a clause is a question by its first words: a question word, or an English verb and its subject.
+
+    Stricter than :func:`_may_ask`: it decides that a clause may leave, and not only which of two does.
+    """
+    first, second = (*normalize_words(clause).split(maxsplit=2), "", "")[:2]
+    anywhere = _ASKING_ANYWHERE.search(clause)
+    # Behind a comma, a statement may stand.
+    if len(_COMMA.split(clause)) > 1 or (first in _SUBORDINATE and second not in _INVERTED | _ASKING):
+        return False
+    return (
+        first in _ASKING
+        or first in _ASKING_WORDS
+        or (first in _PREPOSITIONS and second in _ASKING_WORDS)
+        or (first in _INVERTED and second in _INVERTED_SUBJECTS)
+        # Where words are not separated, the first cannot be told.
+        or (anywhere is not None and not anywhere[0].isascii())
+    )
 
 
 def _is_long(text: str, most: int, most_with_figure: int) -> bool:
