@@ -51,6 +51,8 @@ _MADE, _DROPPED = ".made-", ".dropped-"
 _MARK = "prefrag-uploaded"
 # No upload takes this many seconds. An older folder was left behind by a process that has stopped.
 _ABANDONED_SECONDS = 24 * 3600.0
+# The folders in which this process receives uploads. Their age would be wrong after the system's clock was set ahead.
+_receiving: set[Path] = set()
 
 
 def uploads_folder(collection: str) -> Path:
@@ -67,9 +69,11 @@ def make_incoming(collection: str) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix="upload-", dir=uploads_folder(collection)))
         alive = (folder / _ALIVE).open("wb")
         take_lock(alive.fileno())
+        _receiving.add(folder)
     try:
         yield folder
     finally:
+        _receiving.discard(folder)
         alive.close()
         with suppress(OSError, DocumentStoreError):
             # Where the file system has no locks, the age says that nothing arrives here any more.
@@ -297,6 +301,8 @@ def _delete(file: Path) -> None:
 
 def _is_abandoned(alive: Path) -> bool:
     """Check whether the process that receives an upload has ended."""
+    if alive.parent in _receiving:
+        return False
     with alive.open("ab") as first, alive.open("ab") as second:
         # If the same lock can be taken twice, the file system has no locks. Then the age of the folder decides.
         is_free, are_free = take_lock(first.fileno()), take_lock(second.fileno())

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count, takewhile
@@ -187,6 +188,20 @@ def test_arriving_files_are_left_alone_while_their_server_lives() -> None:
 
         assert os.listdir(incoming.parent) == [incoming.name]
         assert list_arrived(incoming) == [incoming / "board.txt"]
+
+
+@pytest.mark.parametrize("days", [-1, 1, 400])
+def test_clock_that_jumps_takes_no_arriving_file_without_locks(days: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploaded_files, "take_lock", lambda *_: True)
+    with make_incoming("maps") as incoming:
+        (incoming / "arriving.txt").write_text("A tower.")
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + days * 86_400 + 60)
+
+        upload({"keep.txt": "The old board."})
+
+        assert list_arrived(incoming) == [incoming / "arriving.txt"]
+    assert not incoming.exists(), "what was not committed is swept away in the end"
 
 
 def test_a_data_directory_that_was_moved_keeps_its_uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
