@@ -25,7 +25,9 @@ serve: $(VENV)/.core  ## serve on http://127.0.0.1:1416: your documents, or the 
 	@$(BIN)/prefrag documents list >/dev/null 2>&1; \
 	if [ $$? -eq 3 ] && [ -z "$$PREFRAG_INDEX" ]; then $(BIN)/prefrag serve --demo; else $(BIN)/prefrag serve; fi
 
+# Python brings a pip that takes `lxml[html_clean]`, which justext needs, for an extra that lxml lacks; 23.3 does not.
 install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
+	@[ -z "$(EXTRAS)" ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=23.3'
 	@for extra in $(EXTRAS); do $(BIN)/$(PIP_INSTALL) -e ".[$$extra]" || exit 1; done
 
 test: $(VENV)/.dev  ## run the quick tests, under two minutes
