@@ -81,7 +81,7 @@ def explain_closed_data(error: Exception) -> Exception:
     place = Path(os.fsdecode(cause.filename)) if cause and isinstance(cause.filename, str | bytes) else None
     if cause is None or place is None or cause.errno not in _CLOSED:
         return error
-    if not any(map(place.is_relative_to, (folder, os.path.realpath(folder)))):
+    if not place.is_relative_to(folder) and not place.is_relative_to(os.path.realpath(folder)):
         return error
     return PrefragError(
         f"The data folder {folder} is closed to this account ({os.strerror(cause.errno)}: {place}): let the account "
