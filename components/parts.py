@@ -31,7 +31,7 @@ _PLAIN = (  # types that cannot contain a component
 )
 
 
-def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
+def walk_parts(whole: object, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
     """Yield a pipeline or a component and every object in it, including those in nested pipelines and lists.
 
     Each object is yielded once, before the objects inside it, and with its path, such as ``web.retriever``. The path of
@@ -51,7 +51,7 @@ def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -
             waiting.extend(reversed(inner))
 
 
-def find_stores(whole: Any) -> list[Any]:
+def find_stores(whole: object) -> list[Any]:
     """Find the Tantivy and Elasticsearch document stores in a pipeline."""
     return [part for _, part in walk_parts(whole) if is_store(part)]
 
@@ -84,7 +84,7 @@ def is_class(kind: type, path: str) -> bool:
     return isinstance(wanted, type) and issubclass(kind, wanted)
 
 
-def read_attribute(part: Any, name: str) -> Any:
+def read_attribute(part: object, name: str) -> Any:
     """Read an attribute that an object or its class really defines; None if neither defines it."""
     try:
         # Read only names that exist: some clients pass any other name on to further objects, in an endless chain.

@@ -83,7 +83,7 @@ class Recording(Block):
         self._file = _open(Path(path))
         self._file.refresh(repair=mode != "replay")
 
-    def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
+    def play(self, kind: Kind, name: str, *content: object) -> Entry | None:
         """Return the recorded outcome of a request, or None if the source or the model must be called.
 
         With ``replay``, raise :class:`NotRecorded` instead of returning None. The message shows ``content[0]``.
@@ -96,7 +96,7 @@ class Recording(Block):
             return entry
         return None if entry is None or entry.error is not None else entry
 
-    def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
+    def record(self, entry: Entry, kind: Kind, name: str, *content: object) -> Entry:
         """Record the outcome of a request. With ``reuse``, keep and return an earlier outcome if there is one."""
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 

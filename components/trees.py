@@ -57,7 +57,7 @@ class BoostedTrees:
         while not leaf[nodes].all():
             nodes, self._depth = np.unique(self._children.reshape(-1, 2)[nodes]), self._depth + 1
 
-    def _sums(self, rows: Any) -> np.ndarray[Any, Any]:
+    def _sums(self, rows: object) -> np.ndarray[Any, Any]:
         """Walk all rows down all trees together, and add up the values of the leaves they reach."""
         table = np.ascontiguousarray(rows, np.float32)
         flat, begins = table.ravel(), (np.arange(len(table)) * table.shape[1])[:, None]

@@ -42,7 +42,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
     return values
 
 
-def make_settings(kind: type[T], values: Mapping[str, Any]) -> T:
+def make_settings(kind: type[T], values: Mapping[str, object]) -> T:
     """Make an object of the dataclass ``kind``, checking and converting the values of its fields."""
     try:
         return TypeAdapter(kind).validate_python(dict(values))
@@ -63,7 +63,7 @@ def write_settings(settings: Any) -> str:
     return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -80,7 +80,7 @@ class ConverterProcess:
         """Draw a page of a PDF, as :func:`prefrag.indexing.readers.pdf_pages.draw_page` does."""
         return dict(self._send({"draw": page, "sentence": sentence}, data)["drawn"])
 
-    def _send(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    def _send(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
         with self._one_file:
             self._start()
             reply = self._ask({**request, "bytes": len(data)}, data)
@@ -112,7 +112,7 @@ class ConverterProcess:
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    def _ask(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
         process = self._process
         assert process is not None
         assert process.stdin is not None

@@ -170,7 +170,7 @@ class FileConverter:
         title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
         dated = find_date(front_matter, "" if form == forms.CODE else texts[0][0], path.name, title)
         for text, place, sections, part, rows in texts:
-            meta: dict[str, Any] = {
+            meta: dict[str, object] = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 **dated,
                 "title": title,
@@ -316,7 +316,7 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
     # Imported here, because this import also loads the HTML and Markdown libraries, which takes a second.
     from haystack.components import converters as haystack_converters
 
-    converters: dict[str, Any] = {}
+    converters: dict[str, object] = {}
     missing = {name for name, form in FORMS.items() if form.package and find_spec(form.package) is None}
     for form, (name, settings) in _CONVERTERS.items():
         try:

@@ -254,7 +254,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
     return result
 
 
-def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, Any]:
+def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[str, Any]:
     """Answer one question. This also works in a notebook, where an event loop is already running.
 
     ```python

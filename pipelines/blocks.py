@@ -25,7 +25,7 @@ def blocks(value: Any) -> list[Block]:
     return [*inner, value] if is_block(value) else inner
 
 
-def rewrite(value: Any, change: Change = lambda block: block) -> Any:
+def rewrite(value: object, change: Change = lambda block: block) -> Any:
     """Copy a value from the YAML and change its blocks, inner blocks first. A block used twice becomes two blocks."""
     if isinstance(value, dict):
         copied = {key: rewrite(part, change) for key, part in value.items()}

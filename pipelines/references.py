@@ -33,11 +33,11 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(mark, {**document, **shown.get(mark, {})}) for mark, document in documents]
 
 
-def _page(evidence: Mapping[str, Any]) -> dict[str, Any]:
+def _page(evidence: Mapping[str, object]) -> dict[str, Any]:
     return {name: evidence[name] for name in ("page", "line") if name in evidence}
 
 
-def reference_text(mark: str, document: Mapping[str, Any]) -> str:
+def reference_text(mark: str, document: Mapping[str, object]) -> str:
     """Describe on one line what a document is and where it comes from."""
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
@@ -95,14 +95,14 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
     return [f"{word}: {before}", answer, behind, f" [{first['mark']}] ({one_line(place)})"]
 
 
-def date_text(document: Mapping[str, Any]) -> str:
+def date_text(document: Mapping[str, object]) -> str:
     """Write the date of a document, or else the date when its file was changed."""
     changed = f"changed {document['modified']} UTC" if document.get("modified") else ""
     where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
     return _shorten(str(document.get("date") or changed)) + where
 
 
-def references_text(result: Mapping[str, Any]) -> str:
+def references_text(result: Mapping[str, object]) -> str:
     """Write the documents of a result as a list, each with its date and its sentence."""
     quoted = quoted_marks(result)
     lines = []
@@ -119,7 +119,7 @@ def quoted_marks(result: Mapping[str, Any]) -> set[str]:
     return {quotation["mark"] for quotation in (evidence[:1] if answer_parts(result) else evidence)}
 
 
-def _describe(document: Mapping[str, Any]) -> str:
+def _describe(document: Mapping[str, object]) -> str:
     place = ", ".join(filter(None, (place_text(document), date_text(document))))
     return f"{title_text(document) or document.get('id')} ({place})"
 
@@ -201,7 +201,7 @@ def title_text(document: Mapping[str, Any]) -> str:
     return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
 
 
-def _address(document: Mapping[str, Any]) -> str:
+def _address(document: Mapping[str, object]) -> str:
     return f" {document['url']}" if document.get("url") else ""
 
 

@@ -108,7 +108,7 @@ def _parameter_names(block: Block) -> list[str] | None:
     )
 
 
-def _as_yaml(value: Any, key: str) -> Any:
+def _as_yaml(value: object, key: str) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):

@@ -209,7 +209,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
     return kind
 
 
-def _write_score(scored: Mapping[str, Any]) -> str:
+def _write_score(scored: Mapping[str, object]) -> str:
     score = scored.get("score")
     return f"{scored.get('title')} {'none' if score is None else f'{score:.2f}'}"
 

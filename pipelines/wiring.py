@@ -1,6 +1,6 @@
 """Check how the components of a pipeline are connected, before a question goes the wrong way."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import networkx
@@ -14,7 +14,7 @@ START, ANSWER = "start", "answer"
 _NAMING = ("search_", "switch_")
 
 
-def check_wiring(pipeline: Any) -> None:
+def check_wiring(pipeline: object) -> None:
     """Check that each state finds a way from `start` to `answer`, over the source that it is meant for.
 
     A pipeline of Haystack accepts an output that leads nowhere, and a query for one's own documents that is sent to
@@ -30,7 +30,7 @@ def check_wiring(pipeline: Any) -> None:
         raise ValueError("\n".join(["its connections are wrong:", *(f"  {fault}" for fault in faults)]))
 
 
-def find_empty_stores(pipeline: Any) -> list[str]:
+def find_empty_stores(pipeline: object) -> list[str]:
     """Name the document stores that hold nothing, other than those that the commands of this application fill.
 
     A store in memory is always empty when a pipeline is loaded from a file.
@@ -92,7 +92,7 @@ def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
                 )
 
 
-def _sources_of(node: dict[str, Any]) -> Sequence[str]:
+def _sources_of(node: Mapping[str, object]) -> Sequence[str]:
     # Somebody's own component may call something else its sources.
     is_ours = any(kind.__module__.startswith("prefrag.") for kind in type(node["instance"]).__mro__)
     return getattr(node["instance"], "sources", None) or () if is_ours else ()

@@ -46,10 +46,10 @@ class _WordlessSpan(Span):
     def set_content_tag(self, key: str, value: object) -> None:
         """Set nothing, even if the backend would accept content tags."""
 
-    def raw_span(self) -> Any:
+    def raw_span(self) -> object:
         return self.span.raw_span()
 
-    def get_correlation_data_for_logs(self) -> dict[str, Any]:
+    def get_correlation_data_for_logs(self) -> dict[str, object]:
         return self.span.get_correlation_data_for_logs()
 
 

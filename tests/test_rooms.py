@@ -32,14 +32,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_373,
-    "components": 16_186,
-    "evaluation": 8_549,
+    "components": 16_287,
+    "evaluation": 8_545,
     "indexing": 2_970,
     "pipelines": 1_603,
-    "prefrag": 3_119,
+    "prefrag": 3_146,
     "server": 4_286,
-    "training": 4_601,
-    "tests": 48_722,
+    "training": 4_598,
+    "tests": 48_790,
 }
 
 

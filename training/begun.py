@@ -3,14 +3,13 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.evaluation.runs.run_folder import replace_file
 from prefrag.version import find_version
 
 
-def check_begun(file: Path, **made_of: Any) -> None:
+def check_begun(file: Path, **made_of: object) -> None:
     """Write into a file of a training's folder what the training is made of, if the folder holds no training yet.
 
     :param file: The file, which is made with its folder.

@@ -1,14 +1,13 @@
 """Write the model card of a trained model: what it learnt from, how, and how well it does on unseen questions."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 CARD = "card.json"
 
 
-def write_card(output: Path, title: str, *parts: str, facts: dict[str, Any] | None = None) -> None:
+def write_card(output: Path, title: str, *parts: str, facts: Mapping[str, object] | None = None) -> None:
     """Write the card beside the file ``output``. With ``facts``, write card and facts into the folder ``output``."""
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:

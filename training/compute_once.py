@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
+def compute_once(file: Path, compute: Callable[[], object]) -> Any:
     """Compute a value and save it as JSON. If the file exists already, read the value from it instead."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -106,7 +105,7 @@ def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]
 def _save(
     file: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, seconds: float, done: bool
 ) -> None:
-    state: dict[str, Any] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
+    state: dict[str, object] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
     if not done:
         state["optimizer"] = optimizer.state_dict()
     part = file.with_suffix(".part")

@@ -1,7 +1,6 @@
 """Find the metadata fields that filters use, and report a field that no document has."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from haystack import Document
 from haystack.errors import FilterError
@@ -9,7 +8,7 @@ from haystack.errors import FilterError
 _LISTED = 20  # the maximum number of fields that a message lists
 
 
-def named_fields(filters: Any) -> list[str]:
+def named_fields(filters: object) -> list[str]:
     """List the metadata fields that filters use."""
     fields: dict[str, None] = {}
     waiting = [filters]

@@ -30,7 +30,7 @@ def keep_web_consent(store: Any, answer: bool) -> None:
         raise ValueError(f"{type(store).__name__} cannot record whether the web is allowed: set PREFRAG_WEB instead.")
 
 
-def all_consent(stores: Sequence[Any]) -> bool:
+def all_consent(stores: Sequence[object]) -> bool:
     """Return True if the answer in every collection is yes. Return False without any, or if one is unreadable."""
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)

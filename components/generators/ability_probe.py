@@ -156,7 +156,7 @@ class AbilityProbe(ChatModel):
         """None, because each call here sets its own limit."""
         return None
 
-    async def ask_async(self, question: str, **parameters: Any) -> ChatMessage:
+    async def ask_async(self, question: str, **parameters: object) -> ChatMessage:
         """Ask one question. If the model is on another machine, the audit log gets a line first."""
         refuse_remote_models(self)
         host = find_host(self)

@@ -9,6 +9,7 @@ import os
 import queue
 import secrets
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +143,7 @@ class EmbeddedChatGenerator(Block):
             f"the queue: raise `timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
-    def _body(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    def _body(self, messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None) -> dict[str, Any]:
         if not messages:
             raise ValueError("There are no messages: send at least one.")
         options = dict(generation_kwargs or {})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 # The maximum length of a reply. A longer reply comes from a model that does not stop, and takes long to read.
@@ -36,7 +37,7 @@ class FoundObject(NamedTuple):
     in_prose: bool  # whether words precede the object on its line, so that it may be a quotation
 
 
-def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+def response_format(name: str, schema: Mapping[str, object]) -> dict[str, Any]:
     """Build the OpenAI ``response_format`` that constrains a reply to a schema.
 
     :param name: The name of the schema.
@@ -46,7 +47,7 @@ def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
-def object_schema(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: object) -> dict[str, Any]:
     """Build the JSON schema of an object that has exactly the given properties.
 
     :param properties: The schema of each property by its name.
@@ -107,9 +108,9 @@ def _find_last(text: str, key: str) -> FoundObject | None:
     return None
 
 
-def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
+def _find_holder(value: object, key: str) -> dict[str, object] | None:
     """Find the object that has a key: the value itself, or else the last object with the key inside the value."""
-    parts: list[Any] = value if isinstance(value, list) else []
+    parts: list[object] = value if isinstance(value, list) else []
     if isinstance(value, dict):
         values = _with_lower_keys(value)
         if key in values:
@@ -119,11 +120,11 @@ def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
     return next((holder for holder in holders if holder is not None), None)
 
 
-def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
+def _with_lower_keys(values: dict[Any, Any]) -> dict[str, object]:
     return {str(key).strip().lower(): value for key, value in values.items()}
 
 
-def repair(value: Any, level: int = 0) -> Any:
+def repair(value: object, level: int = 0) -> Any:
     """Replace what cannot be written as JSON: lone surrogates, and objects and lists that are nested too deeply."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
@@ -138,7 +139,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     """Read the key-value pairs of an invalid JSON object: cut off, or with single quotes, or with True for true."""
     if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     position, depth = start + 1, 1
     for match in _PAIR.finditer(text, position):
         # Braces inside a string are part of the pair. Only braces between pairs open or close an object.
@@ -156,7 +157,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     return values or None, position
 
 
-def _read_number(text: str) -> Any:
+def _read_number(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

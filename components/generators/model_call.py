@@ -365,7 +365,7 @@ def may_go_on(error: RunError, state: State) -> bool:
     return state.settings.prompts == "product" and not is_final
 
 
-def _name_model(chat_generator: Any) -> Any:
+def _name_model(chat_generator: object) -> Any:
     named = getattr(chat_generator, "served_by", None)
     return named or (chat_generator.to_dict() if hasattr(chat_generator, "to_dict") else chat_generator)
 
@@ -385,7 +385,7 @@ def reply_limit(parameters: dict[str, Any]) -> int | None:
     return int(limit) if limit else None
 
 
-def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
+def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str, Any]:
     """Set the maximum number of tokens of a reply. If ``limit`` is None, the present maximum stays."""
     # This parameter has two names. Keep only one of them, because servers refuse a call that has both.
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"

@@ -4,7 +4,6 @@ import logging
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -70,7 +69,7 @@ class ModelRecord:
         ratio = min(counted / estimated, 3.0)
         self.token_factor = max(1.0, ratio, (self.token_factor + ratio) / 2)
 
-    def keep(self, **changes: Any) -> None:
+    def keep(self, **changes: object) -> None:
         """Change the record. What stays true in other processes is stored in the data folder, if that is possible."""
         for name, value in changes.items():
             setattr(self, name, value)

@@ -1,6 +1,7 @@
 """The chat generator that records the replies of a model in a file, or replays them."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from haystack import component
@@ -190,14 +191,14 @@ def _play_entry(entry: Entry) -> dict[str, list[ChatMessage]]:
 
 
 def _arguments(
-    messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
+    messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
     return {**arguments, "tools": tools} if tools else arguments
 
 
 def _request(
-    messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
+    messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
 ) -> list[Any]:
     """List what identifies a call, beginning with the last message's text. Random ids of tool calls are left out."""
     conversation = [
@@ -213,5 +214,5 @@ def _request(
     return [last, conversation, generation_kwargs or {}, [tool.tool_spec for tool in tools or ()]]
 
 
-def _as_text(facts: dict[str, Any]) -> str:
+def _as_text(facts: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in facts.items())

@@ -3,7 +3,7 @@
 import codecs
 import math
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 
 
 class TokenLogprob(TypedDict):
@@ -23,7 +23,7 @@ def read_logprobs(logprobs: object) -> list[TokenLogprob]:
     return [] if None in read else [token for token in read if token is not None]
 
 
-def mean_logprob(meta: Mapping[str, Any]) -> float | None:
+def mean_logprob(meta: Mapping[str, object]) -> float | None:
     """Return the mean log probability of a reply's tokens; None if the server sent none."""
     tokens = read_logprobs(meta.get("logprobs"))
     return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
@@ -39,7 +39,7 @@ def _read_token(token: object) -> TokenLogprob | None:
     return {"token": token["token"], "logprob": float(logprob), "bytes": data if is_data else None}
 
 
-def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
+def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tuple[tuple[str, float], ...]:
     """Return each token of ``part``, a section of ``reply``, with its probability; empty if ``part`` is not found."""
     tokens = read_logprobs(meta.get("logprobs"))
     # A character may span several tokens, so the text is put together from the bytes of the tokens.

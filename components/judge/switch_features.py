@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import pairwise
-from typing import Any
 
 from haystack import Document
 
@@ -335,7 +334,7 @@ def _whole_names(query: str) -> list[str]:
 
 
 def _title(document: Document) -> str:
-    title: Any = document.meta.get("title")
+    title: object = document.meta.get("title")
     return str(title or "")
 
 

@@ -261,7 +261,7 @@ class _Verdicts:
             raise ValueError("The pair classifier returned a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[dict[str, object]]:
         return [
             {"documents": [first[0], second[0]], "score": round(score, 4), "positive": score >= self._threshold}
             for (first, second), score in self._scores.items()

@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -218,7 +218,7 @@ def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], li
     session = onnxruntime.InferenceSession(str(path), providers=providers)
     names = {node.name for node in session.get_inputs()}
 
-    def forward(inputs: dict[str, Any]) -> list[list[float]]:
+    def forward(inputs: Mapping[str, object]) -> list[list[float]]:
         [output] = session.run(["logits"], {name: array for name, array in inputs.items() if name in names})
         logits: list[list[float]] = output.tolist()
         return logits

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from haystack import Document
 
@@ -118,5 +117,5 @@ def _namings_of(document: Document) -> set[str]:
     return set(_NAMING.findall(f"{document.meta.get('title')} {document.content}"))
 
 
-def _is_newest(meta: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> bool:
+def _is_newest(meta: Mapping[str, object], others: Sequence[Mapping[str, object]]) -> bool:
     return all(is_newer(meta, other) for other in others)

@@ -48,7 +48,7 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
     return set(parameters)
 
 
-def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
+def select_arguments(supported: set[str], **arguments: object) -> dict[str, Any]:
     """Drop the arguments that a component does not take or whose value is None."""
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
 

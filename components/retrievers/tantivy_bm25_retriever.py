@@ -1,5 +1,6 @@
 """The retriever that searches the embedded BM25 index."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from haystack import Document, component
@@ -59,7 +60,7 @@ class TantivyBM25Retriever:
         """
         return {"documents": self.document_store.search(query, wanted_top_k(self.top_k, top_k), filters)}
 
-    def _takes_long(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> bool:
+    def _takes_long(self, query: str, top_k: int | None = None, filters: Mapping[str, object] | None = None) -> bool:
         # A search of a large index takes longer than starting a thread. So does a search with filters, which may read
         # many documents. In a thread, these searches do not hold up other questions.
         return bool(filters) or self.document_store.count_documents() >= LARGE_INDEX

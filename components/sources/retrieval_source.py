@@ -198,7 +198,7 @@ class RetrievalSource(Block):
 
     run = as_blocking(run_async)
 
-    def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
+    def _request(self, query: str | State, top_k: int | None, filters: object) -> SearchRequest:
         is_closed, leaves = self.external and web_is_off(), self.leaves_machine
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)

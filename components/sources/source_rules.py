@@ -125,7 +125,7 @@ class SourceRules(Block):
         """Find the least probability of a stated answer that `prefrag prove` has chosen for the own collections."""
         return find_stated_from(self._known.own)
 
-    def narrow(self, wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
+    def narrow(self, wanted: Mapping[str, object], filters: object = None) -> dict[str, object]:
         """Make the filter for the folders, kinds and dates that a user wrote.
 
         :param wanted: Any of `folders`, `kinds`, `since` and `until`.
@@ -170,7 +170,7 @@ def _find_folders(files: Iterable[PurePath]) -> list[str]:
     return [name for name, _ in names.most_common(_MOST_NAMED)]
 
 
-def _without_repeats(stores: Iterable[Any]) -> list[Any]:
+def _without_repeats(stores: Iterable[Any]) -> list[object]:
     # A pipeline may name the same collection in several places.
     return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 

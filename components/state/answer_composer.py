@@ -32,7 +32,7 @@ _AS_IS = ("documents", "citations", "evidence", "trace")
 
 def compose(
     state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Compose the result of a run, in the same form for the command line, HTTP and Python.
 
     The result is JSON-serialisable; docs/pipelines.md lists its keys. The source ``preferred`` is counted as local, all
@@ -168,7 +168,7 @@ def _cut_off(state: State) -> list[str]:
 _FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "attachment", "mail", "date_in")}
 
 
-def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, Any]:
+def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, object]:
     meta = document.meta
     at = sentence["start"] if sentence else None
     standing = standing_of(meta)
@@ -198,7 +198,7 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     return None if span is None else {"start": span[0], "end": span[1]}
 
 
-def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, Any]:
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, object]:
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
     at = (document.content or "").find(evidence.sentence)
@@ -219,7 +219,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     }
 
 
-def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, Any]:
+def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, object]:
     verdict = step.verdict
     return {
         "step": number,
@@ -244,7 +244,7 @@ def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[st
     }
 
 
-def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
+def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, object]:
     """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals."""
     total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
     used = dict.fromkeys(total, 0)

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, pairwise
 from math import log
-from typing import Any
 
 from haystack import Document
 
@@ -131,7 +130,7 @@ def _stems(text: str) -> set[str]:
     return {word if word[-1].isdigit() else word[:5].rstrip("s") for word in words_of_text}
 
 
-def is_heading(sentence: str, meta: Mapping[str, Any]) -> bool:
+def is_heading(sentence: str, meta: Mapping[str, object]) -> bool:
     """Check whether a sentence is the title of its document or of its section."""
     starts = str(meta.get(SECTIONS) or "").split("\n")
     paths = (str(meta.get("heading") or ""), *(line.partition(" ")[2] for line in starts))

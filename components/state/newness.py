@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _DATE = re.compile(r"[0-9]{4}(?:[^0-9]?[0-9]{2}){0,2}")
 # A version at the end of a name: "v2", "version 2.1", "final", "final v2". A number alone may count copies.
@@ -21,7 +21,7 @@ class _Version(NamedTuple):
     rank: tuple[bool, int, int]
 
 
-def is_newer(meta: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_newer(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Check whether a document is newer than another.
 
     Their dates decide, by the part that both give: 2024 is neither before nor after 2024-05-03. If neither has a date,
@@ -42,7 +42,7 @@ def is_newer(meta: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return version.family == earlier.family and bool(version.family[1]) and version.rank > earlier.rank
 
 
-def is_edition(meta: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Check whether two documents of one source have file names that only differ in numbers and the version.
 
     So do the price lists of two years.
@@ -53,13 +53,13 @@ def is_edition(meta: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return meta.get("source") == other.get("source") and name == other_name != ""
 
 
-def date_of(meta: Mapping[str, Any]) -> str:
+def date_of(meta: Mapping[str, object]) -> str:
     """Return the digits of a document's date, the year first; empty if it has none."""
     date = _DATE.match(str(meta.get("date") or ""))
     return re.sub("[^0-9]", "", date[0]) if date else ""
 
 
-def version_of(meta: Mapping[str, Any]) -> _Version:
+def version_of(meta: Mapping[str, object]) -> _Version:
     """Read the version in a document's file name. A name without one is the first version of the file."""
     path = meta.get("file_path")
     path = PurePath(path if isinstance(path, str) else "")

@@ -18,7 +18,7 @@ PAGES = "page_starts"
 _MAX_CHARACTERS = 60
 
 
-def heading_of(meta: Mapping[str, Any], at: int | None = None) -> str | None:
+def heading_of(meta: Mapping[str, object], at: int | None = None) -> str | None:
     """Return the path of headings above a passage or, if it spans several sections, above the character at ``at``."""
     heading = meta.get("heading") if at is None else _last_before(meta.get(SECTIONS), at, meta.get("heading"))
     return heading if isinstance(heading, str) and heading else None
@@ -38,7 +38,7 @@ def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
     return {name: place for name, place in (("page", page), ("line", line)) if isinstance(place, str | int)}
 
 
-def _last_before(starts: object, at: int, otherwise: Any) -> Any:
+def _last_before(starts: object, at: int, otherwise: object) -> object:
     """Find the last part of a passage that begins at or before ``at``; ``otherwise`` if no such part is listed."""
     last = otherwise
     for part in starts.split("\n") if isinstance(starts, str) else ():
@@ -48,13 +48,13 @@ def _last_before(starts: object, at: int, otherwise: Any) -> Any:
     return last
 
 
-def standing_of(meta: Mapping[str, Any]) -> str | None:
+def standing_of(meta: Mapping[str, object]) -> str | None:
     """Return the label of a passage ("superseded", "draft" or "old"); None for a current passage."""
     standing = meta.get("standing")
     return standing if standing in STANDINGS else None
 
 
-def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
+def position_of(meta: Mapping[str, object]) -> dict[str, int] | None:
     """Return the number of a passage in its file, counted from 1, and the number of passages; None if unknown."""
     place, count = meta.get("split_id"), meta.get("split_count")
     if type(place) is not int or type(count) is not int or not 0 <= place < count:

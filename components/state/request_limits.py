@@ -99,7 +99,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
         ) from error
 
 
-def _check_size(filters: Any) -> None:
+def _check_size(filters: object) -> None:
     """Raise BadInput if a filter exceeds a limit. Not recursive, because the filter may be nested very deeply."""
     waiting = [(filters, 1)]
     seen = 0

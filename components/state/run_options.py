@@ -114,7 +114,7 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
     return create_model("Options", __config__=RunOptions.model_config, **fields)
 
 
-def read_options(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def read_options(values: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
     """Return the options that a request sets; raises BadInput for an unknown option or a value of the wrong type."""
     choices = tuple(names)
     unknown = [name for name in values if name not in choices]

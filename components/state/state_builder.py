@@ -35,7 +35,7 @@ class Rules(Protocol):
     def external_sources(self) -> list[str]:
         """The names of the external sources in the pipeline."""
 
-    def bind(self, pipeline: Any) -> None:
+    def bind(self, pipeline: object) -> None:
         """Learn the sources and indexes of a pipeline."""
 
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
@@ -47,7 +47,7 @@ class Rules(Protocol):
     def find_stated_from(self) -> Mapping[str, float]:
         """Find the least probability of a stated answer, by what answers: ``reader`` or ``model``."""
 
-    def narrow(self, wanted: Mapping[str, Any], filters: Any) -> dict[str, Any]:
+    def narrow(self, wanted: Mapping[str, object], filters: object) -> dict[str, Any]:
         """Make the filter for the folders, kinds and dates that a user wrote."""
 
     def describe_documents(self) -> str:
@@ -183,7 +183,7 @@ class StateBuilder:
         ),
     )
 
-    def bind(self, pipeline: Any = None) -> None:
+    def bind(self, pipeline: object = None) -> None:
         """Tell the rules which pipeline they are for, and learn its external sources. ``run`` does this as well.
 
         :param pipeline: The Haystack pipeline; by default the one that this component was added to.

@@ -13,7 +13,7 @@ def strip_controls(text: str) -> str:
     return _CONTROLS.sub("", text)
 
 
-def strip_all_controls(value: Any) -> Any:
+def strip_all_controls(value: object) -> Any:
     """Apply `strip_controls` to each text in a value of lists and mappings; their keys stay."""
     if isinstance(value, str):
         return strip_controls(value)

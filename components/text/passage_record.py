@@ -79,7 +79,7 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
         raise PassageError(error.reason, number) from error
 
 
-def find_text_key(record: Mapping[str, Any]) -> str:
+def find_text_key(record: Mapping[str, object]) -> str:
     """Return the key that holds the text of a record: `text` unless only another name for it is there."""
     return next((key for key in _TEXT_KEYS if key in record), "text")
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
 
@@ -78,7 +78,7 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     return {TABLES: json.dumps(_normalise(written), ensure_ascii=False) if "\\" in text else normalize_unicode(text)}
 
 
-def _normalise(value: Any) -> Any:
+def _normalise(value: object) -> object:
     if isinstance(value, str):
         return normalize_unicode(value)
     return [_normalise(part) for part in value] if isinstance(value, list | tuple) else value
@@ -92,7 +92,7 @@ def _count_row(row: Row) -> int:
     return len(row.group) + sum(map(len, row.cells)) + 4 * (1 + len(row.cells))
 
 
-def read_tables(meta: Mapping[str, Any]) -> list[Table]:
+def read_tables(meta: Mapping[str, object]) -> list[Table]:
     """Read the tables of a passage; none if its metadata has none in this form, as another program may have written."""
     text = meta.get(TABLES)
     if not isinstance(text, str):
@@ -107,12 +107,12 @@ def read_tables(meta: Mapping[str, Any]) -> list[Table]:
     return tables if all(0 <= table.first <= table.size - len(table.rows) for table in tables) else []
 
 
-def _row(cells: Any) -> Row:
+def _row(cells: object) -> Row:
     group, *own = _texts(cells)
     return Row(group, tuple(own))
 
 
-def _texts(values: Any) -> tuple[str, ...]:
+def _texts(values: object) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError("not a list of texts")
     return tuple(values)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from typing import Any
 
 from prefrag.audit_log import audit_held_back
 from prefrag.components.block import Block, check_whole_number
@@ -47,7 +46,7 @@ class WebGate(Block):
         check_whole_number(1, max_characters=max_characters)
         self.max_characters = max_characters
         self.domains = DomainFilter() if domains is None else domains
-        self.stores: list[Any] = []
+        self.stores: list[object] = []
 
     @property
     def is_open(self) -> bool:

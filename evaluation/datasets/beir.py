@@ -1,6 +1,6 @@
 """A corpus of BEIR as published: ``corpus.jsonl``, one JSON object per line with ``_id``, ``title`` and ``text``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from haystack import Document
@@ -9,7 +9,7 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
 from prefrag.evaluation.datasets.passage import passage
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return {"_id", "text"} <= record.keys()
 

@@ -5,7 +5,7 @@ number of the sentence) and ``context`` (title and sentences of ten passages). T
 cannot be scored here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from haystack import Document
@@ -16,7 +16,7 @@ from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, pas
 from prefrag.evaluation.question import Question
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return {"_id", "question", "context"} <= record.keys() and "evidences" not in record
 

@@ -6,7 +6,7 @@ and the whole sets. Each line is a JSON object with ``question_id``, ``question_
 the same id here as in the original dataset.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from prefrag.evaluation.datasets.passage import id_by_text, id_by_title, passage
 from prefrag.evaluation.question import Question
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return {"question_id", "question_text", "answers_objects"} <= record.keys()
 
@@ -66,5 +66,5 @@ def _id(dataset: str, context: dict[str, Any]) -> str:
     return id_by_text(context["title"], context["paragraph_text"])
 
 
-def _dataset(path: Path, record: dict[str, Any]) -> str:
+def _dataset(path: Path, record: Mapping[str, object]) -> str:
     return str(record.get("dataset") or dataset_name(text_of(record, "question_id"), path))

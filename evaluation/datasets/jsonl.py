@@ -10,7 +10,7 @@ The chunks of MedRAG's corpora, such as PubMed, have ``content`` (and again with
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from prefrag.evaluation.question import Hop, Question
 SPLIT = "source_split"
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     key = find_text_key(record)
     return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get(key), str))

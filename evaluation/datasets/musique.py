@@ -6,7 +6,7 @@ One JSON object per line with ``id``, ``question``, ``answer``, ``answer_aliases
 a supporting passage is missing. This copy is not read as a question, but its passages belong to the corpus.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from haystack import Document
@@ -17,7 +17,7 @@ from prefrag.evaluation.datasets.passage import id_by_text, passage
 from prefrag.evaluation.question import Hop, Question
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return {"id", "question", "paragraphs"} <= record.keys()
 

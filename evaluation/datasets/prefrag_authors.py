@@ -6,7 +6,7 @@ dataset; the questions of ``bioasq`` are answered by yes or no.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from prefrag.evaluation.datasets.dataset_name import BIOASQ, dataset_name
 from prefrag.evaluation.question import Question
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return isinstance(record.get("answer"), list) and "question" in record and record.keys().isdisjoint(("id", "_id"))
 

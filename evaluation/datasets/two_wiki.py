@@ -5,7 +5,7 @@ The format is HotpotQA's plus ``evidences`` (subject, relation, object). The sec
 in the folder of the questions, an answer's aliases count as right, as in version 1.1 of the dataset's own script.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from prefrag.evaluation.question import Question
 ALIASES = "id_aliases.json"
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return {"_id", "question", "context", "evidences"} <= record.keys()
 

@@ -6,7 +6,7 @@ HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, pa
 from its title, as in the questions of the datasets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from haystack import Document
@@ -15,7 +15,7 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
 from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, passage
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
     return "title" in record and isinstance(record.get("sentences", record.get("text")), list)
 

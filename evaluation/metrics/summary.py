@@ -1,7 +1,6 @@
 """Summarise the metrics of a whole run for ``metrics.json``."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.metrics.counts import calls_by_caller, counts
@@ -10,7 +9,7 @@ from prefrag.evaluation.metrics.scores import score
 from prefrag.evaluation.question import PredictionLine, Question
 
 
-def summarise(predictions: Sequence[PredictionLine]) -> dict[str, Any]:
+def summarise(predictions: Sequence[PredictionLine]) -> dict[str, object]:
     """Summarise the predictions of a run.
 
     A question whose run failed (see :func:`has_failed`) has scores of 0, but its costs and queries up to the failure
@@ -42,7 +41,7 @@ def has_failed(prediction: PredictionLine) -> bool:
     return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 
 
-def _summarise_questions(predictions: Sequence[PredictionLine], questions: Sequence[Question]) -> dict[str, Any]:
+def _summarise_questions(predictions: Sequence[PredictionLine], questions: Sequence[Question]) -> dict[str, object]:
     n = len(predictions)
     scores = [
         score(question, _result(prediction), has_failed(prediction))
@@ -73,7 +72,7 @@ def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(numbers) / len(numbers) for name, numbers in gathered.items()}
 
 
-def _result(prediction: PredictionLine) -> Mapping[str, Any]:
+def _result(prediction: PredictionLine) -> Mapping[str, object]:
     return prediction.get("result") or {}
 
 

@@ -41,7 +41,7 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
 
 
 def make_dataset(
-    questions: Iterable[Mapping[str, Any]], passages: Sequence[Document]
+    questions: Iterable[Mapping[str, object]], passages: Sequence[Document]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Make the two files of a dataset.
 

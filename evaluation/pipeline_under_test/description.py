@@ -85,7 +85,7 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
-def has_model_judge(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> bool:
+def has_model_judge(pipeline: Block, llm: Mapping[str, object], prompts: str = Experiment.prompts) -> bool:
     """Check whether a language model judges the retrieved passages. If not, the setting `judge_error` does nothing.
 
     An AutoJudge counts if its model is always asked: a model that was named for judging, or any model on a server under
@@ -127,7 +127,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
     return [name for name, used in uses.items() if used]
 
 
-def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
+def describe_environment(experiment: Experiment, llm: Mapping[str, object]) -> dict[str, str]:
     """Return the environment variables that change the run, with their values."""
     names = [*_COMPONENT_VARIABLES]
     if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
@@ -149,7 +149,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
     return None
 
 
-def describe_noise(config: Mapping[str, Any]) -> str:
+def describe_noise(config: Mapping[str, object]) -> str:
     """Describe in words the noise that was added to the simulated web. Without noise, return an empty text."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [

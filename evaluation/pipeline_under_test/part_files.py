@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from prefrag.components.adaptive_rag.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
@@ -16,7 +15,7 @@ _KEYS = ("model", "prompt", "trees")
 _SUFFIXES = (".json", ".jinja")
 
 
-def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
+def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
     """Return the digests of the files that a pipeline reads. A run cannot be continued if one of the files changed."""
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}

@@ -33,7 +33,7 @@ def start_of(pipeline: Block) -> dict[str, Any]:
     return parameters_of(pipeline.get("components", {}).get("start", {}))
 
 
-def is_outside(source: Mapping[str, Any]) -> bool:
+def is_outside(source: Mapping[str, object]) -> bool:
     """Check whether a source in the YAML sends queries out. For a source object, use :func:`is_web_search`."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""

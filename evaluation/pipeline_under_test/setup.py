@@ -222,7 +222,7 @@ class Setup:
                 )
 
 
-def _find_name(pipeline: Any) -> str:
+def _find_name(pipeline: object) -> str:
     if isinstance(pipeline, str | Path):
         return str(pipeline)
     return str((getattr(pipeline, "metadata", None) or {}).get("name") or "pipeline")

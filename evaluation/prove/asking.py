@@ -177,7 +177,7 @@ def _make_worlds(
     return worlds
 
 
-def list_open_loops(pipeline: Any) -> list[Any]:
+def list_open_loops(pipeline: object) -> list[Any]:
     """List the parts of a pipeline whose reply format the model decides, and that any format suits.
 
     :param pipeline: A loaded pipeline.

@@ -28,7 +28,7 @@ class HeldGate(WebGate):
         raise HeldBack(WOULD_LEAVE)
 
 
-def hold_queries(pipeline: Any) -> bool:
+def hold_queries(pipeline: object) -> bool:
     """Give all external sources of a pipeline a gate that holds every query back.
 
     :param pipeline: A loaded pipeline.

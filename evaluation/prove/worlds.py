@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from haystack import Document
 
@@ -153,7 +152,7 @@ def edit_passages(
     return written, outdated
 
 
-def _change_tables(meta: dict[str, Any], rows: dict[str, tuple[str, str] | None]) -> str | None:
+def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] | None]) -> str | None:
     """Change the rows in a passage's metadata; None if it holds none of them."""
     tables = read_tables(meta)
     written = {table.number: [table.write(row) for row in table.rows] for table in tables}

@@ -103,7 +103,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
                 every, [(task.name, comparison) for task in tasks for comparison in task.one_change], folder
             )
         )
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "runs": runs,
         "shared": frozenset.intersection(*(frozenset(Setting.of(run).parts) for run in runs)),
         "simulated": [run for run in runs if run.simulated],

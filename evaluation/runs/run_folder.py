@@ -26,7 +26,7 @@ class RunFolder:
     def __init__(self, path: Path):
         self.path = path
 
-    def check(self, config: Mapping[str, Any]) -> None:
+    def check(self, config: Mapping[str, object]) -> None:
         """Raise ValueError if the folder holds a run with other settings. Write nothing."""
         before = self.config()
         if before is not None:
@@ -75,12 +75,12 @@ class RunFolder:
         finally:
             os.close(locked)
 
-    def open(self, config: Mapping[str, Any]) -> None:
+    def open(self, config: Mapping[str, object]) -> None:
         """Write the settings of a run to the folder."""
         with _explain_write_error(self.path):
             self._write(CONFIG, config)
 
-    def keep_experiment(self, experiment: Any) -> None:
+    def keep_experiment(self, experiment: object) -> None:
         """Write all settings that are needed to repeat the experiment."""
         replace_file(self.path / EXPERIMENT, write_settings(experiment))
 
@@ -120,11 +120,11 @@ class RunFolder:
         """Delete the metrics of an earlier call, because they will not include the next predictions."""
         (self.path / METRICS).unlink(missing_ok=True)
 
-    def finish(self, metrics: Mapping[str, Any]) -> None:
+    def finish(self, metrics: Mapping[str, object]) -> None:
         """Write the metrics to ``metrics.json``."""
         self._write(METRICS, metrics)
 
-    def _write(self, name: str, values: Mapping[str, Any]) -> None:
+    def _write(self, name: str, values: Mapping[str, object]) -> None:
         replace_file(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
@@ -163,7 +163,7 @@ def _line(prediction: Mapping[str, object]) -> str:
     return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return the value as it is after being written as JSON and read again."""
     return json.loads(json.dumps(value, default=str))
 

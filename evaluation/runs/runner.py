@@ -162,7 +162,7 @@ def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
 
 
 def _read_done(
-    folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
+    folder: RunFolder, config: Mapping[str, object], chosen: Sequence[Question], retry_failed: bool
 ) -> list[PredictionLine]:
     """Return the predictions of earlier calls, except for questions that are run again."""
     from prefrag.evaluation.metrics import has_failed
@@ -182,7 +182,7 @@ def _read_done(
     return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
 
 
-def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, Any]) -> dict[str, Any]:
+def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, object]) -> dict[str, Any]:
     from prefrag.evaluation.metrics import summarise
 
     summary: dict[str, Any] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))

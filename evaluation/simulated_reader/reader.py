@@ -120,7 +120,7 @@ class SimulatedReader:
         return load_gold(self.questions, self.corpus, self.format, self.policy.yes_no, self.web_sentences)
 
     def _reply(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
+        self, messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
     ) -> ChatMessage:
         gold_of_questions = self._gold()
         call = read_call(messages, generation_kwargs, tools, gold_of_questions)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
 
@@ -77,7 +76,7 @@ def critique(text: str, worth: int) -> ChatMessage:
     )
 
 
-def write_object(**values: Any) -> ChatMessage:
+def write_object(**values: object) -> ChatMessage:
     """Write a reply that is a JSON object."""
     return _say(json.dumps(values, ensure_ascii=False))
 

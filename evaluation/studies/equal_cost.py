@@ -205,7 +205,7 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 
 
 def list_cells(
-    line: Line, dataset: Path, policy: Mapping[str, Any], questions: Sequence[str] = ("dev",)
+    line: Line, dataset: Path, policy: Mapping[str, object], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
     """List a line's evaluations for each number of steps and question file. Trained loops only run on dev."""
     files = [name for name in questions if name == "dev" or not line.is_trained]

@@ -180,7 +180,7 @@ def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _strip(value) for key, value in settings.items()}
 
 
-def _strip(value: Any) -> Any:
+def _strip(value: object) -> Any:
     """Return a setting with only the last part of each path, and no address."""
     if isinstance(value, Mapping):
         return {_strip(str(key)): _strip(part) for key, part in value.items()}
@@ -227,7 +227,7 @@ def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
     }
 
 
-def digest_prompt(call: Mapping[str, Any]) -> str:
+def digest_prompt(call: Mapping[str, object]) -> str:
     """Return the SHA-256 of all that a call said to the model: messages, parameters and tools."""
     said = [call.get("messages"), call.get("parameters"), call.get("tools")]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()

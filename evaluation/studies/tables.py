@@ -80,7 +80,7 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
 
 
-def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, Any], cell: str) -> str:
+def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, object], cell: str) -> str:
     """Fill a cell with means over seeds. If accuracy differs between seeds, add its standard deviation."""
     # A dash in a line means that the setting makes no difference there.
     allowed = {

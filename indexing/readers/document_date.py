@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 from prefrag.components.text.dates import find_dates
 from prefrag.components.text.sentences import ends_with_stop
@@ -56,7 +55,7 @@ _FIRST_LINES, _LONGEST, _LONGEST_TITLE = 12, 80, 120
 IN_DOCUMENT, IN_NAME = "document", "name"
 
 
-def find_date(meta: Mapping[str, Any], text: str, name: str, title: str = "") -> dict[str, str]:
+def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "") -> dict[str, str]:
     """Find the date when a document was written. Look first in the document, and then in its file name.
 
     Returns `date`, such as 2026-03-04, and `date_in`, which says where the date was found: `document` or `name`. The

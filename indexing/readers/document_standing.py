@@ -8,7 +8,6 @@ as in "draft horse" or "old town". A document in which none of these forms is fo
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
 
 from prefrag.components.state.places import DRAFT, OLD, SUPERSEDED
 
@@ -48,7 +47,9 @@ _LINES: Sequence[_Pattern] = (
 _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
 
 
-def find_standing(meta: Mapping[str, Any], text: str, title: str, name: str, folders: Iterable[str] = ()) -> str | None:
+def find_standing(
+    meta: Mapping[str, object], text: str, title: str, name: str, folders: Iterable[str] = ()
+) -> str | None:
     """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
 
     ``text`` is its beginning, or empty for tables and programs. ``folders`` are the names of the folders above it.

@@ -190,7 +190,7 @@ def check_xml(beginning: bytes, name: str) -> None:
     parser = ParserCreate()
     begun: list[str] = []
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: object) -> None:
         raise CannotRead(f"its part {name} has a DOCTYPE declaration, so the file may be malicious")
 
     parser.StartDoctypeDeclHandler = refuse

@@ -67,7 +67,7 @@ class _Actors:
         arguments = os.getcwd(), variables, ray.cloudpickle.dumps(build)
         self._workers = [ray.remote(_Worker).options(**options).remote(*arguments) for _ in range(workers)]
 
-    def submit(self, item: Any) -> Future[Any]:
+    def submit(self, item: object) -> Future[Any]:
         number = min(range(len(self._workers)), key=lambda worker: len(self._running[worker]))
         task = _Running(item, Future(), number)
         self._running[number].add(task.ended)

@@ -62,7 +62,7 @@ class _Worker:
         self._is_closed = False
         self._start()
 
-    def submit(self, item: Any) -> Future[Any]:
+    def submit(self, item: object) -> Future[Any]:
         task = _Running(item, Future())
         with self._one_at_a_time:
             number = next(self._numbers)
@@ -94,7 +94,7 @@ class _Worker:
         for number, task in list(self.running.items()):
             self._send(number, task.item)
 
-    def _send(self, number: int, item: Any) -> None:
+    def _send(self, number: int, item: object) -> None:
         # If the process has died, `_receive` notices this and starts a new process with the item.
         with suppress(OSError):
             assert self._pipe is not None
@@ -128,7 +128,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
     Thread(target=_end_with_parent, daemon=True).start()
     sending = Lock()
 
-    def reply(number: int | None, ended: Future[Any]) -> None:
+    def reply(number: int | None, ended: Future[object]) -> None:
         error = ended.exception()
         with sending, suppress(OSError):
             pipe.send((number, None if error else ended.result(), error and make_picklable(error)))

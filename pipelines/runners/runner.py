@@ -90,7 +90,7 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     return ended
 
 
-def settle(ended: Future[Any], result: Any, error: BaseException | None) -> None:
+def settle(ended: Future[object], result: object, error: BaseException | None) -> None:
     """Set the result or error of an item, unless the item was cancelled."""
     with suppress(InvalidStateError):
         if error is None:

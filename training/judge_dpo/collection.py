@@ -347,7 +347,7 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
     }
 
 
-def _name(generator: Any) -> str:
+def _name(generator: object) -> str:
     if isinstance(generator, ChatModel):
         server = generator.server
         if server is not None:

@@ -36,7 +36,7 @@ class Pair:
     status: bool  # the gold verdict
     canonical: str | None = None  # `chosen` or `rejected` if that reply was written from a template, else None
 
-    def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
+    def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, object]:
         """Return the pair as a line of the dataset."""
         return {
             **describe(self.sampled, models, seed),
@@ -46,7 +46,7 @@ class Pair:
         }
 
 
-def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
+def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, object]:
     """Return a step as a line of the dataset, without the fields `chosen` and `rejected`."""
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}

@@ -106,7 +106,7 @@ class SamplingJudge:
         rejected = draw(self.seed, state.question, judged.step, "rejected").choice(wrong) if wrong else None
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
-    def _template_settings(self) -> dict[str, Any]:
+    def _template_settings(self) -> dict[str, object]:
         # ChatModel sends these settings to a server. An embedded model gets no such settings.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)

@@ -98,7 +98,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     return fit_trees(settings, ROUNDS, features, FEATURES, PassageLoss(gathered))
 
 
-def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
+def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") -> tuple[float, float, float]:
     """Return `before`, `after` and `documents` of `Recall`. Selection: ``fill`` for passages, ``cfs`` for pairs."""
     if label == "passage":
         before, after = shares_found(gathered, booster)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -222,10 +222,10 @@ def fit_sure(answers: Iterable[Given], seed: int) -> Any:
 
 
 def _fit(
-    rows: Any,
+    rows: object,
     labels: Sequence[float],
     names: Sequence[str],
-    settings: dict[str, Any],
+    settings: Mapping[str, object],
     rounds: int,
     weights: Sequence[float] | None = None,
 ) -> Any:

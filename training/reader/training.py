@@ -5,7 +5,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -302,11 +302,11 @@ def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Exampl
         yield from draw.sample(changed, min(len(changed), int(_TWINS * len(dataset.questions))))
 
 
-def _is_kept_back(record: dict[str, Any]) -> bool:
+def _is_kept_back(record: Mapping[str, object]) -> bool:
     return int(hashlib.sha256(str(record["title"]).encode()).hexdigest(), 16) % _KEPT_BACK == 0
 
 
-def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
+def _texts(records: Iterable[Mapping[str, object]]) -> list[Passage]:
     return list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
 
 
@@ -325,7 +325,7 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
 
 def _train_encoders(
     data: dict[str, _Data],
-    learnt: Sequence[dict[str, Any]],
+    learnt: Sequence[Mapping[str, object]],
     documents: Sequence[DocumentSet],
     encoder: Path,
     start: Path | None,
@@ -373,7 +373,7 @@ def _train_encoders(
 
 def _half_examples(
     data: dict[str, _Data],
-    learnt: Sequence[dict[str, Any]],
+    learnt: Sequence[Mapping[str, object]],
     documents: Sequence[DocumentSet],
     weight: WordWeight,
     half: int,

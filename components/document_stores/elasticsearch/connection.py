@@ -26,6 +26,6 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     return {"hosts": addresses, **{name: str(path) for name, path in files.items() if path}}
 
 
-def count_other_nodes(hosts: Any) -> int:
+def count_other_nodes(hosts: object) -> int:
     """Count the nodes that a client can try after the first node has not answered."""
     return len(hosts) - 1 if isinstance(hosts, list) else 0

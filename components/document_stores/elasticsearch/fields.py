@@ -22,7 +22,7 @@ class KnownFields:
         self._store = store
         self._known: set[str] = set()
 
-    async def check_async(self, filters: Any) -> None:
+    async def check_async(self, filters: object) -> None:
         """Raise a FilterError for filters on a metadata field that no document has."""
         names = [name for name in named_fields(filters) if name not in self._known]
         if not names:

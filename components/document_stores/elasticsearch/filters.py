@@ -14,7 +14,7 @@ def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
     return _normalize_filters(filters)
 
 
-def refuse_analysed_fields(filters: Any) -> None:
+def refuse_analysed_fields(filters: object) -> None:
     """Raise a FilterError for filters that compare titles or texts.
 
     The server would compare their word stems: `==` would find nothing, and `!=` would find what it should exclude. A

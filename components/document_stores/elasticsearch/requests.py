@@ -32,7 +32,7 @@ def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> A
 
 async def _send_async(
     store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
-) -> Any:
+) -> object:
     clients, loop = _clients.setdefault(store, {}), asyncio.get_running_loop()
     for ended in [other for other in clients if other.is_closed()]:
         client = clients.pop(ended)

@@ -1,6 +1,6 @@
 """Look up passages in Elasticsearch by title."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from haystack import Document
@@ -64,16 +64,16 @@ class ElasticsearchTitles:
 
     documents_by_title = as_blocking(documents_by_title_async)
 
-    async def _send(self, searches: list[dict[str, Any]]) -> Any:
+    async def _send(self, searches: Sequence[Mapping[str, object]]) -> Any:
         return await send(self._store, lambda client: client.msearch(index=self._index, searches=searches))
 
     @property
     def _index(self) -> str:
         return self._store._index
 
-    def _key_searches(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+    def _key_searches(self, keys: Iterable[str]) -> list[dict[str, object]]:
         wanted = list(dict.fromkeys(keys))
-        searches: list[dict[str, Any]] = []
+        searches: list[dict[str, object]] = []
         for start in range(0, len(wanted), _KEYS_PER_SEARCH):
             part = wanted[start : start + _KEYS_PER_SEARCH]
             # The hint `map` is faster here, because few passages match.
@@ -108,7 +108,7 @@ class ElasticsearchTitles:
             check_whole(self._store, response)
         return list(reply["responses"])
 
-    def _check_keys(self, reply: Any) -> None:
+    def _check_keys(self, reply: object) -> None:
         with_title, with_key = (response["hits"]["total"]["value"] for response in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(

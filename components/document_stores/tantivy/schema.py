@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from typing import Any
 
@@ -78,7 +78,7 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
     )
 
 
-def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
+def all_names(meta: Mapping[str, object], parents: str = "") -> Iterator[str]:
     """Yield the names of a document's metadata fields. The key `b` of a dictionary in the field `a` is named `a.b`."""
     for key, value in meta.items():
         yield f"{parents}{key}"
@@ -86,7 +86,7 @@ def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
             yield from all_names(value, f"{parents}{key}.")
 
 
-def _metadata_terms(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
+def _metadata_terms(meta: Mapping[str, object], parents: str = "") -> Iterator[str]:
     for key, value in meta.items():
         if isinstance(value, dict):
             yield from _metadata_terms(value, f"{parents}{key}.")

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.state.state import Label
@@ -250,7 +249,7 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
     return "\n".join([reply[: own.start()].rstrip() if own else reply, *lines])
 
 
-def plain_query(text: Any) -> str:
+def plain_query(text: object) -> str:
     """Take the query out of the quotes, Markdown or JSON object in which a model may have wrapped it.
 
     The result has at most 1,000 characters. It is empty if the input is not text, or if the text is a JSON list.

@@ -1,7 +1,7 @@
 """The JSON format: a reply is one JSON object. A schema constrains it, so that small models also reply in this form."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prefrag.components.generators.json_reply import object_schema, read_objects, response_format
@@ -96,7 +96,7 @@ class JsonFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=fields.shorten(text.strip()))
 
 
-def _text(values: dict[str, Any], key: str) -> str:
+def _text(values: Mapping[str, object], key: str) -> str:
     text = _join(values.get(key)).strip()
     return text if key == "answer" else " ".join(text.split())
 
@@ -110,7 +110,7 @@ def _join(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _shorten(value: Any) -> Any:
+def _shorten(value: object) -> Any:
     if isinstance(value, str):
         return fields.shorten(value)
     return value if len(str(value)) <= fields.KEPT_CHARACTERS else fields.shorten(str(value))

@@ -124,7 +124,7 @@ def _thought(text: str) -> str:
     return " ".join(shorten(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)).split())
 
 
-def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:
+def _search(text: str, name: str, arguments: object, tools: Sequence[Tool]) -> Step:
     thought, name = _thought(text), shorten(name)
     tool, query = find_tool(name, tools), _query(arguments)
     call = {"name": name, "arguments": {"query": query} if query else {}}
@@ -136,7 +136,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
     return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
 
-def _query(arguments: Any) -> str:
+def _query(arguments: object) -> str:
     """Return a call's argument ``query`` or, if there is none, its first argument. Empty if that is not text."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")

@@ -134,7 +134,7 @@ def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) ->
 
 
 def _swap(client: Elasticsearch, name: str, old: str | None, new: str) -> None:
-    actions: list[dict[str, Any]] = []
+    actions: list[dict[str, object]] = []
     aliases = {name}
     if old is not None:
         [description] = client.indices.get_alias(index=old).values()
