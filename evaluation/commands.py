@@ -160,7 +160,8 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
             "evidence_held": "; for {:.1f}% of the others, the evidence contains the answer",
             "evidence_gold": ", for {:.1f}% it includes a sentence of a gold passage",
         }
-        typer.echo(f"  {''.join(text.format(metrics[name]) for name, text in shown.items() if name in metrics)}")
+        parts = [text.format(metrics[name]) for name, text in shown.items() if name in metrics]
+        typer.echo(f"  {''.join(parts)}")
     typer.echo(
         f"  per question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "

@@ -60,6 +60,7 @@ class Question:
     @classmethod
     def of_prediction(cls, prediction: PredictionLine) -> Question:
         """Read the question from a line of ``predictions.jsonl``."""
+        history = prediction.get("history") or ()
         return cls(
             id=str(prediction["id"]),
             question=str(prediction.get("question") or ""),
@@ -69,7 +70,7 @@ class Question:
             dataset=str(prediction.get("dataset") or ""),
             answerable=prediction.get("answerable"),
             sentences=tuple(prediction.get("sentences") or ()),
-            history=tuple((str(turn["role"]), str(turn["content"])) for turn in prediction.get("history") or ()),
+            history=tuple((str(turn["role"]), str(turn["content"])) for turn in history),
         )
 
     def to_prediction(self) -> PredictionLine:

@@ -11,8 +11,13 @@ from typing import Literal
 
 from prefrag.evaluation.question import Question
 
+# Normalisation removes these words: "the capital of a state" becomes "capital of state".
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+# Prepositions at the start of a normalised answer, such as "in " in "in germany".
+_PREPOSITIONS = re.compile(r"^(?:(?:in|on|at|by|to|of|from|for|with|about|around|until|since) )+")
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 
 
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
@@ -22,13 +27,19 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
     BioASQ, where all questions are yes/no questions, the same rule applies to ``acc``.
     """
     golds = question.answers
-    word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
+    word = _score_word(question, answer)
     return {
         "acc": word if question.dataset == "bioasq" and question.is_yes_no else acc(answer, golds),
         "acc_word": word,
         "em": em(answer, golds),
         "f1": f1(answer, golds),
     }
+
+
+def _score_word(question: Question, answer: str) -> float:
+    if question.is_yes_no:
+        return float(yes_no(answer) == question.answers[0].strip().lower())
+    return acc_word(answer, question.answers)
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
@@ -49,10 +60,6 @@ def em(answer: str, golds: Sequence[str]) -> float:
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
-_PREPOSITIONS = re.compile(r"^(?:(?:in|on|at|by|to|of|from|for|with|about|around|until|since) )+")
-_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-
-
 def fair(answer: str, golds: Sequence[str]) -> float:
     """Guess by a rule whether a person would accept an answer although it differs from the gold answers.
 
@@ -64,11 +71,15 @@ def fair(answer: str, golds: Sequence[str]) -> float:
 
 def _plain(text: str) -> list[str]:
     words = _PREPOSITIONS.sub("", normalise(text)).split()
-    return [str(_NUMBERS.index(word)) if word in _NUMBERS else word for word in words]
+    return [_DIGITS.get(word, word) for word in words]
 
 
 def _is_acceptable(answer: list[str], gold: list[str]) -> bool:
-    return bool(answer) and (f" {' '.join(answer)} " in f" {' '.join(gold)} ") and 2 * len(answer) >= len(gold)
+    if not answer:
+        return False
+    # With blanks around each word, only whole words are found.
+    is_part = f" {' '.join(answer)} " in f" {' '.join(gold)} "
+    return is_part and 2 * len(answer) >= len(gold)
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
@@ -77,7 +88,9 @@ def f1(answer: str, golds: Sequence[str]) -> float:
     F1 is the harmonic mean of precision (how many words of the answer are in the gold answer) and recall (how many
     words of the gold answer are in the answer). F1 is 1 if :func:`em` is 1, even if normalisation leaves no words.
     """
-    return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
+    if em(answer, golds):
+        return 1.0
+    return max((overlap(answer, gold)[0] for gold in golds), default=0.0)
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:

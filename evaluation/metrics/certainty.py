@@ -1,6 +1,6 @@
 """Score a run's answer, or the evidence shown instead of an answer, and the queries that were sent to the web."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
@@ -13,8 +13,10 @@ SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, object]) -> bool:
-    """Check whether the answer was withheld on purpose. Of what is probable, only the reader withholds its words."""
-    return bool(result.get("not_found")) or (result.get("certainty") == "probably" and not result.get("answered"))
+    """Check whether the answer was withheld on purpose. Only the reader withholds an answer that is probably right."""
+    if result.get("not_found"):
+        return True
+    return result.get("certainty") == "probably" and not result.get("answered")
 
 
 def is_right(question: Question, answer: str) -> bool:
@@ -36,7 +38,7 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
     if question.answerable is False:
         wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
         return {"said_unknown": float(bool(result.get("not_found"))), **wrong}
-    words = str(result.get("guess") or "") or answer
+    words = str(result.get("guess") or answer)
     guess = {"guess_em": answer_scores(question, words)["em"] if words else 0.0}
     if answer:
         right = float(is_right(question, answer))
@@ -44,13 +46,13 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
         return {"answered": 1.0, "right_of_given": right, "fair_of_given": taken, **guess}
     evidence = result.get("evidence") or ()
     is_evident = any(acc_word(str(quotation.get("sentence") or ""), question.answers) for quotation in evidence)
-    gold = any(quotation.get("id") in question.supporting_ids for quotation in evidence)
-    return {
-        "answered": 0.0,
-        **guess,
-        **({} if question.is_yes_no else {"evidence_held": float(is_evident)}),
-        **({"evidence_gold": float(gold)} if question.supporting_ids else {}),
-    }
+    scores = {"answered": 0.0, **guess}
+    if not question.is_yes_no:
+        scores["evidence_held"] = float(is_evident)
+    if question.supporting_ids:
+        is_gold = any(quotation.get("id") in question.supporting_ids for quotation in evidence)
+        scores["evidence_gold"] = float(is_gold)
+    return scores
 
 
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
@@ -63,16 +65,14 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
     if not question.sentences:
         return {}
     cited = {citation.get("mark") for citation in result.get("citations") or ()}
-    shown = [
-        *(result.get("evidence") or ()),
-        *(document for document in result.get("documents") or () if document["mark"] in cited),
-    ]
-    places = [
-        place
-        for place, passage in enumerate(shown)
-        if any(overlap(_sentence_of(passage), gold)[0] >= SAME for gold in question.sentences)
-    ]
-    return {f"sentence_{number}": float(any(place < number for place in places)) for number in (1, 3)}
+    documents = [document for document in result.get("documents") or () if document["mark"] in cited]
+    shown = [*(result.get("evidence") or ()), *documents]
+    matches = [_matches(_sentence_of(passage), question.sentences) for passage in shown]
+    return {"sentence_1": float(any(matches[:1])), "sentence_3": float(any(matches[:3]))}
+
+
+def _matches(sentence: str, golds: Sequence[str]) -> bool:
+    return any(overlap(sentence, gold)[0] >= SAME for gold in golds)
 
 
 def _sentence_of(shown: Mapping[str, Any]) -> str:
@@ -97,13 +97,10 @@ def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, flo
     left = [word for query in queries for word in normalise(query).split()]
     if not left:
         return needless
-    typed = {
-        word
-        for text in (question.question, *(content for _, content in question.history))
-        for word in normalise(text).split()
-    }
+    typed_texts = [question.question, *(content for _, content in question.history)]
+    typed = {word for text in typed_texts for word in normalise(text).split()}
+    words_typed = sum(word in typed for word in left) / len(left)
+    if question.answerable:
+        return {**needless, "words_typed": words_typed}
     same = all(normalise(query) == normalise(question.question) for query in queries)
-    return {
-        **(needless or {"asked_as_typed": float(same)}),
-        "words_typed": sum(word in typed for word in left) / len(left),
-    }
+    return {"asked_as_typed": float(same), "words_typed": words_typed}

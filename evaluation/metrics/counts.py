@@ -16,27 +16,35 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
         ``unparsable`` (see :func:`count_unparsable`), ``unknown_actions`` (steps whose action does not exist) and
         ``failed_searches`` (searches that lack results because of an error, although the run went on).
     """
-    usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
-    steps, trace = result.get("steps") or (), result.get("trace") or ()
-    cached = usage.get("cached_tokens")
+    usage = result.get("usage") or {}
+    retrievals = result.get("counts") or {}
+    steps = result.get("steps") or ()
+    trace = result.get("trace") or ()
+    # Not every server says how many tokens were in its cache.
+    cached = {}
+    if usage.get("cached_tokens") is not None:
+        cached["cached_tokens"] = float(usage["cached_tokens"])
+    unknown_actions = sum(step.get("action") == "unknown_action" for step in steps)
+    failed_searches = sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)
     return {
         "documents_per_question": float(len(result.get("documents") or ())),
         "llm_calls": float(usage.get("llm_calls") or 0),
         **{name: float(retrievals.get(name) or 0) for name in _RETRIEVALS},
         "prompt_tokens": float(usage.get("prompt_tokens") or 0),
         "completion_tokens": float(usage.get("completion_tokens") or 0),
-        **({} if cached is None else {"cached_tokens": float(cached)}),
+        **cached,
         "forced": float(bool(result.get("forced"))),
         "not_found": float(bool(result.get("not_found"))),
         "unparsable": float(count_unparsable(result)),
-        "unknown_actions": float(sum(step.get("action") == "unknown_action" for step in steps)),
-        "failed_searches": float(sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)),
+        "unknown_actions": float(unknown_actions),
+        "failed_searches": float(failed_searches),
     }
 
 
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the number of model calls of each caller, such as the judge."""
-    calls = (result.get("usage") or {}).get("calls") or {}
+    usage = result.get("usage") or {}
+    calls = usage.get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
 
 
@@ -56,6 +64,5 @@ def _is_unread(event: Mapping[str, object]) -> bool:
         return bool(event.get("caller"))
     if kind == "rewritten":
         return event.get("question") is None
-    return (
-        kind in ("verdict", "review", "retrieval", "critique", "evaluated", "strips") and event.get("parsed") is False
-    )
+    can_be_unread = kind in ("verdict", "review", "retrieval", "critique", "evaluated", "strips")
+    return can_be_unread and event.get("parsed") is False

@@ -40,15 +40,20 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
     """Score as HotpotQA: like SQuAD 1.1, but there are no aliases, and yes, no and noanswer must match exactly."""
     words, right = normalise(answer), normalise(gold)
-    closed = words != right and (words in _CLOSED or right in _CLOSED)
-    score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
+    is_closed = words in _CLOSED or right in _CLOSED
+    score, precision, recall = overlap(answer, gold)
+    if is_closed and words != right:
+        score, precision, recall = 0.0, 0.0, 0.0
     return {"em": float(words == right), "f1": score, "precision": precision, "recall": recall}
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
     """Score as 2WikiMultiHopQA 1.1: like HotpotQA, but with aliases. Each score is the highest that any alias gets."""
     scored = [hotpotqa(answer, gold) for gold in golds]
-    return {name: max(scores[name] for scores in scored) for name in ("em", "f1", "precision", "recall")}
+    best = {}
+    for name in ("em", "f1", "precision", "recall"):
+        best[name] = max(scores[name] for scores in scored)
+    return best
 
 
 def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:

@@ -26,8 +26,9 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
     if failed:
         result = {}
     text = str(result.get("answer") or "").strip()
-    has_ended = text or is_withheld(result)
-    shown = [str(document.get("id")) for document in result.get("documents") or ()] if has_ended else []
+    shown: list[str] = []
+    if text or is_withheld(result):
+        shown = [str(document.get("id")) for document in result.get("documents") or ()]
     source_scores = {**passage_scores(shown, question.supporting_ids), **sentence_scores(question, result), **queries}
     answer = "" if result.get("not_found") else text
     if question.answerable is False:
@@ -39,9 +40,7 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
         **official_scores(question, answer),
         **authors_scores(question, answer),
     }
-    # A gold answer such as "A" is empty after normalisation, so an empty answer would equal it.
-    return {
-        **(answered if answer else dict.fromkeys(answered, 0.0)),
-        **certainty_scores(question, result, answer),
-        **source_scores,
-    }
+    if not answer:
+        # A gold answer such as "A" is empty after normalisation, so an empty answer would equal it.
+        answered = dict.fromkeys(answered, 0.0)
+    return {**answered, **certainty_scores(question, result, answer), **source_scores}

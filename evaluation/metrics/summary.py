@@ -25,20 +25,22 @@ def summarise(predictions: Sequence[PredictionLine]) -> dict[str, object]:
     questions = [_question(prediction) for prediction in predictions]
     summary = _summarise_questions(predictions, questions)
     types = sorted({question.type for question in questions if question.type})
-    summary["by_type"] = {
-        kind: _summarise_questions(
-            [prediction for prediction, question in zip(predictions, questions, strict=True) if question.type == kind],
-            [question for question in questions if question.type == kind],
-        )
-        for kind in types
-    }
+    summary["by_type"] = {}
+    for type in types:
+        places = [place for place, question in enumerate(questions) if question.type == type]
+        predictions_of_type = [predictions[place] for place in places]
+        questions_of_type = [questions[place] for place in places]
+        summary["by_type"][type] = _summarise_questions(predictions_of_type, questions_of_type)
     return summary
 
 
 def has_failed(prediction: PredictionLine) -> bool:
     """Check whether a question failed: an error ended its run, or it has no answer and none was withheld on purpose."""
+    if prediction.get("error"):
+        return True
     result = _result(prediction)
-    return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
+    has_answer = bool(str(result.get("answer") or "").strip())
+    return not has_answer and not is_withheld(result)
 
 
 def _summarise_questions(predictions: Sequence[PredictionLine], questions: Sequence[Question]) -> dict[str, object]:
@@ -50,17 +52,19 @@ def _summarise_questions(predictions: Sequence[PredictionLine], questions: Seque
     results = [_result(prediction) for prediction in predictions]
     calls = [calls_by_caller(result) for result in results]
     taken = [counts(result) for result in results]
+    callers = sorted({caller for numbers in calls for caller in numbers})
+    calls_of_callers = {}
+    for caller in callers:
+        calls_of_callers[caller] = sum(numbers.get(caller, 0.0) for numbers in calls) / n
+    seconds = sum(float(prediction.get("seconds") or 0) for prediction in predictions)
+    shares = {**_average(scores), **macro_f1_of_run(questions, scores)}
     return {
         "n": n,
         "errors": sum(has_failed(prediction) for prediction in predictions),
-        **{name: 100 * value for name, value in _average(scores).items()},
-        **{name: 100 * value for name, value in macro_f1_of_run(questions, scores).items()},
+        **{name: 100 * share for name, share in shares.items()},
         **_average(taken),
-        "llm_calls_by_caller": {
-            caller: sum(numbers.get(caller, 0.0) for numbers in calls) / n
-            for caller in sorted({caller for numbers in calls for caller in numbers})
-        },
-        "seconds_per_question": sum(float(prediction.get("seconds") or 0) for prediction in predictions) / n,
+        "llm_calls_by_caller": calls_of_callers,
+        "seconds_per_question": seconds / n,
     }
 
 

@@ -57,8 +57,10 @@ _COMPONENT_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
     """Describe what answers the questions: the configured model, or the pipeline's own model or extractive reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
-    only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
-    if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
+    has_only_own = bool(own) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
+    replaces_every_model = experiment.llm in (SIMULATED, READER)
+    replaces_own = replaces_every_model or (has_only_own and experiment.llm is not None)
+    if own and replaces_own:
         raise ValueError(
             f"The pipeline {name} has a fixed model ({class_of(own[0])}), which llm cannot replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
@@ -71,18 +73,22 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
-        set_there, policy = parameters_of(reader), asdict(experiment.policy)
-        return {"kind": SIMULATED, **{key: set_there.get(key, value) for key, value in policy.items()}}
-    if only_own:
+        set_there = parameters_of(reader)
+        policy = {key: set_there.get(key, value) for key, value in asdict(experiment.policy).items()}
+        return {"kind": SIMULATED, **policy}
+    if has_only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
     llm = _describe_configured_model(experiment)
     if llm["kind"] == READER:
         readers = (parameters_of(block).get("reader") for block in blocks(pipeline))
         without_model = next(filter(is_block, readers), None)
-        if without_model is None and experiment.llm == READER:
+        if without_model is not None:
+            llm |= _describe_reader(without_model)
+        elif experiment.llm == READER:
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner a reader, or leave llm out.")
-        llm |= _describe_reader(without_model) if without_model is not None else {}
-    return {**llm, "own": [class_of(block) for block in own]} if own else llm
+    if own:
+        llm["own"] = [class_of(block) for block in own]
+    return llm
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, object], prompts: str = Experiment.prompts) -> bool:
@@ -94,10 +100,16 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, object], prompts: str = E
     """
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    has_trees_first = "judge" not in llm and (prompts == "product" or llm.get("kind") in (EMBEDDED, READER))
-    switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
-    judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
-    return any("ModelJudge" in judges and not (has_trees_first and "AutoJudge" in judges) for judges in judging)
+    has_no_server = llm.get("kind") in (EMBEDDED, READER)
+    has_trees_first = "judge" not in llm and (has_no_server or prompts == "product")
+    for block in blocks(pipeline):
+        settings = parameters_of(block)
+        if block["type"] in _JUDGING and settings.get("enabled", True):
+            judges = {class_of(part) for part in blocks(settings)}
+            asks_trees_first = has_trees_first and "AutoJudge" in judges
+            if "ModelJudge" in judges and not asks_trees_first:
+                return True
+    return False
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> list[str]:
@@ -105,20 +117,16 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
     parts = list(blocks(pipeline))
     steps = [parameters_of(block) for block in parts if block["type"] == _REASONER]
     called = [block for block in parts if parameters_of(block).get("chat_generator") is not None]
-    # The model may write queries for every component that calls it, except for rewriters and must-answer reasoners.
-    writing = [
-        block
-        for block in called
-        if block["type"] != _REWRITER and not (block["type"] == _REASONER and parameters_of(block).get("must_answer"))
-    ]
+    writing = [block for block in called if _writes_queries(block)]
     loops = any(not step.get("must_answer") for step in steps)
     reviewed = [parameters_of(block) for block in parts if block["type"] in _REVIEWING]
     names_source = any(len(step.get("tools") or ()) > 1 for step in steps)
     outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in parts)
+    reflects = any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewed)
     uses = {
         "judge_error": has_model_judge(pipeline, llm, prompts),
         "queries": bool(writing),
-        "reflection_error": any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewed),
+        "reflection_error": reflects,
         **dict.fromkeys(("second_try", "source_choice", "source_error"), names_source),
         "stopping_error": loops,
         "web_junk": outside,
@@ -127,10 +135,18 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
     return [name for name, used in uses.items() if used]
 
 
-def describe_environment(experiment: Experiment, llm: Mapping[str, object]) -> dict[str, str]:
+def _writes_queries(block: Block) -> bool:
+    """Check whether a component that calls the model may have it write queries."""
+    must_answer = block["type"] == _REASONER and parameters_of(block).get("must_answer")
+    return block["type"] != _REWRITER and not must_answer
+
+
+def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment variables that change the run, with their values."""
     names = [*_COMPONENT_VARIABLES]
-    if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
+    # A replay calls no model, and without a model these variables change nothing.
+    has_model = llm.get("kind") not in (SIMULATED, READER) or "judge" in llm
+    if experiment.replay is None and has_model:
         names += _MODEL_VARIABLES
     if experiment.corpus is None:
         names += _INDEX_VARIABLES
@@ -144,19 +160,22 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
     outside = any(is_outside(source) for source in sources)
     if outside and experiment.web is not None:
         return experiment.web
-    if experiment.corpus is not None and (outside or any(is_second(source, pipeline) for source in sources)):
+    second = any(is_second(source, pipeline) for source in sources)
+    if experiment.corpus is not None and (outside or second):
         return str(experiment.web_corpus or experiment.corpus)
     return None
 
 
 def describe_noise(config: Mapping[str, object]) -> str:
     """Describe in words the noise that was added to the simulated web. Without noise, return an empty text."""
-    sentences, junk = config.get("web_sentences"), config.get("web_junk")
-    shown = [
-        f"the first {sentences} sentences of each passage" if sentences else "",
-        f"{junk:.0%} junk" if junk else "",
-    ]
-    return ", ".join(filter(None, shown))
+    sentences = config.get("web_sentences")
+    junk = config.get("web_junk")
+    noise = []
+    if sentences:
+        noise.append(f"the first {sentences} sentences of each passage")
+    if junk:
+        noise.append(f"{junk:.0%} junk")
+    return ", ".join(noise)
 
 
 def describe_retriever(pipeline: Block) -> str | None:
@@ -200,7 +219,9 @@ def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:
         llm["judge"] = {"base_url": _strip_secrets(judge.base_url), "model": judge.model}
     elif judge.gguf and experiment.gguf is None:
         llm["judge"] = {"kind": EMBEDDED, "model": Path(judge.gguf).name}
-    return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
+    if experiment.seed is not None:
+        llm["seed"] = experiment.seed
+    return llm
 
 
 def _describe_reader(block: Block) -> dict[str, Any]:

@@ -9,7 +9,11 @@ from prefrag.components.prompts.render_prompt import MODES
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
-SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
+# The values of `llm`, and in a run's description also `EMBEDDED`: a GGUF file in this process.
+SIMULATED = "simulated"
+READER = "reader"
+EMBEDDED = "embedded"
+DDGS = "ddgs"  # the search engine that `web` may name
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,18 @@ class Experiment(PolicySettings):
             raise ValueError("Both the real web (web) and a corpus in its place (web_corpus) are set: choose one.")
         if self.split and self.web_corpus is not None:
             raise ValueError("With split, part of the corpus already replaces the web: leave out split or web_corpus.")
-        if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
+        divides_corpus = self.split is not None or self.web_corpus is not None
+        if divides_corpus and self.corpus is None:
             raise ValueError("split and web_corpus work only with a corpus: set corpus.")
         if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
             raise ValueError(f"The web is closed by {WEB_SWITCH}: set it to on, or give a corpus instead of the web.")
-        if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
+        lacks_corpus = self.store is not None and self.corpus is None
+        if self.store not in (None, "elasticsearch") or lacks_corpus:
             raise ValueError(f"store is '{self.store}': set it to tantivy or, if there is a corpus, to elasticsearch.")
         if self.record is not None and self.replay is not None:
             raise ValueError("record and replay are both set: choose one.")
-        if self.replay is not None and (self.llm is not None or self.model is not None):
+        names_model = self.llm is not None or self.model is not None
+        if self.replay is not None and names_model:
             raise ValueError("A replay calls no model: leave llm and model out.")
         if self.llm not in (None, SIMULATED, READER) and self.server is None and self.gguf is None:
             raise ValueError(
@@ -71,7 +78,8 @@ class Experiment(PolicySettings):
             raise ValueError(f"A model is named, but llm is {self.llm}: set llm to the URL of the model's server.")
         if self.is_policy_set and self.llm != SIMULATED:
             raise ValueError(f"Error rates and policies apply only to the simulated reader: set llm to {SIMULATED}.")
-        if self.is_web_noisy and (self.corpus is None or self.web is not None):
+        replaces_web = self.corpus is not None and self.web is None
+        if self.is_web_noisy and not replaces_web:
             raise ValueError("web_sentences and web_junk need a corpus in place of the web: set corpus, leave out web.")
         if not 0 <= self.web_junk <= 1:
             raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
@@ -131,13 +139,9 @@ class Evaluation(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (
-            self.concurrency < 1
-            or (self.workers is not None and self.workers < 1)
-            or self.retries < 0
-            or self.deadline <= 0
-            or (self.limit is not None and self.limit < 1)
-        ):
+        numbers = (self.concurrency, self.workers, self.limit)
+        is_too_small = any(number is not None and number < 1 for number in numbers)
+        if is_too_small or self.retries < 0 or self.deadline <= 0:
             raise ValueError(
                 "workers, concurrency and limit must be at least 1, retries at least 0 and deadline over 0."
             )

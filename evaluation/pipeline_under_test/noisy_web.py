@@ -69,19 +69,23 @@ class NoisyWeb(Block):
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
         """Search, and add noise to the results."""
-        return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
+        found = await self.web.run_async(query, top_k)
+        return {"documents": self._add_noise(query, found["documents"])}
 
     run = as_blocking(run_async)
 
     def _pool(self) -> Sequence[Document]:
-        return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()
+        if not self.junk or self.corpus is None:
+            return ()
+        return _read_pool(self.corpus, self.questions, self.format)
 
     def _add_noise(self, query: str, pages: list[Document]) -> list[Document]:
         shown = self._mix(query, pages)
         return [replace(page, content=cut_to_sentences(page.content or "", self.sentences)) for page in shown]
 
     def _mix(self, query: str, pages: list[Document]) -> Iterator[Document]:
-        left, used = iter(pages), {document.id for document in pages}
+        left = iter(pages)
+        used = {document.id for document in pages}
         asked = set(words(query))
         for place, displaced in enumerate(pages):
             is_junk = draw(self.seed, "web junk", query, place) < self.junk

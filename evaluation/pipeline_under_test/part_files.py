@@ -18,12 +18,16 @@ _SUFFIXES = (".json", ".jinja")
 def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
     """Return the digests of the files that a pipeline reads. A run cannot be continued if one of the files changed."""
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
-    own = {name: _list_files(Path(name).expanduser()) for name in named}
-    return {
+    digests = {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
         "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES, QUESTION_TREES]),
-        **{name: _digest(files, Path(name).expanduser()) for name, files in own.items() if files},
     }
+    for name in named:
+        path = Path(name).expanduser()
+        files = _list_files(path)
+        if files:
+            digests[name] = _digest(files, path)
+    return digests
 
 
 def digest_prompts(prompts: str) -> str:

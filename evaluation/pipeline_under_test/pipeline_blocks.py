@@ -35,19 +35,27 @@ def start_of(pipeline: Block) -> dict[str, Any]:
 
 def is_outside(source: Mapping[str, object]) -> bool:
     """Check whether a source in the YAML sends queries out. For a source object, use :func:`is_web_search`."""
+    if source.get("external"):
+        return True
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
-    return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
+    return kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
     """Check whether the pipeline has several sources and this source is not the preferred one."""
     start = start_of(pipeline)
-    return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
+    has_several = len(start.get("sources") or ()) > 1
+    return has_several and source.get("name") != start.get("preferred")
 
 
 def searched_collections(pipeline: Block) -> list[Collection]:
     """List the collections that a pipeline's YAML names."""
     kinds = {STORE: LocalCollection, WEB: LocalCollection, ELASTICSEARCH_STORE: ElasticCollection}
-    named = ((kinds.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
-    return list(dict.fromkeys(kind(collection) for kind, collection in named if kind and collection))
+    collections = []
+    for block in blocks(pipeline):
+        kind = kinds.get(block["type"])
+        name = parameters_of(block).get("index")
+        if kind and name:
+            collections.append(kind(name))
+    return list(dict.fromkeys(collections))

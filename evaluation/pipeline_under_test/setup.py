@@ -64,7 +64,16 @@ class Setup:
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
-        experiment, used = self.experiment, description.varies_with(self.block, self.llm, self._prompts)
+        experiment = self.experiment
+        used = description.varies_with(self.block, self.llm, self._prompts)
+        # Settings that this pipeline does not use are None here, but not in a recording: other pipelines use it.
+        llm = dict(self.llm)
+        for name in ("source_choice", "source_error", "second_try", "queries"):
+            if name in llm and name not in used:
+                llm[name] = None
+        noise: dict[str, Any] = {}
+        for name in ("web_sentences", "web_junk"):
+            noise[name] = getattr(experiment, name) if name in used else None
         return {
             "pipeline": self.name,
             "set": list(experiment.changes),
@@ -81,10 +90,8 @@ class Setup:
             "store": self.store,
             "retriever": description.describe_retriever(self.block),
             "embedder": ", ".join(self.embedders) or None,
-            # Settings that this pipeline does not use are None here, but not in a recording: other pipelines use it.
-            "llm": self.llm
-            | dict.fromkeys({"source_choice", "source_error", "second_try", "queries"} & self.llm.keys() - set(used)),
-            **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
+            "llm": llm,
+            **noise,
             "judged": description.has_model_judge(self.block, self.llm, self._prompts),
             "environment": description.describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
@@ -99,14 +106,16 @@ class Setup:
         """Count the gold passages that are in no index, and the questions that need these passages."""
         experiment = self.experiment
         wanted = {passage for question in questions for passage in question.supporting_ids}
-        if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
+        searches_only_corpus = experiment.corpus is not None and experiment.web is None
+        if not searches_only_corpus or not self.sources or not wanted:
             return None
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_collections(self.block)
         # If one of the corpus's indexes is not named in the YAML, it is a tantivy index.
         names = {self.local, self.second} - {collection.name for collection in searched}
-        absent = absent_passages(wanted, [*searched, *(LocalCollection(name) for name in names if name)])
+        further = [LocalCollection(name) for name in names if name]
+        absent = absent_passages(wanted, [*searched, *further])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
         if absent == wanted:
             raise ValueError(
@@ -225,7 +234,8 @@ class Setup:
 def _find_name(pipeline: object) -> str:
     if isinstance(pipeline, str | Path):
         return str(pipeline)
-    return str((getattr(pipeline, "metadata", None) or {}).get("name") or "pipeline")
+    metadata = getattr(pipeline, "metadata", None) or {}
+    return str(metadata.get("name") or "pipeline")
 
 
 def _set_variables(variables: Mapping[str, str | None]) -> None:

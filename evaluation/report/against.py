@@ -69,20 +69,18 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
         for dataset in sorted({run.dataset for run in runs}):
             of_dataset = [run for run in runs if run.dataset == dataset]
             # A run of another group fits here, too, if it does not use the settings in which the two groups differ.
-            elsewhere = [
-                run
-                for other, of_other in settings.items()
-                for run in of_other
-                if other != setting and run.dataset == dataset and setting.holds(run)
-            ]
-            every_one = sorted([*of_dataset, *elsewhere], key=lambda run: run.order)
-            reference = _choose_reference(every_one, method)
+            elsewhere = []
+            for other_setting, other_runs in settings.items():
+                if other_setting != setting:
+                    elsewhere += [run for run in other_runs if run.dataset == dataset and setting.holds(run)]
+            fitting = sorted([*of_dataset, *elsewhere], key=lambda run: run.order)
+            reference = _choose_reference(fitting, method)
             # A reference from another group is compared only with the runs of this group.
-            others = [
-                run
-                for run in (every_one if reference in of_dataset else of_dataset)
-                if run is not reference and set(list_differences(reference, run)) <= OF_METHODS
-            ]
+            candidates = fitting if reference in of_dataset else of_dataset
+            others = []
+            for run in candidates:
+                if run is not reference and set(list_differences(reference, run)) <= OF_METHODS:
+                    others.append(run)
             if others:
                 main = dataset not in {table.dataset for table in tables}
                 left_out = _explain_left_out(reference, others, every) if main else ()
@@ -142,7 +140,8 @@ def _answers_nothing(run: Run) -> bool:
 
 def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
     """Return the run of the given method, or else PrefRAG's run, or else the last run in the tables."""
-    wanted = [(kind(run), run) for kind in (lambda run: run.method, lambda run: run.family) for run in runs]
+    wanted = [(run.method, run) for run in runs]
+    wanted += [(run.family, run) for run in runs]
     return next((run for name in (method, REFERENCE) for named, run in wanted if named == name), runs[-1])
 
 
@@ -172,20 +171,22 @@ def _make_table(
 ) -> Table:
     by_column = {(run.dataset, value, run.method): run for value, shown in values.items() for run in shown}
     order = list(values)
-    columns = sorted({key[:2] for key in by_column}, key=lambda column: (column[0], order.index(column[1])))
-    methods = [run.method for run in sorted(by_column.values(), key=lambda run: run.order)]
+
+    def position(column: tuple[str, Value]) -> tuple[str, int]:
+        dataset, value = column
+        return dataset, order.index(value)
+
+    columns = sorted({(dataset, value) for dataset, value, _ in by_column}, key=position)
     datasets = [dataset for dataset, _ in columns]
-    return Table(
-        "by-" + name.replace(" ", "-").replace("/", "-"),
-        f"Accuracy by {name}",
-        note,
-        tuple((dataset, datasets.count(dataset)) for dataset in dict.fromkeys(datasets)),
-        tuple(describe(name, value) for _, value in columns),
-        tuple(
-            Row(method, tuple(_fill_cell(by_column.get((*column, method)), differences) for column in columns))
-            for method in dict.fromkeys(methods)
-        ),
-    )
+    groups = tuple((dataset, datasets.count(dataset)) for dataset in dict.fromkeys(datasets))
+    headings = tuple(describe(name, value) for _, value in columns)
+    methods = [run.method for run in sorted(by_column.values(), key=lambda run: run.order)]
+    rows = []
+    for method in dict.fromkeys(methods):
+        cells = [_fill_cell(by_column.get((*column, method)), differences) for column in columns]
+        rows.append(Row(method, tuple(cells)))
+    id = "by-" + name.replace(" ", "-").replace("/", "-")
+    return Table(id, f"Accuracy by {name}", note, groups, headings, tuple(rows))
 
 
 def _fill_cell(run: Run | None, differences: Mapping[str, Difference]) -> Cell:

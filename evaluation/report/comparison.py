@@ -101,16 +101,22 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
     by_measure: dict[tuple[str, str], Interval] = {}
     for (_, repetitions), sharing in by_size.items():
-        every = iter(intervals(np.hstack([_collect_repetitions(run) for run in sharing]), repetitions=repetitions))
+        columns = np.hstack([_collect_repetitions(run) for run in sharing])
+        computed = iter(intervals(columns, repetitions=repetitions))
         for run in sharing:
             for measure in MEASURES:
-                interval = next(every)
+                interval = next(computed)
                 if interval.n:
-                    certain = (
-                        measure.kind == "share" and interval.low == interval.high and interval.mean in (0.0, 100.0)
-                    )
-                    by_measure[run.name, measure.key] = wilson(interval.mean, interval.n) if certain else interval
+                    by_measure[run.name, measure.key] = _widen(measure, interval)
     return by_measure
+
+
+def _widen(measure: Measure, interval: Interval) -> Interval:
+    """Return Wilson's interval if all scores are 0, or all are 100: the bootstrap interval would have no width."""
+    has_no_width = interval.low == interval.high and interval.mean in (0.0, 100.0)
+    if measure.kind == "share" and has_no_width:
+        return wilson(interval.mean, interval.n)
+    return interval
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
@@ -144,26 +150,22 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             interval, p, values = next(every)
             if interval.n:
                 differences[measure.key] = Difference(measure, _choose_interval(measure, interval, values), p, p)
-        comparisons.append(
-            Comparison(
-                run,
-                other,
-                len(ids),
-                tuple(id for id in run.predictions if id not in other.predictions),
-                tuple(id for id in other.predictions if id not in run.predictions),
-                tuple(id for id in run.predictions if id in other.predictions and id not in common),
-                list_differences(run, other),
-                differences,
-            )
-        )
+        only_run = tuple(id for id in run.predictions if id not in other.predictions)
+        only_other = tuple(id for id in other.predictions if id not in run.predictions)
+        unlike = tuple(id for id in run.predictions if id in other.predictions and id not in common)
+        differing = list_differences(run, other)
+        comparisons.append(Comparison(run, other, len(ids), only_run, only_other, unlike, differing, differences))
     return comparisons
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
     """Return Tango's interval if few answers differ and no answer is partly right, otherwise the bootstrap interval."""
-    better, worse = (int((differences == difference).sum()) for difference in (100, -100))
-    few = better + worse < FEW_DIFFERING and better + worse == np.count_nonzero(differences)
-    return tango(better, worse, len(differences)) if few and measure in (ACC, EM) else bootstrap
+    better = int((differences == 100).sum())
+    worse = int((differences == -100).sum())
+    has_partly_right = better + worse != np.count_nonzero(differences)
+    if measure in (ACC, EM) and better + worse < FEW_DIFFERING and not has_partly_right:
+        return tango(better, worse, len(differences))
+    return bootstrap
 
 
 def _correct(family: Sequence[Comparison]) -> list[Comparison]:
@@ -182,15 +184,17 @@ def _correct(family: Sequence[Comparison]) -> list[Comparison]:
 def _collect_repetitions(run: Run) -> np.ndarray:
     """Return a column per measure, and a row per question and repetition. The rows of a question are adjacent."""
     ids = list(run.predictions)
-    return np.stack([_collect_values(repetition, ids, MEASURES) for repetition in run.runs], axis=1).reshape(
-        -1, len(MEASURES)
-    )
+    values = [_collect_values(repetition, ids, MEASURES) for repetition in run.runs]
+    return np.stack(values, axis=1).reshape(-1, len(MEASURES))
 
 
 def _collect_values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
-    return np.array(
-        [[run.predictions[id].values.get(measure.key, math.nan) for measure in measures] for id in ids], dtype=float
-    ).reshape(len(ids), len(measures))
+    rows = []
+    for id in ids:
+        values = run.predictions[id].values
+        rows.append([values.get(measure.key, math.nan) for measure in measures])
+    # Without questions, the array would have no columns.
+    return np.array(rows, dtype=float).reshape(len(ids), len(measures))
 
 
 def _digits(p: float) -> str:

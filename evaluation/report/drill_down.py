@@ -30,7 +30,8 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        numbers, listed = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
+        numbers = datasets.setdefault(run.dataset, {})
+        listed = questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
             asked = prediction.asked
             if asked not in numbers:
@@ -38,21 +39,12 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
                 listed.append({"id": asked.id, "q": asked.question, "gold": list(asked.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}
     traces, left_out = _collect_traces(comparisons, of_run, datasets, limit)
-    return {
-        "datasets": questions,
-        "runs": [
-            {
-                "name": run.name,
-                "method": run.method,
-                "dataset": run.dataset,
-                "right": _mark_right(run, datasets[run.dataset]),
-            }
-            for run in runs
-        ],
-        "pairs": [[of_run[comparison.run.name], of_run[comparison.other.name]] for comparison in comparisons],
-        "traces": traces,
-        "left_out": left_out,
-    }
+    described = []
+    for run in runs:
+        right = _mark_right(run, datasets[run.dataset])
+        described.append({"name": run.name, "method": run.method, "dataset": run.dataset, "right": right})
+    pairs = [[of_run[comparison.run.name], of_run[comparison.other.name]] for comparison in comparisons]
+    return {"datasets": questions, "runs": described, "pairs": pairs, "traces": traces, "left_out": left_out}
 
 
 def differing_ids(comparison: Comparison) -> list[str]:
@@ -74,11 +66,14 @@ def _collect_traces(
     comparisons: Sequence[Comparison], of_run: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
 ) -> tuple[dict[int, dict[int, Any]], int]:
     by_question: dict[int, dict[int, Any]] = {}
-    room, left_out = limit, set[tuple[str, str]]()
+    room = limit
+    left_out = set[tuple[str, str]]()
     for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
         wanted = [run for run in (pair.run, pair.other) if number not in by_question.get(of_run[run.name], {})]
-        traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
+        traces = []
+        if room > 0:
+            traces = [(run, _trace(next(run.full([id])))) for run in wanted]
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
             # Add no more traces. A pair with only one trace is useless, and the remaining questions matter less.
@@ -105,30 +100,35 @@ def _trace(prediction: PredictionLine) -> dict[str, Any]:
     gold = set(prediction.get("supporting_ids") or ())
     documents = {document["id"]: document for document in result.get("documents") or ()}
     shown = [_step(step, documents, gold) for step in result.get("steps") or ()]
+    errors = [prediction.get("error"), *(result.get("errors") or ())]
     trace = {
         "answer": _shorten(result.get("answer")),
         "label": result.get("label") or "",
         "forced": bool(result.get("forced")),
         "gold": [len(gold & set(documents)), len(gold)],
         "steps": shown,
-        "errors": [_shorten(error) for error in (prediction.get("error"), *(result.get("errors") or ())) if error],
+        "errors": [_shorten(error) for error in errors if error],
     }
     return {key: value for key, value in trace.items() if value}
 
 
 def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
+    # An action is named only if it could not be performed. The other fields show what was performed.
+    action = step.get("action")
     verdict = step.get("verdict")
+    words = trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ") if verdict else ""
+    titles = []
+    for id in step.get("documents") or ():
+        title = documents.get(id, {}).get("title") or id
+        titles.append([_shorten(title, 90), int(id in gold)])
     parts = {
         "thought": _shorten(step.get("thought")),
-        "action": step.get("action") if step.get("action") in ("unknown_action", "unreadable") else "",
+        "action": action if action in ("unknown_action", "unreadable") else "",
         "query": _shorten(step.get("query")),
         "searched": ", ".join(step.get("searched") or ()),
         "kept": step.get("source") or "",
-        "verdict": _shorten(trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ")) if verdict else "",
-        "documents": [
-            [_shorten(documents.get(id, {}).get("title") or id, 90), int(id in gold)]
-            for id in step.get("documents") or ()
-        ],
+        "verdict": _shorten(words),
+        "documents": titles,
         "answer": _shorten(step.get("answer")),
         "label": step.get("label") or "",
         "forced": bool(step.get("forced")),

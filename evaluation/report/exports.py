@@ -73,8 +73,9 @@ def escape_latex(text: object) -> str:
 
 def _list_lines(table: Table) -> list[list[str]]:
     """Return the lines of a table. Headings become the first column, and each interval gets a separate column."""
-    places = range(len(table.columns))
-    has_interval = [any(row.cells and row.cells[place].interval for row in table.rows) for place in places]
+    has_interval = []
+    for place in range(len(table.columns)):
+        has_interval.append(any(row.cells and row.cells[place].interval for row in table.rows))
     head = ["setting", table.label.lower()]
     for column, also in zip(table.flat_columns, has_interval, strict=True):
         head += [column, f"{column} interval"] if also else [column]

@@ -12,8 +12,11 @@ Settings = Mapping[Setting, Sequence[Run]]
 
 def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
     """Group runs by :attr:`Run.task`; a run without a task is in all groups."""
-    tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})] or [None]
-    return {task: [run for run in runs if run.task in (None, task)] for task in tasks}
+    tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})]
+    groups = {}
+    for task in tasks or [None]:
+        groups[task] = [run for run in runs if run.task in (None, task)]
+    return groups
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
@@ -24,7 +27,9 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     for run in runs:
         top_ks.setdefault(run.method, set()).add(run.top_k)
         for name, value in run.settings.items():
-            values.setdefault((run.model, name), Counter()).update([value] if value is not None else [])
+            counter = values.setdefault((run.model, name), Counter())
+            if value is not None:
+                counter[value] += 1
     for run in runs:
         groups.setdefault(_complete(run, values), []).append(run)
     largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
@@ -53,10 +58,12 @@ def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]
         if value is not None and main.put(name, value).holds(run):
             by_value.setdefault(value, []).append(run)
             values.setdefault((run.method, run.dataset), set()).add(value)
-    varied = {
-        value: [run for run in group if len(values[run.method, run.dataset]) > 1] for value, group in by_value.items()
-    }
-    return {value: varied[value] for value in sorted(varied, key=sort_key) if varied[value]}
+    varied = {}
+    for value in sorted(by_value, key=sort_key):
+        group = [run for run in by_value[value] if len(values[run.method, run.dataset]) > 1]
+        if group:
+            varied[value] = group
+    return varied
 
 
 def sort_key(value: Value) -> tuple[float, str]:
@@ -70,5 +77,6 @@ def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Set
     for name, value in setting.values:
         choices = values[run.model, name]
         if value is None and choices:
-            setting = setting.put(name, USUAL[name] if USUAL.get(name) in choices else choices.most_common(1)[0][0])
+            most_common = choices.most_common(1)[0][0]
+            setting = setting.put(name, USUAL[name] if USUAL.get(name) in choices else most_common)
     return setting

@@ -76,8 +76,10 @@ def intervals(
 
 def wilson(percent: float, n: int) -> Interval:
     """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent. Its width is never 0."""
-    z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
-    centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
+    share = round(percent * n / 100) / n
+    centre = share + z * z / (2 * n)
+    width = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
     return Interval(percent, max(0.0, low), min(100.0, high), n)
 
@@ -117,7 +119,9 @@ def clopper_pearson(events: int, n: int) -> float:
         raise ValueError(f"{events} events in {n} trials: there must be at least 0, and at most one in each trial.")
     if events == n:
         return 1.0
-    ways = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(events + 1)]
+    # The logarithms of the number of ways in which 0, 1, ... of the trials can be events.
+    log_trials = math.lgamma(n + 1)
+    ways = [log_trials - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(events + 1)]
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

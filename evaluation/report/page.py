@@ -24,7 +24,8 @@ from prefrag.evaluation.report.table import Table
 from prefrag.evaluation.runs.run_folder import CONFIG
 
 _FOLDER = Path(__file__).parent
-HTML, MARKDOWN = "report.html", "report.md"
+HTML = "report.html"
+MARKDOWN = "report.md"
 # The maximum number of ids that the report names when two runs did not answer the same questions.
 _IDS_NAMED = 10
 _TASKS = {
@@ -64,11 +65,8 @@ class Task:
     @property
     def compared(self) -> list[Measure]:
         """The measures that were compared."""
-        return [
-            measure
-            for measure in COMPARED
-            if any(measure.key in comparison.differences for comparison in self.comparisons)
-        ]
+        keys = {key for comparison in self.comparisons for key in comparison.differences}
+        return [measure for measure in COMPARED if measure.key in keys]
 
 
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
@@ -96,26 +94,24 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
     folder.mkdir(parents=True, exist_ok=True)
     tables = [(task.name, table) for task in tasks for table in task.tables]
     files = write_tables(tables, folder, _make_environment(html=False))
-    if any(task.comparisons for task in tasks):
+    comparisons = [comparison for task in tasks for comparison in task.comparisons]
+    if comparisons:
         every = [(task.name, table) for task in tasks for table in task.against]
-        files.append(
-            write_comparisons(
-                every, [(task.name, comparison) for task in tasks for comparison in task.one_change], folder
-            )
-        )
-    values: dict[str, object] = {
+        one_change = [(task.name, comparison) for task in tasks for comparison in task.one_change]
+        files.append(write_comparisons(every, one_change, folder))
+    parts_of_runs = [frozenset(Setting.of(run).parts) for run in runs]
+    values: dict[str, Any] = {
         "runs": runs,
-        "shared": frozenset.intersection(*(frozenset(Setting.of(run).parts) for run in runs)),
+        "shared": frozenset.intersection(*parts_of_runs),
         "simulated": [run for run in runs if run.simulated],
         "tasks": tasks,
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
         "files": [f"{folder.name}/{name}" for name in files],
-        "drill_down": drill_down(runs, [comparison for task in tasks for comparison in task.comparisons]),
+        "drill_down": drill_down(runs, comparisons),
     }
-    (output / MARKDOWN).write_text(
-        _make_environment(html=False).get_template("report.md.jinja").render(values), "utf-8"
-    )
+    markdown = _make_environment(html=False).get_template("report.md.jinja").render(values)
+    (output / MARKDOWN).write_text(markdown, "utf-8")
     page = output / HTML
     page.write_text(_make_environment(html=True).get_template("report.html.jinja").render(values), "utf-8")
     return page
@@ -128,12 +124,15 @@ def _make_task(
 
     against = compare_with_reference(settings, runs, reference)
     every = [run for group in settings.values() for run in group]
+    tables = [*paper_tables(settings, intervals), *list_variations(settings, against)]
     shares = describe_split(every) if task == "split" else None
+    if shares:
+        tables.insert(0, shares)
     return Task(
         task or "",
         _TASKS[task],
         settings,
-        (*([shares] if shares else []), *paper_tables(settings, intervals), *list_variations(settings, against)),
+        tuple(tables),
         tuple(against),
         tuple(compare_one_change(settings, against)),
         draw_all(settings, intervals, task or ""),
@@ -168,23 +167,27 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
     config = run.config
     web = config.get("web")
     corpus = {"split": "split by source", "whole": "whole", None: DASH}[run.task]
+    limit = f" (limit {config['limit']})" if config.get("limit") else ""
+    seeds = [str(repetition.seed) for repetition in run.runs if repetition.seed is not None]
+    simulated = "SIMULATED: " if run.simulated else ""
+    replayed = ", replayed" if config.get("replayed") else ""
+    own_settings = [part for part in Setting.of(run).parts if part not in (*shared, run.model)]
+    started = str(config.get("started") or DASH)
     return {
         "Run": run.name,
         "Method": run.method,
         "Dataset": run.dataset,
-        "Questions": str(len(run.predictions)) + (f" (limit {config['limit']})" if config.get("limit") else ""),
-        "Seeds": ", ".join(str(repetition.seed) for repetition in run.runs if repetition.seed is not None) or DASH,
-        "Model": ("SIMULATED: " if run.simulated else "")
-        + run.model
-        + (", replayed" if config.get("replayed") else ""),
-        "Settings": ", ".join(part for part in Setting.of(run).parts if part not in (*shared, run.model)) or DASH,
+        "Questions": str(len(run.predictions)) + limit,
+        "Seeds": ", ".join(seeds) or DASH,
+        "Model": simulated + run.model + replayed,
+        "Settings": ", ".join(own_settings) or DASH,
         "Retriever": run.retriever or DASH,
         "Corpus": f"{_short_path(config.get('corpus'))}, {corpus}",
-        "Web": DASH if not web else _short_path(web),
+        "Web": _short_path(web) if web else DASH,
         "Questions at once": str(run.concurrency or DASH),
         "Seconds per question": SECONDS.text(run.value(SECONDS)),
         "Haystack": str(config.get("haystack_version") or DASH),
-        "Started": str(config.get("started") or DASH).replace("+00:00", " UTC"),
+        "Started": started.replace("+00:00", " UTC"),
     }
 
 

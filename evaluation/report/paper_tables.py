@@ -59,7 +59,8 @@ class _Rows:
     def place(self, run: Run) -> int | None:
         """Return the position of a run's line in the table; None if the table has no line for the run."""
         for place, name in enumerate(self.methods):
-            if run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name:
+            fits = run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name
+            if fits:
                 return place
         return None
 
@@ -70,22 +71,8 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
         _certainty(settings, intervals),
         _overall(settings, intervals),
         *(_table_of_paper(rows, settings, intervals) for rows in _PAPERS),
-        _table_of_values(
-            "top-k",
-            "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)",
-            TOP_K,
-            vary([run for group in settings.values() for run in group], next(iter(settings)), TOP_K),
-            intervals,
-            lambda run: run.method,
-        ),
-        _table_of_values(
-            "retrievers",
-            "Retrievers (PrefRAG, table 17)",
-            "retriever",
-            _by_retriever(next(iter(settings.values()))),
-            intervals,
-            lambda run: run.family,
-        ),
+        _top_ks(settings, intervals),
+        _retrievers(settings, intervals),
         _counts(settings, intervals),
         _recall(settings, intervals),
         _cost(settings, intervals),
@@ -96,6 +83,11 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
 def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
     by_reader = _only(settings, lambda run: run.llm.get("kind") == READER)
     every = [run for runs in by_reader.values() for run in runs]
+
+    def columns(dataset: str) -> list[Column]:
+        runs = [run for run in every if run.dataset == dataset]
+        return [_plain(measure, ranked=False) for measure in CERTAINTY if _is_measured(measure, runs)]
+
     return _table_by_setting(
         "certainty",
         "Answers given and withheld, without a language model",
@@ -106,11 +98,7 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         "Words typed: query words that the user had typed.",
         by_reader,
         intervals,
-        lambda dataset: [
-            _plain(measure, ranked=False)
-            for measure in CERTAINTY
-            if any(run.dataset == dataset and run.value(measure) is not None for run in every)
-        ],
+        columns,
     )
 
 
@@ -138,26 +126,51 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
             if place is not None:
                 placed.append((place, run.order, run))
         shown = [run for _, _, run in sorted(placed)]
-        if any(run.family.startswith(rows.needed) for run in shown) and len({run.method for run in shown}) > 1:
+        is_of_paper = any(run.family.startswith(rows.needed) for run in shown)
+        if is_of_paper and len({run.method for run in shown}) > 1:
             placed_runs[setting] = shown
-    time = [_relative_time([run for group in placed_runs.values() for run in group])] if rows.is_timed else []
-    return _table_by_setting(
-        rows.id, rows.title, rows.note, placed_runs, intervals, lambda dataset: [*rows.columns(dataset), *time]
-    )
+    time: list[Column] = []
+    if rows.is_timed:
+        time = [_relative_time([run for group in placed_runs.values() for run in group])]
+
+    def columns(dataset: str) -> list[Column]:
+        return [*rows.columns(dataset), *time]
+
+    return _table_by_setting(rows.id, rows.title, rows.note, placed_runs, intervals, columns)
+
+
+def _top_ks(settings: Settings, intervals: Intervals) -> Table | None:
+    runs = [run for group in settings.values() for run in group]
+    values = vary(runs, next(iter(settings)), TOP_K)
+    title = "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)"
+    return _table_of_values("top-k", title, TOP_K, values, intervals, lambda run: run.method)
+
+
+def _retrievers(settings: Settings, intervals: Intervals) -> Table | None:
+    values = _by_retriever(next(iter(settings.values())))
+    title = "Retrievers (PrefRAG, table 17)"
+    return _table_of_values("retrievers", title, "retriever", values, intervals, lambda run: run.family)
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     every = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
     runs = [run for group in settings.values() for run in group]
-    measures = [measure for measure in every if any(run.value(measure) is not None for run in runs)]
+    measures = [measure for measure in every if _is_measured(measure, runs)]
+
+    def has_counts(run: Run) -> bool:
+        return any(run.value(measure) is not None for measure in measures)
+
+    def columns(dataset: str) -> list[Column]:
+        return [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)]
+
     return _table_by_setting(
         "counts",
         "Retrievals per question (PrefRAG, A.6)",
         "Means per question. The paper prints sums over its questions. Used: retrievals whose documents the model was "
         "shown. Look-ups: the queries that the retrievals sent to an index or to the web.",
-        _only(settings, lambda run: any(run.value(measure) is not None for measure in measures)),
+        _only(settings, has_counts),
         intervals,
-        lambda dataset: [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)],
+        columns,
     )
 
 
@@ -185,18 +198,13 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     )
     if any(run.simulated for run in runs):
         note += " The simulated reader needs almost no time, so these are the times of retrieval and the pipeline only."
-    return _table_by_setting(
-        "cost",
-        "Calls and time relative to single-step RAG (DR-RAG, table 2)",
-        note,
-        settings,
-        intervals,
-        lambda dataset: [
-            *(column for column in _scores(dataset) if column.measure != AVERAGE),
-            _plain(CALLS, ranked=False),
-            time,
-        ],
-    )
+
+    def columns(dataset: str) -> list[Column]:
+        scores = [column for column in _scores(dataset) if column.measure != AVERAGE]
+        return [*scores, _plain(CALLS, ranked=False), time]
+
+    title = "Calls and time relative to single-step RAG (DR-RAG, table 2)"
+    return _table_by_setting("cost", title, note, settings, intervals, columns)
 
 
 def _relative_time(runs: Sequence[Run]) -> Column:
@@ -205,7 +213,8 @@ def _relative_time(runs: Sequence[Run]) -> Column:
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
-            own, single = run.value(SECONDS), find_single_step(run, runs)
+            own = run.value(SECONDS)
+            single = find_single_step(run, runs)
             # Seconds include waiting for concurrent questions, so the concurrency of both runs must be equal.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
@@ -217,6 +226,7 @@ def _relative_time(runs: Sequence[Run]) -> Column:
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
     """Find the run of single-step RAG with the same dataset, model and, if possible, top-k and concurrency."""
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
+    # False sorts before True: first the runs with the same top-k, and among them those with the same concurrency.
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
 
@@ -233,6 +243,10 @@ def _recalls(dataset: str) -> list[Column]:
 
 def _plain(measure: Measure, ranked: bool = True) -> Column:
     return Column(measure, lambda run: run.value(measure), ranked)
+
+
+def _is_measured(measure: Measure, runs: Sequence[Run]) -> bool:
+    return any(run.value(measure) is not None for run in runs)
 
 
 def _average(run: Run) -> float | None:
@@ -328,8 +342,12 @@ _PAPERS = (
 
 
 def _only(settings: Settings, is_wanted: Callable[[Run], bool]) -> dict[Setting, list[Run]]:
-    chosen = {setting: [run for run in runs if is_wanted(run)] for setting, runs in settings.items()}
-    return {setting: runs for setting, runs in chosen.items() if runs}
+    chosen = {}
+    for setting, runs in settings.items():
+        wanted = [run for run in runs if is_wanted(run)]
+        if wanted:
+            chosen[setting] = wanted
+    return chosen
 
 
 def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
@@ -387,13 +405,11 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
     if not gold:
         return None
     corpora = Counter(dataset for dataset, _ in gold)
-    rows = [
-        Row(
-            dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})",
-            _fill_cells(of_question, _read_sources(Path(corpus), {id for ids in of_question.values() for id in ids})),
-        )
-        for (dataset, corpus), of_question in sorted(gold.items())
-    ]
+    rows = []
+    for (dataset, corpus), of_question in sorted(gold.items()):
+        label = dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})"
+        gold_ids = {id for ids in of_question.values() for id in ids}
+        rows.append(Row(label, _fill_cells(of_question, _read_sources(Path(corpus), gold_ids))))
     columns = ("Questions", "Gold passages", "Local only %", "Web only %", "Both %", "Neither half alone")
     title = "The split (dataset statistics: PrefRAG, table 3)"
     return Table("shares", title, _NOTE_OF_SPLIT, (("", len(columns)),), columns, tuple(rows), label="Dataset")
@@ -404,9 +420,13 @@ def _fill_cells(of_question: Mapping[str, Sequence[str]], sources: Mapping[str, 
         return (Cell(str(len(of_question))), *[Cell(DASH)] * 5)
     number = Counter(sources.values())
     shares = [f"{100 * number[source] / len(sources):.1f}" for source in _SOURCES]
-    sources_of_questions = [{sources.get(id) for id in ids} for ids in of_question.values()]
-    neither = sum({"local", "web"} <= of_question for of_question in sources_of_questions)
-    return tuple(Cell(text) for text in (str(len(of_question)), str(len(sources)), *shares, str(neither)))
+    neither = 0
+    for ids in of_question.values():
+        sources_of_question = {sources.get(id) for id in ids}
+        if {"local", "web"} <= sources_of_question:
+            neither += 1
+    texts = [str(len(of_question)), str(len(sources)), *shares, str(neither)]
+    return tuple(Cell(text) for text in texts)
 
 
 def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:

@@ -32,22 +32,24 @@ from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
 # Placeholder colours in the SVG, which are replaced by colours of the page. The page has light and dark colours.
-_TEXT, _GRID = "#010101", "#010102"
+_TEXT = "#010101"
+_GRID = "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
     _TEXT: "currentColor",
     _GRID: "var(--grid)",
-    **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
+    **{placeholder: f"var(--series-{number})" for number, placeholder in enumerate(_SERIES, start=1)},
 }
 # The methods of a family share one colour.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
-# What PrefRAG's figures 3 and 5 compare.
+# The methods that PrefRAG's figure 3 compares.
 _REACT_MIX_AND_PREFRAG = {"react_mix", "prefrag"}
+# The methods that PrefRAG's figure 5 compares.
 _STRATEGIES = ("vanilla_mix", "prefrag_direct", "prefrag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
-_WIDTH = 5.6
-_SIZE = 9.5
+_WIDTH = 5.6  # of a plot, in inches
+_SIZE = 9.5  # of the letters, in points
 # How many letters fit in a line of the legend, approximately, without its marks and gaps.
 _LETTERS = 66
 
@@ -114,11 +116,12 @@ def _sources(settings: Settings, task: str) -> Iterator[Plot]:
             continue
         figure, axes = _new_figure(1.1 + 0.27 * len(shown))
         for place, run in enumerate(shown):
-            home, away = run.value(TOTAL_LOCAL) or 0.0, run.value(TOTAL_WEB) or 0.0
-            axes.barh(place, home, height=0.6, color=_colour(run), linewidth=0)
-            axes.barh(place, away, left=home, height=0.6, color=_colour(run), alpha=0.4, linewidth=0)
-            words = f"{ACC.title} {ACC.text(run.value(ACC))}"
-            axes.annotate(words, (home + away, place), xytext=(4, 0), textcoords="offset points", va="center")
+            local = run.value(TOTAL_LOCAL) or 0.0
+            web = run.value(TOTAL_WEB) or 0.0
+            axes.barh(place, local, height=0.6, color=_colour(run), linewidth=0)
+            axes.barh(place, web, left=local, height=0.6, color=_colour(run), alpha=0.4, linewidth=0)
+            accuracy = f"{ACC.title} {ACC.text(run.value(ACC))}"
+            axes.annotate(accuracy, (local + web, place), xytext=(4, 0), textcoords="offset points", va="center")
         axes.set_yticks(range(len(shown)), _labels(shown))
         axes.margins(x=0.2, y=0.02)
         axes.set_xlim(left=0)
@@ -137,7 +140,8 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
         figure, axes = _new_figure(3.0)
         for number, run in enumerate(shown):
             for place, measure in enumerate((ACC, F1, EM)):
-                x, interval = place + 0.27 * (number - 1), intervals.get((run.name, measure.key))
+                x = place + 0.27 * (number - 1)
+                interval = intervals.get((run.name, measure.key))
                 look: dict[str, Any] = {"color": _SERIES[number], "label": run.method if place == 0 else None}
                 axes.bar(x, run.value(measure) or 0.0, width=0.24, linewidth=0, **look)
                 if interval is not None:
@@ -153,10 +157,14 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
 def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     for dataset, setting, runs in _runs_to_draw(settings):
         lines = _vary_main(settings, dataset, setting, TOP_K)
-        every = {run.name: run for run in (*runs, *(run for line in lines for run in line))}
+        every = {run.name: run for run in runs}
+        for line in lines:
+            every.update((run.name, run) for run in line)
+
         shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
-            axis, name = "Documents given to the model per question", f"{task}-{dataset}"
+            axis = "Documents given to the model per question"
+            name = f"{task}-{dataset}"
             svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", name, lines)
             yield Plot(dataset, setting.text, svg)
 
@@ -164,17 +172,20 @@ def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plo
 def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     for dataset, setting, shown in _runs_to_draw(settings):
         note = setting.text
-        timed = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
+        timed = [run for run in shown if run.value(SECONDS)]
+        timed.sort(key=lambda run: run.value(SECONDS) or 0.0)
         if len(timed) < 2:
             continue
         figure, axes = _new_figure(0.9 + 0.27 * len(timed))
         labels = _labels(timed)
         for place, run in enumerate(timed):
-            value, interval = run.value(SECONDS) or 0.0, intervals.get((run.name, SECONDS.key))
+            value = run.value(SECONDS) or 0.0
+            end = value
             axes.barh(place, value, height=0.6, color=_colour(run), linewidth=0)
+            interval = intervals.get((run.name, SECONDS.key))
             if interval is not None:
                 axes.plot([interval.low, interval.high], [place, place], color=_TEXT, linewidth=1)
-            end = max(value, interval.high if interval else value)
+                end = max(value, interval.high)
             digits = f"{value:.3g}" if value < 100 else f"{value:.0f}"
             axes.annotate(digits, (end, place), xytext=(4, 0), textcoords="offset points", va="center")
         axes.set_yticks(range(len(timed)), labels)
@@ -192,30 +203,29 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
 def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     main = next(iter(settings))
     for dataset in sorted({run.dataset for group in settings.values() for run in group}):
-        varied = _vary_main(settings, dataset, main, "judge error")
-        lines = [[run for run in line if run.value(ACC) is not None] for line in varied]
-        shown = [line for line in lines if len(line) > 1]
+        shown = []
+        for line in _vary_main(settings, dataset, main, "judge error"):
+            measured = [run for run in line if run.value(ACC) is not None]
+            if len(measured) > 1:
+                shown.append(measured)
         if not shown:
             continue
         figure, axes = _new_figure(3.3)
         drawn: Counter[int] = Counter()
         for line in shown:
+            method, colour, family = line[0].method, _colour(line[0]), _family_number(line[0])
             # Methods of one family share a colour, so each method gets a different stroke.
-            stroke = _STROKES[drawn[_family_number(line[0])] % len(_STROKES)]
-            drawn[_family_number(line[0])] += 1
-            xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
-            line_intervals = [intervals.get((run.name, ACC.key)) for run in line]
-            if all(line_intervals):
-                axes.fill_between(
-                    xs,
-                    [interval.low for interval in line_intervals if interval],
-                    [interval.high for interval in line_intervals if interval],
-                    color=_colour(line[0]),
-                    alpha=0.14,
-                    linewidth=0,
-                )
-            look: dict[str, Any] = {"color": _colour(line[0]), "marker": _MARKS[_family_number(line[0])], "ls": stroke}
-            axes.plot(xs, ys, **look, markersize=5, linewidth=1.6, label=line[0].method)
+            stroke = _STROKES[drawn[family] % len(_STROKES)]
+            drawn[family] += 1
+            xs = [100 * (run.judge_error or 0.0) for run in line]
+            ys = [run.value(ACC) or 0.0 for run in line]
+            bounds = [intervals[run.name, ACC.key] for run in line if (run.name, ACC.key) in intervals]
+            if len(bounds) == len(line):
+                lows = [interval.low for interval in bounds]
+                highs = [interval.high for interval in bounds]
+                axes.fill_between(xs, lows, highs, color=colour, alpha=0.14, linewidth=0)
+            look: dict[str, Any] = {"color": colour, "marker": _MARKS[family], "ls": stroke}
+            axes.plot(xs, ys, **look, markersize=5, linewidth=1.6, label=method)
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
         _add_legend(figure)
@@ -236,18 +246,22 @@ def _scatter(
 ) -> str:
     figure, axes = _new_figure(4.2)
     for line in lines:
-        values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
-        axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
+        xs = [run.value(across) or 0.0 for run in line]
+        ys = [run.value(up) or 0.0 for run in line]
+        axes.plot(xs, ys, color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
     # The points on a line have the line's name and mark. The number beside each point is its k.
     on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
     marks: dict[str, str] = {}
     drawn: Counter[int] = Counter()
     for run, label in zip(runs, _labels(runs), strict=True):
-        x, y, named = run.value(across) or 0.0, run.value(up) or 0.0, on_line.get(run.name, label)
+        x = run.value(across) or 0.0
+        y = run.value(up) or 0.0
+        named = on_line.get(run.name, label)
         is_new = named not in marks
         if is_new:
-            marks[named] = _MARKS[(_family_number(run) + drawn[_family_number(run)]) % len(_MARKS)]
-            drawn[_family_number(run)] += 1
+            family = _family_number(run)
+            marks[named] = _MARKS[(family + drawn[family]) % len(_MARKS)]
+            drawn[family] += 1
         look: dict[str, Any] = {
             "color": _colour(run),
             "marker": marks[named],
@@ -270,20 +284,24 @@ def _scatter(
 def _labels(runs: Sequence[Run]) -> list[str]:
     """Return a label for each run: its method, and what distinguishes it from other runs of the same method."""
     methods = [run.method for run in runs]
-    usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
+    most_common = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
+    usual_k = most_common[0][0] if most_common else None
     labels = []
     for run in runs:
         same = [other for other in runs if other.method == run.method]
         parts = []
-        if len({other.top_k for other in same}) > 1 or run.top_k not in (None, *(k for k, _ in usual)):
+        has_several_ks = len({other.top_k for other in same}) > 1
+        if has_several_ks or run.top_k not in (None, usual_k):
             parts.append(f"k {run.top_k}")
         if len({other.retriever for other in same}) > 1:
             parts.append(run.retriever or "no retriever")
         labels.append(" ".join([run.method, *parts]))
-    return [
-        label if labels.count(label) == 1 or methods.count(run.method) == 1 else f"{label} ({run.folder.name})"
-        for label, run in zip(labels, runs, strict=True)
-    ]
+
+    distinct = []
+    for label, run in zip(labels, runs, strict=True):
+        is_clear = labels.count(label) == 1 or methods.count(run.method) == 1
+        distinct.append(label if is_clear else f"{label} ({run.folder.name})")
+    return distinct
 
 
 def _new_figure(height: float) -> tuple[Figure, Axes]:
@@ -301,7 +319,8 @@ def _new_figure(height: float) -> tuple[Figure, Axes]:
 
 def _add_legend(figure: Figure) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    columns = max(1, min(3, _LETTERS // max(map(len, labels), default=1)))
+    longest = max(map(len, labels), default=1)
+    columns = max(1, min(3, _LETTERS // longest))
     figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))
     figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False, fontsize=_SIZE - 1)
 
@@ -317,11 +336,13 @@ def _family_number(run: Run) -> int:
 
 def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
     """Describe the plot in words, for screen readers."""
-    return "; ".join(
-        f"{label}: {measure.title} {measure.text(run.value(measure))}"
-        + (f" at {across.title} {across.text(run.value(across))}" if across else "")
-        for label, run in zip(_labels(runs), runs, strict=True)
-    )
+    descriptions = []
+    for label, run in zip(_labels(runs), runs, strict=True):
+        words = f"{label}: {measure.title} {measure.text(run.value(measure))}"
+        if across:
+            words += f" at {across.title} {across.text(run.value(across))}"
+        descriptions.append(words)
+    return "; ".join(descriptions)
 
 
 def _svg(figure: Figure, name: str, words: str) -> str:
@@ -339,7 +360,7 @@ def _svg(figure: Figure, name: str, words: str) -> str:
     prefix = f"p{zlib.crc32(name.encode())}-"
     svg = re.sub(r'(\bid=")', rf"\1{prefix}", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
-    for sentinel, colour in _COLOURS.items():
-        svg = svg.replace(sentinel, colour)
+    for placeholder, colour in _COLOURS.items():
+        svg = svg.replace(placeholder, colour)
     svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(words)}"', 1)

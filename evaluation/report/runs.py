@@ -140,7 +140,9 @@ class Run:
     def llm(self) -> Mapping[str, Any]:
         """The description of the model in config.json."""
         llm = self.config.get("llm")
-        return llm if isinstance(llm, Mapping) else {"kind": llm} if llm else {}
+        if isinstance(llm, Mapping):
+            return llm
+        return {"kind": llm} if llm else {}
 
     @property
     def simulated(self) -> bool:
@@ -152,15 +154,18 @@ class Run:
         """The model in words."""
         if self.simulated:
             return "simulated reader"
+        kind = self.llm.get("kind")
         named = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
-        if self.llm.get("kind") == "embedded":
+        if kind == "embedded":
             return f"embedded model {named or ''}".strip()
-        if self.llm.get("kind") == "reader":
+        if kind == "reader":
             facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
             named = ", ".join(["extractive reader, no language model", *facts])
-        model = named or str(self.llm.get("kind") or "model not recorded")
+        model = str(named or kind or "model not recorded")
         judge = self.llm.get("judge")
-        return f"{model}, judge {judge.get('model') or 'not recorded'}" if isinstance(judge, Mapping) else model
+        if isinstance(judge, Mapping):
+            return f"{model}, judge {judge.get('model') or 'not recorded'}"
+        return model
 
     @property
     def judge_error(self) -> float | None:
@@ -213,7 +218,9 @@ class Run:
         Runs of different tasks are not comparable, because methods choose a source only if the corpus is split.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
-        return None if split is None else "split" if split else "whole"
+        if split is None:
+            return None
+        return "split" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
@@ -221,7 +228,8 @@ class Run:
         # Without the name of a corpus, the names of the collections identify what was searched.
         collections = ", ".join(str(name) for name in self.config.get("indexes") or () if name)
         corpus = str(self.config.get("corpus") or collections)
-        return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
+        web = "" if self.config.get("split") else str(self.config.get("web") or "")
+        return corpus, web
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -264,23 +272,28 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
     for group in groups.values():
         seeds = {run.seed for run in group} - {None}
         repeated = len(group) > 1 and len(seeds) == len(group)
-        merged += [_merge(sorted(group, key=lambda run: run.seed or 0))] if repeated else group
+        if repeated:
+            merged.append(_merge(sorted(group, key=lambda run: run.seed or 0)))
+        else:
+            merged += group
     return merged
 
 
 def _merge(runs: Sequence[Run]) -> Run:
     first = runs[0]
-    predictions = {
-        id: replace(prediction, values=_average([run.predictions[id].values for run in runs]))
-        for id, prediction in first.predictions.items()
-    }
+    predictions = {}
+    for id, prediction in first.predictions.items():
+        values = _average([run.predictions[id].values for run in runs])
+        predictions[id] = replace(prediction, values=values)
     warnings = tuple(f"seed {run.seed}: {warning}" for run in runs for warning in run.warnings)
-    metrics = _average([{measure.key: run.value(measure) for measure in MEASURES} for run in runs])
+    metrics_of_runs = []
+    for run in runs:
+        metrics_of_runs.append({measure.key: run.value(measure) for measure in MEASURES})
     return replace(
         first,
         name=f"{first.name} ({len(runs)} seeds)",
         predictions=predictions,
-        metrics=metrics,
+        metrics=_average(metrics_of_runs),
         warnings=warnings,
         repetitions=tuple(runs),
     )

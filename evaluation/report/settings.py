@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
-_CORPUS, _WEB, _SPLIT = "corpus", "web", "split of the corpus"
+_CORPUS = "corpus"
+_WEB = "web"
+_SPLIT = "split of the corpus"
 # Settings that may differ between compared methods, because they belong to the method. The report names them.
 OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
@@ -56,7 +58,9 @@ class Setting:
 
 
 def _is_worth_naming(name: str, value: Value) -> bool:
-    return value is not None and (name == TOP_K or USUAL.get(name) != value)
+    if value is None:
+        return False
+    return name == TOP_K or USUAL.get(name) != value
 
 
 def describe(name: str, value: Value) -> str:
@@ -64,7 +68,9 @@ def describe(name: str, value: Value) -> str:
     digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     if name == "model":
         return digits
-    return f"{digits} {name}" if name == "prompts" else f"{'k' if name == TOP_K else name} {digits}"
+    if name == "prompts":
+        return f"{digits} prompts"
+    return f"k {digits}" if name == TOP_K else f"{name} {digits}"
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:

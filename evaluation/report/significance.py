@@ -59,5 +59,8 @@ def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 def _sign_test(positive: int, n: int) -> float:
     """Compute the p-value of ``positive`` heads in n throws of a fair coin (exact binomial test, two-sided)."""
+    if not n:
+        return 1.0
     rarer = min(positive, n - positive)
-    return min(1.0, sum(math.comb(n, number) for number in range(rarer + 1)) / 2 ** (n - 1)) if n else 1.0
+    combinations = sum(math.comb(n, number) for number in range(rarer + 1))
+    return min(1.0, combinations / 2 ** (n - 1))

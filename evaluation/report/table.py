@@ -41,14 +41,21 @@ class Table:
     @property
     def starts(self) -> set[int]:
         """The columns at which a group starts."""
-        return {sum(width for _, width in self.groups[:place]) for place in range(len(self.groups))}
+        starts = set()
+        column = 0
+        for _, width in self.groups:
+            starts.add(column)
+            column += width
+        return starts
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
         """The lines that the page shows unfolded, and the lines that it folds, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
-        end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
-        return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]
+        if not self.folded or len(headings) < 2:
+            return [self.rows] if self.rows else []
+        second = headings[1]
+        return [rows for rows in (self.rows[:second], self.rows[second:]) if rows]
 
     @property
     def flat_columns(self) -> list[str]:
@@ -79,7 +86,8 @@ class Lines:
         if run.dataset in runs_of_line:
             # The new line's label contains the retriever or, if both runs have the same retriever, the run's name.
             other = run.retriever if run.retriever != runs_of_line[run.dataset].retriever else run.name
-            self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
+            further = self.lines.setdefault((key, other), (f"{label} ({other})", {}))
+            further[1].setdefault(run.dataset, run)
         else:
             runs_of_line[run.dataset] = run
 
@@ -97,7 +105,7 @@ def fill_table(
     """Make a table with a group of columns for each dataset; None if there are no runs."""
     if not runs:
         return None
-    datasets = list(dict.fromkeys(run.dataset for run in sorted(runs, key=lambda run: run.dataset)))
+    datasets = sorted({run.dataset for run in runs})
     by_dataset = {dataset: columns(dataset) for dataset in datasets}
     rows = []
     for heading, lines in blocks:
@@ -110,29 +118,28 @@ def fill_table(
                 for column in shown
             ]
             rows.append(Row(label, tuple(cells)))
-    return Table(
-        id,
-        title,
-        " ".join([*([note] if note else []), *_list_unlike(runs)]),
-        tuple((dataset, len(shown)) for dataset, shown in by_dataset.items()),
-        tuple(column.measure.title for shown in by_dataset.values() for column in shown),
-        tuple(rows),
-        folded,
-    )
+    notes = [note] if note else []
+    notes += _list_unlike(runs)
+    groups = tuple((dataset, len(shown)) for dataset, shown in by_dataset.items())
+    titles = tuple(column.measure.title for shown in by_dataset.values() for column in shown)
+    return Table(id, title, " ".join(notes), groups, titles, tuple(rows), folded)
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)
-    unlike = sorted(name for name, runs in of_dataset.items() if len({_list_questions(run) for run in runs}) > 1)
+    unlike = []
+    unlike_searched = []
+    for dataset, group in sorted(of_dataset.items()):
+        if len({_list_questions(run) for run in group}) > 1:
+            unlike.append(dataset)
+        if len({run.passages[0] for run in group if run.passages[0]}) > 1:
+            unlike_searched.append(dataset)
     if unlike:
         yield f"Not all lines have the same questions ({', '.join(unlike)}): see the paired comparisons."
-    searched = sorted(
-        name for name, runs in of_dataset.items() if len({run.passages[0] for run in runs if run.passages[0]}) > 1
-    )
-    if searched:
-        yield f'Not all lines searched the same corpus ({", ".join(searched)}): see "What was run".'
+    if unlike_searched:
+        yield f'Not all lines searched the same corpus ({", ".join(unlike_searched)}): see "What was run".'
     seeds = max(len(run.runs) for run in runs)
     if seeds > 1:
         fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
@@ -166,8 +173,9 @@ def _fill_cell(run: Run | None, column: Column, intervals: Intervals, best: floa
     if run is None or value is None:
         return Cell(text)
     interval = intervals.get((run.name, column.measure.key))
-    return Cell(
-        text,
-        f"{column.measure.text(interval.low)}{DASH}{column.measure.text(interval.high)}" if interval else "",
-        best is not None and text == column.measure.text(best),
-    )
+    bounds = ""
+    if interval:
+        bounds = f"{column.measure.text(interval.low)}{DASH}{column.measure.text(interval.high)}"
+    # The best value as it is shown: values that look the same are all the best.
+    is_best = best is not None and text == column.measure.text(best)
+    return Cell(text, bounds, is_best)

@@ -19,7 +19,11 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# A passage in a prompt: its title line and its quoted text. In transcripts, a label may precede the first title.
+# A passage in a prompt: its title line and its quoted text, such as
+#     [D3xk] Jaws
+#     | Jaws is a film by Steven Spielberg.
+# In place of the mark [D3xk], the title line may begin with "Title:". In transcripts, a label may precede the first
+# title, as in "Observation: [D3xk] Jaws".
 _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
@@ -123,11 +127,15 @@ class GoldQuestion:
                 header = shown.get(place)
                 if header is not None:
                     relevant.add(_key(header))
-                gold[passage.id] = gold.get(passage.id) or (header["mark"] if header else None) or ""
+                mark = header["mark"] if header else None
+                gold[passage.id] = gold.get(passage.id) or mark or ""
                 texts.setdefault(passage.id, passage.text)
         for header in shown.values():
             strips = _DROPPED.split(header["text"])
-            for passage in self.passages if len(strips) > 1 else ():
+            if len(strips) == 1:
+                # Nothing was dropped, so the text was compared as a whole above.
+                continue
+            for passage in self.passages:
                 if any(passage.holds(header["title"], strip) for strip in strips):
                     relevant.add(_key(header))
                     gold[passage.id] = gold.get(passage.id) or header["mark"] or ""
@@ -143,8 +151,11 @@ class GoldQuestion:
         wanted = set(self.question.supporting_ids)
         if not self.question.is_yes_no or self.yes_no == "all":
             return bool(shown.gold) and shown.gold.keys() >= wanted
-        half = min((len(wanted) + 1) // 2, _MOST_OF_HALF)
-        return len(shown.gold) >= max(1, half if self.yes_no == "half" else 1)
+        enough = 1
+        if self.yes_no == "half":
+            half = (len(wanted) + 1) // 2
+            enough = max(1, min(half, _MOST_OF_HALF))
+        return len(shown.gold) >= enough
 
     def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
         """Check whether the snippet of a gold passage shows what the question needs of the passage.
@@ -155,29 +166,35 @@ class GoldQuestion:
         3. the title of another gold passage
         4. the sentence that shares most words with the question (in a tie, the first such sentence)
         """
-        whole, shown = fold_words(passage.text), fold_words(snippet)
+        whole = fold_words(passage.text)
+        part = fold_words(snippet)
         for facts in self._list_facts(passage):
-            in_passage = [fact for fact in facts if any(fold_words(name) in whole for name in fact)]
+            in_passage = [fact for fact in facts if _names_fact(whole, fact)]
             if in_passage:
-                return all(any(fold_words(name) in shown for name in fact) for fact in in_passage)
+                return all(_names_fact(part, fact) for fact in in_passage)
         wanted = set(fold_words(self.question.question).split())
-        sentences = plain_sentences(passage.text)
-        best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
-        return fold_words(best) in shown
+
+        def count_shared(sentence: str) -> int:
+            return len(wanted & set(fold_words(sentence).split()))
+
+        best = max(plain_sentences(passage.text), key=count_shared, default="")
+        return fold_words(best) in part
 
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
         """Yield the lists of facts for :meth:`is_in_snippet`, in order; a fact is a tuple of interchangeable names."""
         question = self.question
-        yield [
-            *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),
-            *(
-                (value,)
-                for subject, _, value in question.evidence_triples
-                if find_about(subject, self.passages) == passage
-            ),
-        ]
+        facts = [(hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id]
+        for subject, _, value in question.evidence_triples:
+            if find_about(subject, self.passages) == passage:
+                facts.append((value,))
+        yield facts
         yield [] if question.is_yes_no else [question.answers]
         yield [tuple(other.title for other in self.passages if other.title != passage.title)]
+
+
+def _names_fact(words: str, fact: tuple[str, ...]) -> bool:
+    """Check whether one of the interchangeable names of a fact is in a text, given by :func:`fold_words`."""
+    return any(fold_words(name) in words for name in fact)
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
@@ -194,7 +211,8 @@ def _key(header: re.Match[str]) -> str:
 
 
 def _join_lines(text: str) -> str:
-    return " ".join(" ".join(line.removeprefix("|") for line in text.split("\n")).split())
+    lines = [line.removeprefix("|") for line in text.split("\n")]
+    return " ".join(" ".join(lines).split())
 
 
 def _places(passage: Passage, text: str) -> Iterator[int]:
@@ -237,7 +255,8 @@ def _load(
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
             # Of two passages with the same id, keep the first, as the index does.
-            title, text = (normalize_unicode(field or "") for field in (document.meta.get("title"), document.content))
+            title = normalize_unicode(document.meta.get("title") or "")
+            text = normalize_unicode(document.content or "")
             passages.setdefault(document.id, Passage(document.id, title, text, str(document.meta.get(SPLIT) or "")))
             if len(passages) == len(wanted):
                 break
@@ -262,4 +281,6 @@ def _load(
 def cut_to_sentences(text: str, many: int) -> str:
     """Cut a text to its first ``many`` sentences, like the snippet of a search engine. With 0, keep the whole text."""
     sentences = plain_sentences(text)
-    return text if not many or len(sentences) <= many else " ".join(sentences[:many])
+    if not many or len(sentences) <= many:
+        return text
+    return " ".join(sentences[:many])

@@ -17,9 +17,12 @@ Kind = Literal[
 ]
 Form = Literal["text", "json", "tools", "cot"]
 
+# The line that states the question, such as "Question: Who directed Jaws?".
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
+# The actions in the prompt's instructions, such as "Action: local or web" or "Action: ... exactly as local".
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
+# A search in the transcript: "Action: local", and below "Action Input: director of Jaws".
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 # The words before the latest results in the judge's prompt and in the reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
@@ -66,8 +69,12 @@ def read_call(
             "The simulated reader does not know the question of this prompt: it answers only questions from its "
             f"`questions` files, in the same words. The prompt ends: {text[-200:]!r}"
         )
-    question, head, transcript = one_line(matches[0]["question"]), text[: matches[0].start()], text[matches[0].end() :]
-    schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
+    stated = matches[0]
+    question = one_line(stated["question"])
+    head = text[: stated.start()]
+    transcript = text[stated.end() :]
+    response_format = kwargs.get("response_format") or {}
+    schema = response_format.get("json_schema") or {}
     stop = kwargs.get("stop") or []
     most = _MOST.search(head)
     step = partial(Call, "step", question, text, transcript, most=int(most[1]) if most else None)
@@ -82,21 +89,19 @@ def read_call(
         case "step":
             return _json_step(step, transcript, schema["schema"])
     if tools:
+        calls = [call for message in messages for call in message.tool_calls]
         return step(
             form="tools",
             tools=tuple(tool.name for tool in tools),
-            searches=tuple(
-                (call.tool_name, str(call.arguments.get("query", "")))
-                for message in messages
-                for call in message.tool_calls
-            ),
+            searches=tuple((call.tool_name, str(call.arguments.get("query", ""))) for call in calls),
             may_search=kwargs.get("tool_choice") != "none",
             evaluates="Self-Evaluation:" in head,
         )
     if "\nObservation:" in stop:
-        named = _TEXT_TOOLS.search(head)
+        instruction = _TEXT_TOOLS.search(head)
+        named = instruction[1].split(" or ") if instruction else []
         return step(
-            tools=tuple(named[1].split(" or ")) if named else (),
+            tools=tuple(named),
             searches=tuple(_TEXT_SEARCH.findall(transcript)),
             may_search=not text.rstrip().endswith("Final Answer:"),
             evaluates="Self-Evaluation:" in head,
@@ -113,20 +118,24 @@ def read_call(
 
 def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
     results = [str(result.result) for message in messages for result in message.tool_call_results]
-    return text.rfind(results[-1]) if results else [match.start() for match in _FOUND.finditer(text)][-1]
+    if results:
+        return text.rfind(results[-1])
+    return [match.start() for match in _FOUND.finditer(text)][-1]
 
 
 def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, Any]) -> Call:
     ways = [way["properties"] for way in schema.get("anyOf", [schema])]
     search: Mapping[str, Any] = next((way for way in ways if "query" in way), {})
     answer: Mapping[str, Any] = next((way for way in ways if "answer" in way), {})
+    actions: Sequence[str] = search["action"]["enum"] if search else ()
+    choices: Sequence[str] = search["query"].get("enum", ()) if search else ()
     return step(
         form="json",
-        tools=tuple(search["action"]["enum"]) if search else (),
+        tools=tuple(actions),
         searches=tuple(_json_searches(transcript)),
         may_search=bool(search),
         may_answer=bool(answer),
-        choices=tuple(search["query"].get("enum", ())) if search else (),
+        choices=tuple(choices),
         evaluates="label" in answer,
     )
 

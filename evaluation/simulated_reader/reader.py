@@ -33,24 +33,29 @@ from prefrag.evaluation.simulated_reader.queries import find_wanted, keywords, q
 class SimulatedReader:
     """A chat generator that replies from the gold passages of a benchmark instead of calling a language model.
 
-    The reader replies to every prompt of the pipelines, so that only their retrieval is measured. It knows which
-    passages a question needs, and uses this knowledge in only three ways. First, it searches for missing passages, but
-    every title or answer in its queries is also in the question or in a shown passage. Second, it answers correctly if
-    and only if all gold passages were shown (for a yes/no question, as many as ``yes_no`` says). Any other answer
-    scores 0 in every metric. Third, as judge or reviewer, it tells the truth. Its :class:`Policy` says how it decides
-    and how often it is wrong. The fields of the policy are settings of the reader (see docs/evaluation.md).
+    The reader replies to every prompt of the pipelines. Unless its :class:`Policy` says otherwise, it makes no mistakes
+    of its own, so two pipelines differ only in the passages that they retrieve. It knows which passages a question
+    needs, and uses this knowledge in only three ways:
 
-    A passage counts as shown if its whole text stands below its title. So a page of the live web, or a passage from an
-    index of shorter parts, never counts. If the evaluation shows snippets of web passages (``web_sentences``), a
-    snippet that contains what the question needs counts as the passage (see :meth:`GoldQuestion.is_in_snippet`). Other
-    snippets count as irrelevant passages. If CRAG has dropped parts of a passage, the passage counts if one part (a
+    1. It searches for missing passages. A query may contain a gold title or a gold answer only if this title or answer
+       is also in the question or in a shown passage.
+    2. It answers correctly if and only if all gold passages were shown. For a yes/no question, the setting ``yes_no``
+       says how many are enough. Any other answer scores 0 in every metric.
+    3. As judge or reviewer, it tells the truth.
+
+    The policy says how the reader decides and how often it is wrong. The fields of the policy are settings of the
+    reader (see docs/evaluation.md).
+
+    A passage counts as shown if its whole text stands below its title. So a page of the live web never counts, nor does
+    a passage from an index of shorter parts. If the evaluation shows snippets of web passages (``web_sentences``), a
+    snippet that contains what the question needs counts as its passage (see :meth:`GoldQuestion.is_in_snippet`). Other
     strip) remains. As CRAG's evaluator, the reader gives the highest score to gold passages and their strips, and the
     lowest to all others. If asked for keywords, it returns the question without stop words.
 
-    Self-RAG shows the reader one passage at a time. The reader then answers correctly if and only if this passage is
-    enough. Its critique of the passage is true: a gold passage supports the answer fully if it is enough, and otherwise
-    partially. Any other passage is irrelevant. With the probability ``judge_error``, drawn for each passage, the
-    critique is wrong: it calls a gold passage irrelevant, or any other passage enough.
+    Self-RAG shows the reader one passage at a time. The reader then answers correctly if and only if the passage shown
+    is enough. Its critique of the passage is true: a gold passage supports the answer fully if it is enough, and
+    otherwise partially. Any other passage is irrelevant. With the probability ``judge_error``, drawn for each passage,
+    the critique is wrong: it calls a gold passage irrelevant, or any other passage enough.
 
     The reader searches until no passage is missing, or until the limit in the prompt ("at most N times") is reached.
     Then it answers, as the agents of the papers do. It also answers if it has no new query. With ``stopping_error``, it
@@ -157,19 +162,25 @@ class SimulatedReader:
         return ChatMessage.from_assistant(reply.text, tool_calls=reply.tool_calls, meta=meta)
 
     def _step(self, call: Call, gold: GoldQuestion, shown: Shown) -> ChatMessage:
-        used_up = call.most is not None and len(call.searches) >= call.most
-        done = call.may_answer and (used_up or self._stops(call, gold, shown) or self._remembers(gold))
-        chosen = None if done or not call.may_search else self._choose_search(call, gold, shown)
-        if chosen is not None:
-            return replies.search(call, *chosen)
+        is_done = call.may_answer and self._is_done(call, gold, shown)
+        if call.may_search and not is_done:
+            search = self._choose_search(call, gold, shown)
+            if search is not None:
+                return replies.search(call, *search)
         text = self._answer(gold, shown)
         return replies.answer(call, text, self._label(gold, shown, text))
+
+    def _is_done(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
+        if call.most is not None and len(call.searches) >= call.most:
+            return True
+        return self._stops(call, gold, shown) or self._remembers(gold)
 
     def _stops(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         situation = ("stop", len(call.searches), sorted(shown.gold), shown.irrelevant)
         # Before the first search, nothing was shown that could be mistaken for enough.
         wrong = bool(call.searches) and self._draw(gold, *situation) < self.policy.stopping_error
-        return gold.is_enough(shown) != wrong
+        is_enough = gold.is_enough(shown)
+        return not is_enough if wrong else is_enough
 
     def _choose_search(self, call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
         """Return the best pair of action and query that was not tried yet; None if there is no such pair."""
@@ -177,17 +188,22 @@ class SimulatedReader:
         possible = list(queries(gold, shown.gold, call.transcript, self.policy.queries))
         if call.choices:
             wanted = {fold_words(query) for query in possible}
+            # False sorts before True: first the choices that the reader would have asked for.
             possible = sorted(call.choices, key=lambda choice: fold_words(choice) not in wanted)
         if self.policy.second_try == "query":
             asked = {query for _, query in tried}
+            # First the queries that no source was asked yet.
             possible.sort(key=lambda query: fold_words(query) in asked)
         tools = self._order_tools(call, gold, shown)
-        return next(
-            ((tool, query) for query in possible for tool in tools if (tool, fold_words(query)) not in tried), None
-        )
+        for query in possible:
+            for tool in tools:
+                if (tool, fold_words(query)) not in tried:
+                    return tool, query
+        return None
 
     def _order_tools(self, call: Call, gold: GoldQuestion, shown: Shown) -> Sequence[str]:
-        step, tools = len(call.searches), list(call.tools)
+        step = len(call.searches)
+        tools = list(call.tools)
         match self.policy.source_choice:
             case "last":
                 tools.reverse()
@@ -197,13 +213,15 @@ class SimulatedReader:
                 wanted = find_wanted(gold, shown.gold, call.transcript)
                 tools.sort(key=lambda tool: -sum(_searches(tool, passage) for passage in wanted))
         wrong = self._draw(gold, "wrong source", step) < self.policy.source_error
+        # A wrong choice tries the best source last.
         return tools[1:] + tools[:1] if wrong else tools
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
         # If the dataset has no answers, the reader cannot answer correctly.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
-        if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):
+        is_right_by_passages = enough and self._draw(gold, "answer") < clear
+        if is_right_by_passages or self._remembers(gold):
             return gold.question.answers[0]
         return wrong_answer(gold.question, self.policy.seed)
 
@@ -217,23 +235,30 @@ class SimulatedReader:
         return Label.CORRECT if right else Label.INCORRECT
 
     def _worth(self, call: Call, gold: GoldQuestion, shown: Shown) -> int:
-        worth = 2 if gold.is_enough(shown) else 1 if shown.gold else 0
+        if gold.is_enough(shown):
+            worth = 2
+        elif shown.gold:
+            worth = 1
+        else:
+            worth = 0
         if self._draw(gold, "critique", read_titles(call.text), sorted(shown.gold)) < self.policy.judge_error:
             return 0 if worth else 2
         return worth
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
-        status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
+        adds_gold = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
         # The draw depends on these texts. Without "(local)", the draws, and so the published figures, would change.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
-        return status != wrong
+        return not adds_gold if wrong else adds_gold
 
     def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, int]:
         scores = {}
         for number, title, text in read_numbered(call.text):
             wrong = self._draw(gold, "relevance", title, text) < self.policy.judge_error
-            scores[number] = 10 if gold.is_part(title, text) != wrong else 0
+            is_gold = gold.is_part(title, text)
+            says_relevant = not is_gold if wrong else is_gold
+            scores[number] = 10 if says_relevant else 0
         return scores
 
     def _draw(self, gold: GoldQuestion, *situation: object) -> float:
@@ -241,9 +266,13 @@ class SimulatedReader:
 
 
 def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
-    marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
-    cited = [passage for passage in gold.passages if passage.id in marks]
-    return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in cited)
+    summaries = []
+    for passage in gold.passages:
+        if passage.id in shown.gold:
+            mark = shown.gold[passage.id]
+            citation = f" [{mark}]" if mark else ""
+            summaries.append(f"{passage.title}\n{shown.texts[passage.id]}{citation}")
+    return "\n\n".join(summaries)
 
 
 def _searches(tool: str, passage: Passage) -> bool:
@@ -252,7 +281,9 @@ def _searches(tool: str, passage: Passage) -> bool:
 
 
 def _list_paths(files: str | Sequence[str]) -> list[str]:
-    return [files] if isinstance(files, str | Path) else [str(file) for file in files]
+    if isinstance(files, str | Path):
+        return [files]
+    return [str(file) for file in files]
 
 
 def _list_texts(message: ChatMessage) -> list[str]:
