@@ -156,7 +156,9 @@ def _make_worlds(
 ) -> _Worlds:
     """Make a shadow for each world, in which the sentences of all questions are changed together."""
     removed: list[str | None] = [""] * len(questions)
-    follow = [_put(question, value) if value else None for question, value in zip(questions, changed, strict=True)]
+    follow: list[str | None] = []
+    for question, value in zip(questions, changed, strict=True):
+        follow.append(_put(question, value) if value else None)
     denied = [deny(question) or None for question in questions]
     worlds = _Worlds()
     for world, texts in ((AS_IS, None), (WITHOUT, removed), (CHANGED, follow), (DENIED, denied)):
@@ -184,12 +186,15 @@ def list_open_loops(pipeline: object) -> list[Any]:
     :returns: The parts; none if one of them lacks the reader that checks a small model's answers.
     """
     parts = [part for _, part in walk_parts(pipeline) if read_attribute(part, "reply_format") == "auto"]
-    return parts if all(read_attribute(part, "reader") is not None for part in parts) else []
+    if any(read_attribute(part, "reader") is None for part in parts):
+        return []
+    return parts
 
 
 def _put(question: Question, value: str) -> str:
     text = question.sentence.text
-    return f"{text[: question.at]}{value}{text[question.at + len(question.value) :]}"
+    end = question.at + len(question.value)
+    return f"{text[: question.at]}{value}{text[end:]}"
 
 
 async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _Worlds) -> Question:
@@ -197,7 +202,8 @@ async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _
     parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
     if plan.writer is None or not parts or not is_written_about(question):
         return question
-    return check_written(await plan.writer.write(question), question, sentences, parts[0]) or question
+    written = check_written(await plan.writer.write(question), question, sentences, parts[0])
+    return question if written is None else written
 
 
 async def _ask(question: Question, other: Question | None, changed: str, worlds: _Worlds) -> dict[str, Any]:
@@ -205,17 +211,20 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
     if other is not None:
         history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
     wanted = {AS_IS: True, WITHOUT: True, CHANGED: bool(changed), DENIED: bool(deny(question)), SECOND: bool(history)}
-    asks = [
-        (worlds.closed[WITHOUT if world == SECOND else world], history if world == SECOND else None, False)
-        for world, is_wanted in wanted.items()
-        if is_wanted
-    ]
+    asks: list[tuple[Any, list[dict[str, str]] | None, bool]] = []
+    for world, is_wanted in wanted.items():
+        if is_wanted and world == SECOND:
+            asks.append((worlds.closed[WITHOUT], history, False))
+        elif is_wanted:
+            asks.append((worlds.closed[world], None, False))
     asks += [(pipeline, None, False) for pipeline in worlds.looped.values()]
     asks += [(pipeline, None, True) for pipeline in worlds.held_back.values()]
     began = time.perf_counter()
+    # The results come in the order of the calls: first those of the worlds that are wanted, then the other two groups.
     results = iter(await asyncio.gather(*(_ask_in(question.text, *ask) for ask in asks)))
     answers = {world: _record(question, world, changed, next(results)) for world in wanted if wanted[world]}
     looped = {world: _record(question, world, changed, next(results)) for world in worlds.looped}
+    leaving = {world: would_leave(next(results)) for world in worlds.held_back}
     meta = question.sentence.passage.meta
     return {
         "id": _name(question),
@@ -234,7 +243,7 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
         "seconds": round(time.perf_counter() - began, 2),
         "worlds": answers,
         "other_loop": looped,
-        "would_leave": {world: would_leave(next(results)) for world in worlds.held_back},
+        "would_leave": leaving,
     }
 
 
@@ -257,12 +266,14 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
 
 def _record(question: Question, world: str, changed: str, result: dict[str, Any]) -> dict[str, Any]:
     evidence = result.get("evidence") or [{}]
+    sentence = str(evidence[0].get("sentence") or "")
+    answer = result.get("answer") or result.get("guess") or ""
     return {
         "verdict": judge_answer(question, world, changed, result),
         "certainty": result.get("certainty"),
-        "answer": result.get("answer") or result.get("guess") or "",
+        "answer": answer,
         "probability": result.get("probability"),
-        "evidence": str(evidence[0].get("sentence") or ""),
+        "evidence": sentence,
         "by": result.get("answered_by"),
     }
 

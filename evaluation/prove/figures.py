@@ -18,10 +18,9 @@ from prefrag.evaluation.report.intervals import clopper_pearson
 from prefrag.evaluation.report.significance import compute_p
 
 Case = dict[str, Any]
-# The share of documents with a wrong answer that a threshold is chosen for.
-_AIM = 0.05
-_CHANCE = 0.05
-_FEWEST = 20  # documents in each half, to choose a threshold by one and measure it by the other
+_AIM = 0.05  # the share of documents with a wrong answer that a threshold is chosen for
+_CHANCE = 0.05  # the largest p with which one loop counts as better than the other
+_FEWEST = 20  # documents in each half, to choose a threshold by one half and measure it by the other
 
 
 @dataclass(frozen=True)
@@ -65,13 +64,19 @@ def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -
             is_given = answer["probability"] is None or answer["probability"] >= threshold
             if is_given and answer["verdict"] in ("right", *counts_as_wrong):
                 verdicts[case["document"]].append(answer["verdict"])
-    wrong = sum(any(verdict in counts_as_wrong for verdict in own) for own in verdicts.values())
-    return Bound(wrong, len(verdicts), sum(map(len, verdicts.values())))
+    wrong = 0
+    answers = 0
+    for of_document in verdicts.values():
+        answers += len(of_document)
+        if any(verdict in counts_as_wrong for verdict in of_document):
+            wrong += 1
+    return Bound(wrong, len(verdicts), answers)
 
 
 def hardest(cases: Sequence[Case]) -> list[Case]:
     """Return the third of the cases whose questions have the fewest words of their sentence."""
-    return sorted(cases, key=lambda case: (case["shared"], case["id"]))[: -(-len(cases) // 3)]
+    ordered = sorted(cases, key=lambda case: (case["shared"], case["id"]))
+    return ordered[: ceil(len(cases) / 3)]
 
 
 def say_sentence(of: Bound, answerer: str) -> str:
@@ -84,10 +89,12 @@ def say_sentence(of: Bound, answerer: str) -> str:
         return (
             f"No answer was given as Stated on this folder with {answerer}: nothing is known of how often it is wrong."
         )
+    documents = counted(of.documents, "document")
+    answers = counted(of.answers, "answer")
     were = "was wrong" if of.wrong == 1 else "were wrong"
     return (
-        f"Of {counted(of.documents, 'document')} with answers given as Stated on this folder with {answerer} "
-        f"{of.wrong} {were} at least once: at most {say_percent(of.most)} (95%; {counted(of.answers, 'answer')})."
+        f"Of {documents} with answers given as Stated on this folder with {answerer} "
+        f"{of.wrong} {were} at least once: at most {say_percent(of.most)} (95%; {answers})."
     )
 
 
@@ -102,17 +109,22 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
     :param cases: The records of the questions.
     :param answerer: What answered.
     """
-    whole, low = bound(cases), bound(hardest(cases))
-    kinds = sorted({case["kind"] for case in cases})
+    whole = bound(cases)
+    rates_of_kinds = {}
+    for kind in sorted({case["kind"] for case in cases}):
+        rates_of_kinds[kind] = _rates([case for case in cases if case["kind"] == kind])
+    shared_words = None
+    if cases:
+        shared_words = round(sum(case["shared"] for case in cases) / len(cases), 3)
     return {
         "sentence": say_sentence(whole, answerer),
         "bound": whole.to_dict(),
         "bound_if_unseen_were_wrong": bound(cases, strict=True).to_dict(),
-        "hardest_third": low.to_dict(),
-        "shared_words": round(sum(case["shared"] for case in cases) / len(cases), 3) if cases else None,
+        "hardest_third": bound(hardest(cases)).to_dict(),
+        "shared_words": shared_words,
         "written_by_model": sum(case["written_by"] == "model" for case in cases),
         "rates": _rates(cases),
-        "by_kind": {kind: _rates([case for case in cases if case["kind"] == kind]) for kind in kinds},
+        "by_kind": rates_of_kinds,
         "threshold": choose_threshold(cases, "reader" if answerer == READER else "model"),
         "loops": compare_loops(cases),
     }
@@ -127,7 +139,7 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         leaving = [case["would_leave"][world] for case in cases if world in case["would_leave"]]
         return {"events": sum(leaving), "n": len(leaving)}
 
-    return {
+    rates = {
         "stated and right as it is": count(AS_IS, "right"),
         "withheld though its sentence is there": count(AS_IS, "withheld"),
         "followed the changed value": count(CHANGED, "right"),
@@ -136,9 +148,12 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         "gave way in a second turn": count(SECOND, "withheld"),
         "a query would have left though its sentence is there": count_leaving(AS_IS),
         "a query would have left without its sentence": count_leaving(WITHOUT),
-        **{f"stated and wrong, {world}": count(world, "wrong") for world in WORLDS},
-        **{f"dropped after the answer, {world}": count(world, "unseen", "part") for world in WORLDS},
     }
+    for world in WORLDS:
+        rates[f"stated and wrong, {world}"] = count(world, "wrong")
+    for world in WORLDS:
+        rates[f"dropped after the answer, {world}"] = count(world, "unseen", "part")
+    return rates
 
 
 def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
@@ -154,7 +169,8 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
         probabilities, or none in which the share of documents with a wrong answer is small enough.
     """
     own = [_only_by(by, case) for case in cases]
-    choosing, measuring = ([case for case in own if half_of(case["document"]) == half] for half in (0, 1))
+    choosing = [case for case in own if half_of(case["document"]) == 0]
+    measuring = [case for case in own if half_of(case["document"]) == 1]
     stated = [
         answer["probability"]
         for case in choosing
@@ -194,7 +210,8 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
     scores = [(_score(own), _score(other)) for own, other in both]
     better = sum(own < other for own, other in scores)
     worse = sum(own > other for own, other in scores)
-    wrong, wrong_other = sum(own < 0 for own, _ in scores), sum(other < 0 for _, other in scores)
+    wrong = sum(own < 0 for own, _ in scores)
+    wrong_other = sum(other < 0 for _, other in scores)
     signs = np.array([[1.0]] * better + [[-1.0]] * worse).reshape(-1, 1)
     is_beyond_chance = better > worse and compute_p(signs)[0] <= _CHANCE
     return {
@@ -209,7 +226,9 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
 
 def _score(worlds: dict[str, Any]) -> int:
     verdicts = [worlds[world]["verdict"] for world in (AS_IS, WITHOUT)]
-    return -1 if "wrong" in verdicts else int(verdicts[0] == "right")
+    if "wrong" in verdicts:
+        return -1
+    return 1 if verdicts[0] == "right" else 0
 
 
 def half_of(document: str) -> int:

@@ -19,9 +19,10 @@ from prefrag.components.text.table_rows import read_tables
 from prefrag.evaluation.prove.sentences import Sentence, numbers_in
 from prefrag.evaluation.prove.wording import is_telling, words
 
-_LENGTHS = (24, 200)  # characters of a sentence
+_LENGTHS = (24, 200)  # the fewest and the most characters of a sentence
 _FEWEST_WORDS = 3  # that tell something, of the aim of a step
 _CODE_KINDS = ("code", "json")
+# Marks of markup, formulas, quotations and asides, and shortened negations such as "isn't".
 _ODD = re.compile(r"[<>{}|=\\/@#*_\"\u201c\u201d()\[\];:!?~^$\u2026+]|\s-|--|\u2013|\u2014|\.\.|n['\u2019]t\b")
 # A sentence that begins so speaks of something in the sentence before it.
 _POINTS_BACK = re.compile(
@@ -53,11 +54,14 @@ _NOT_PLAIN = re.compile(
     r"|version|following|above|below)\b",
     re.IGNORECASE,
 )
+# "In 1890, the bridge was opened by the mayor."
 _DATE_FIRST = re.compile(r"(?:In|On) (?P<date>[^,]{4,20}?),? (?P<rest>(?:the|an?|[A-Z])\w* .+)\.$")
+# "Opening hours: 9 to 5"
 _FIELD = re.compile(r"(?P<key>[A-Z][a-z]{2,}(?: [a-z]{2,}){0,2}) ?: (?P<value>[^:;|<>{}=]{2,40})")
 _NO_FIELD = re.compile(
     r"\b(?:note|warning|example|usage|see|default|caution|description|options?|input|output|date|from|to|name)\b", re.I
 )
+# Verbs that a plain sentence has: some forms that are common, and every word in -ed.
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|\w{2,}ed|began|begins|built|bought|brought|came|cost|costs|died|drew|ends|fell|gave"
     r"|grew|held|holds|kept|keeps|lasts|led|leads|left|lies|lost|made|makes|met|opens|owns|paid|pays|ran|runs|sat|saw|sent"
@@ -65,8 +69,11 @@ _FINITE = re.compile(
     r"|uses|closes|starts|measures|serves|belongs|consists|rises|sells|lives|supports|produces|provides|requires|allows"
     r"|manages|chairs)\b"
 )
+# "Mondays", "Sunday" and "May" are no places.
 _NO_PLACE = re.compile(rf"days?\b|\b(?:{'|'.join(month_name[1:])})\b", re.IGNORECASE)
+# Two verbs that count as one: "was built", "has been moved".
 _COMPOUND = re.compile(r"\b(?:is|are|was|were|has|have|had)(?: been)? \w+")
+# "To change the filter of the pump, open the cover and turn the ring."
 _STEP = re.compile(
     r"^To (?P<aim>[a-z]{3,}(?: [\w'-]+){2,10}), (?P<step>"
     r"(?:use|enter|put|create|run|type|press|click|open|set|add|select|choose|install|turn|remove|edit|call|specify|start"
@@ -75,76 +82,97 @@ _STEP = re.compile(
 )
 # What is asked for and about. A thing is of words and blanks alone, so that no address or markup gets into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
+# " of the Old Mill"
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
+# "The manager of the Old Mill" or "Saint Mary"
 _THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,4}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}}?)"
+# "the old bridge": a thing that follows its verb
 _OBJECT = rf"(?P<thing>(?:(?:the|an?) )?{_WORD}(?: {_WORD}){{0,4}}?{_OF})"
 _BE = "(?P<be>is|are|was|were)"
+# "Anna Bell", "Jean-Paul Marat"
 _NAME = r"(?P<value>[A-Z][a-z\u00e0-\u00ff]+(?:[- ][A-Z][a-z\u00e0-\u00ff]+){1,2})"
+# "12", "1,250.50" or "seven", perhaps with the sign of a currency
 _AMOUNT = (
     r"(?P<value>[\u20ac\u00a3]?(?:\d[\d.,]*\d|\d)(?:\.\d+)?|(?:two|three|four|five|six|seven|eight|nine|ten|twelve)\b)"
 )
+# What may follow a name or a place: " in the spring", " late at night"
 _TAIL = r"(?:(?: [a-z]+)*? (?:in|on|at) [^,]+)?"
 # A date is masked while a sentence is compared with the forms.
 _DATED = r"(?: [^,;]{0,60})? (?:in|on) (?P<value>\0+)(?: [^,;]{0,60})?"
 _DONE_WORDS = "built|bought|sold|written|drawn|held|paid|born|made|won|led|run|begun|rebuilt"
 _DONE = rf"(?P<done>(?!housed|based|located|situated)\w{{2,}}ed|{_DONE_WORDS})"
 _BASES = {"opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "moved": "move"}
-_FORMS = [
-    (kind, re.compile(rf"{pattern}\."), template)
-    for kind, pattern, template in (
-        ("name", rf"{_THING} {_BE} {_NAME}", "Who {be} {thing}?"),
-        ("name", rf"{_NAME} {_BE} (?P<thing>the {_WORD}(?: {_WORD}){{0,8}})", "Who {be} {thing}?"),
-        ("name", rf"{_THING} {_BE} (?P<done>\w+ed)(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {done} {thing}?"),
-        ("name", rf"{_THING} {_BE} {_DONE}(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {be} {thing} {done} by?"),
-        (
-            "name",
-            rf"{_NAME} (?P<verb>founded|built|designed|wrote|led|leads|directed|directs|painted|discovered|invented"
-            r"|opened|owns|owned|manages|managed|runs|ran|composed|created|drew|chairs|chaired|heads|headed|teaches|keeps"
-            r"|repaired|maintains|restored|won|bought|edited|edits|translated|organised|organises|organized|coaches"
-            rf"|trains) {_OBJECT}",
-            "Who {verb} {thing}?",
-        ),
-        (
-            "place",
-            rf"{_THING} {_BE} (?P<done>located|situated|born|based|held|housed|kept|stored|parked|buried)(?: [a-z]+)*?"
-            r" (?:in|at|on|under) (?P<value>(?:the )?[A-Za-z][a-z]{2,}(?: [A-Z][a-z]+)*)",
-            "Where {be} {thing} {done}?",
-        ),
-        (
-            "place",
-            rf"{_THING} (?:stands|stood|lies|sits|hangs) (?:in|at|on) (?P<value>[A-Z][a-z]+)",
-            "Where is {thing}?",
-        ),
-        (
-            "place",
-            rf"{_THING} {_BE} (?:in|at|on|under|behind|beside) (?P<value>(?:the [a-z]{{3,}}|[A-Z][a-z]+)(?: [a-z]+)?)",
-            "Where {be} {thing}?",
-        ),
-        ("number", rf"(?!An? ){_THING} {_BE} {_AMOUNT}(?: \w+)?", "What {be} {thing}?"),
-        ("number", rf"{_THING} (?P<verb>costs) {_AMOUNT}(?: \w+){{0,2}}", "What does {thing} cost?"),
-        ("number", rf"{_THING} (?P<verb>takes|lasts) {_AMOUNT} \w+", "How long does {thing} {base}?"),
-        (
-            "time",
-            rf"{_THING} (?P<verb>opens|closes|starts|begins|ends) (?:at|on) (?P<value>\w+)[^,]*",
-            "When does {thing} {base}?",
-        ),
-        ("date", rf"{_THING} (?P<verb>opens|closes|starts|begins|ends){_DATED}", "When does {thing} {base}?"),
-        ("date", rf"{_THING} (?P<verb>{'|'.join(_BASES)}){_DATED}", "When did {thing} {base}?"),
-        ("date", rf"{_THING} {_BE} {_DONE}{_DATED}", "When {be} {thing} {done}?"),
-    )
-]
+# Kind, form and question of a sentence, with an example of each form.
+_TEMPLATES = (
+    # "The manager of the shop is Anna Bell."
+    ("name", rf"{_THING} {_BE} {_NAME}", "Who {be} {thing}?"),
+    # "Anna Bell is the manager of the shop."
+    ("name", rf"{_NAME} {_BE} (?P<thing>the {_WORD}(?: {_WORD}){{0,8}})", "Who {be} {thing}?"),
+    # "The bridge was designed by Anna Bell." asks "Who designed the bridge?" or "Who was the bridge designed by?"
+    ("name", rf"{_THING} {_BE} (?P<done>\w+ed)(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {done} {thing}?"),
+    ("name", rf"{_THING} {_BE} {_DONE}(?: [a-z]+)*? by {_NAME}{_TAIL}", "Who {be} {thing} {done} by?"),
+    # "Anna Bell designed the bridge."
+    (
+        "name",
+        rf"{_NAME} (?P<verb>founded|built|designed|wrote|led|leads|directed|directs|painted|discovered|invented"
+        r"|opened|owns|owned|manages|managed|runs|ran|composed|created|drew|chairs|chaired|heads|headed|teaches|keeps"
+        r"|repaired|maintains|restored|won|bought|edited|edits|translated|organised|organises|organized|coaches"
+        rf"|trains) {_OBJECT}",
+        "Who {verb} {thing}?",
+    ),
+    # "The spare keys are kept in the cellar."
+    (
+        "place",
+        rf"{_THING} {_BE} (?P<done>located|situated|born|based|held|housed|kept|stored|parked|buried)(?: [a-z]+)*?"
+        r" (?:in|at|on|under) (?P<value>(?:the )?[A-Za-z][a-z]{2,}(?: [A-Z][a-z]+)*)",
+        "Where {be} {thing} {done}?",
+    ),
+    # "The old mill stands in Kelderby."
+    ("place", rf"{_THING} (?:stands|stood|lies|sits|hangs) (?:in|at|on) (?P<value>[A-Z][a-z]+)", "Where is {thing}?"),
+    # "The workshop is behind the chapel."
+    (
+        "place",
+        rf"{_THING} {_BE} (?:in|at|on|under|behind|beside) (?P<value>(?:the [a-z]{{3,}}|[A-Z][a-z]+)(?: [a-z]+)?)",
+        "Where {be} {thing}?",
+    ),
+    # "The deposit is 250 euros."
+    ("number", rf"(?!An? ){_THING} {_BE} {_AMOUNT}(?: \w+)?", "What {be} {thing}?"),
+    # "The ticket costs 12 euros a day."
+    ("number", rf"{_THING} (?P<verb>costs) {_AMOUNT}(?: \w+){{0,2}}", "What does {thing} cost?"),
+    # "The course lasts six weeks."
+    ("number", rf"{_THING} (?P<verb>takes|lasts) {_AMOUNT} \w+", "How long does {thing} {base}?"),
+    # "The office opens at nine."
+    (
+        "time",
+        rf"{_THING} (?P<verb>opens|closes|starts|begins|ends) (?:at|on) (?P<value>\w+)[^,]*",
+        "When does {thing} {base}?",
+    ),
+    # "The fair opens on 3 May 2026."
+    ("date", rf"{_THING} (?P<verb>opens|closes|starts|begins|ends){_DATED}", "When does {thing} {base}?"),
+    # "The museum moved in 1998."
+    ("date", rf"{_THING} (?P<verb>{'|'.join(_BASES)}){_DATED}", "When did {thing} {base}?"),
+    # "The bridge was built in 1890."
+    ("date", rf"{_THING} {_BE} {_DONE}{_DATED}", "When {be} {thing} {done}?"),
+)
+_FORMS = [(kind, re.compile(rf"{pattern}\."), template) for kind, pattern, template in _TEMPLATES]
+# A value with one of these words is no person: "May Day".
 _NO_PERSON = re.compile(
     r"\b(?:the|January|February|March|April|May|June|July|August|September|October|November|December)\b"
 )
+# Nor is one with these: "Bell Street".
 _THING_WORDS = re.compile(
     r"\b(?:Ltd|Inc|Lane|Street|Road|Park|House|Hall|Court|Works|Linux|System|Project|Software|University|Company"
     r"|Institute)\b"
 )
+# What is counted: " bridges" in "seven bridges" or " old bridges".
 _NOUN = re.compile(r" (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)(?= |\.$)")
+# The words after a number that are not what is counted: "two thirds", "seven of".
 _NOT_NOUN = re.compile(
     "thirds|halves|quarters|fold|in|on|at|of|by|for|with|are|was|were|is|has|had|the|have|and|or|as|per|from|to"
 )
+# Words that name several things.
 _MANY = re.compile(r"\w+s|people|men|women|children|percent|feet|sheep|staff")
+# A number after one of these words tells which thing, and not how many: "version 3".
 _NO_AMOUNT = re.compile(
     r"(?:version|release|chapter|section|figure|table|page|step|part|line|level|port|rule|room|flat|number|no|type|bit"
     r"|extension|article|annex|item|level|phase|channel|mode|option|about)\s$",
@@ -152,6 +180,7 @@ _NO_AMOUNT = re.compile(
 )
 # "the three", "the first three", "Debian 3" and "P 6" say no number of things.
 _PART_OF = re.compile(r"[^\s\w]\s?$|\b(?:the|first|last|next|all|remaining|top|all|these|those|[A-Z]\w*) $")
+# The name of a row: "Garden chair", but not "All chairs" and "Total".
 _ROW_NAME = re.compile(r"(?!Any\b|All\b|None\b|Total)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+){0,4}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z ]{1,30}")
 
@@ -193,7 +222,9 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
     yield from _read_cells(sentence)
     yield from _read_field(sentence)
     text = sentence.text
-    if not _LENGTHS[0] <= len(text) <= _LENGTHS[1] or "\n" in text or not text.endswith(".") or not text[0].isupper():
+    has_length = _LENGTHS[0] <= len(text) <= _LENGTHS[1]
+    is_whole = text[:1].isupper() and text.endswith(".") and "\n" not in text
+    if not has_length or not is_whole:
         return
     if _POINTS_BACK.match(text) or text.split()[0].endswith(("ly", "ly,")) or _ODD.search(text):
         return
@@ -223,7 +254,8 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
 
 def _read_forms(text: str) -> Iterator[Formed]:
     """Compare a sentence with the forms; the first of each kind counts."""
-    dates, numbers = find_dates(text), numbers_in(text)
+    dates = find_dates(text)
+    numbers = numbers_in(text)
     masked = text
     for date in dates:
         masked = f"{masked[: date.begin]}{chr(0) * (date.end - date.begin)}{masked[date.end :]}"
@@ -241,7 +273,8 @@ def _read_forms(text: str) -> Iterator[Formed]:
             is_clear = _is_person(text[begin:end], text)
         else:
             # "On Mondays" and "in May" are no places.
-            is_clear = not dates and (kind == "time" or not _NO_PLACE.search(text[begin:end]))
+            is_of_kind = kind == "time" or not _NO_PLACE.search(text[begin:end])
+            is_clear = not dates and is_of_kind
         if is_clear:
             read.add(kind)
             parts = match.groupdict()
@@ -313,11 +346,15 @@ def _read_number(text: str) -> Iterator[Formed]:
 def _read_field(sentence: Sentence) -> Iterator[Formed]:
     title = str(sentence.passage.meta.get("title") or "")
     match = _FIELD.fullmatch(sentence.text)
-    if match is None or not title or _NO_FIELD.search(match["key"]) or _FINITE.search(match["value"]):
+    if match is None or not title:
         return
-    if not re.search(r"[.,?!]$|,|\band\b", match["value"]) and len(re.findall(r"\d+", match["value"])) < 2:
-        asked = f"What is the {match['key'].lower()}?"
-        yield Formed("cell", asked, "", match["value"], match.start("value"), f"of {title}")
+    key, value = match["key"], match["value"]
+    if _NO_FIELD.search(key) or _FINITE.search(value):
+        return
+    # A value with a comma or "and" is a list, and one that ends like a sentence is no value.
+    is_single = not re.search(r"[.,?!]$|,|\band\b", value) and len(re.findall(r"\d+", value)) < 2
+    if is_single:
+        yield Formed("cell", f"What is the {key.lower()}?", "", value, match.start("value"), f"of {title}")
 
 
 def _read_cells(sentence: Sentence) -> Iterator[Formed]:
@@ -334,10 +371,14 @@ def _read_cells(sentence: Sentence) -> Iterator[Formed]:
                 if row.cells.count(cell) > 1 or cell.lower() in sentence.context.lower():
                     continue
                 at = sentence.text.find(f"{column}: {cell}")
-                if at >= 0 and not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= 1 + ("." in cell):
+                # One number, perhaps with decimals.
+                most_numbers = 2 if "." in cell else 1
+                is_single = not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= most_numbers
+                if at >= 0 and is_single:
                     asked = f"What is the {column if column.isupper() else column.lower()} of {{thing}}?"
                     place = " ".join(filter(None, (table.title, row.group)))
-                    yield Formed("cell", asked, name, cell, at + len(column) + 2, f"in {place}" if place else "")
+                    begin = at + len(f"{column}: ")
+                    yield Formed("cell", asked, name, cell, begin, f"in {place}" if place else "")
 
 
 def _name_row(cells: tuple[str, ...]) -> str:

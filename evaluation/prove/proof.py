@@ -31,8 +31,9 @@ from prefrag.private_file import make_private_folder, write_private
 from prefrag.settings import ModelSettings, models
 from prefrag.version import find_version
 
+# The reply formats of the two loops: in each line one, and the one that it is compared with.
 _OTHER_LOOP = {"text": "steps", "steps": "text"}
-# From this share of changed files on, a figure is one of before.
+# If more than this share of the files has changed, a figure no longer holds.
 _MOST_CHANGED = 0.1
 _WAIT_SECONDS = 1.0  # for another process that measures into the same folder
 
@@ -68,12 +69,14 @@ def prove(
     :raises BadInput: When the pipeline searches no index of this machine.
     :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
-    if not any(is_block_of(block, STORE) for block in blocks(loading.read_block(loading.find(pipeline)))):
+    block = loading.read_block(loading.find(pipeline))
+    if not any(is_block_of(part, STORE) for part in blocks(block)):
         raise BadInput(
             f"The pipeline {pipeline} searches no index of this machine, in a copy of which sentences could be taken "
             "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
         )
-    index, answerer = resolve_index(collection.name), name_answerer()
+    index = resolve_index(collection.name)
+    answerer = name_answerer()
     model = _find_model(pipeline)
     loop = model.reply_format if model is not None else ""
     key = {
@@ -115,25 +118,25 @@ def prove(
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     # A loop is chosen at one look only, when all questions were asked: each further look would find chance again.
     is_whole = len(cases) == asked["questions"]
-    is_switched = bool(applies and is_whole and model is not None and proof["loops"] and proof["loops"]["chosen"])
-    # A certainty of the old loop says nothing of the new one.
-    chosen = proof["threshold"]["from"] if applies and proof["threshold"] and not is_switched else earlier
-    if is_switched and model is not None:
+    prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
+    is_switched = False
+    if applies and is_whole and model is not None and prefers_other:
+        is_switched = True
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
-    keep_proof(
-        index,
-        answerer,
-        pipeline,
-        {
-            **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
-            "stated_from": chosen,
-            "loop": loop,
-            "reader": reader_version(),
-            "version": index_version(index),
-            "files": file_marks(collection),
-        },
-    )
+    stated_from = earlier
+    # A certainty of the old loop says nothing of the new one.
+    if applies and proof["threshold"] and not is_switched:
+        stated_from = proof["threshold"]["from"]
+    record = {
+        **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
+        "stated_from": stated_from,
+        "loop": loop,
+        "reader": reader_version(),
+        "version": index_version(index),
+        "files": file_marks(collection),
+    }
+    keep_proof(index, answerer, pipeline, record)
     return proof | {"switched": is_switched}
 
 
@@ -162,7 +165,9 @@ def answering_version(pipeline: str) -> str:
     """
     block = loading.read_block(loading.find(pipeline))
     names = sorted(ModelSettings.model_fields.keys() - {"api_key"})
-    own = {role: [getattr(model, name) for name in names] for role, model in models.items()}
+    own = {}
+    for role, model in models.items():
+        own[role] = [getattr(model, name) for name in names]
     return digest({"pipeline": block, "files": part_files(block), "models": own, "prefrag": find_version()})
 
 
@@ -190,14 +195,19 @@ def say_kept(collection: LocalCollection) -> str:
     answerer = name_answerer()
     if answerer not in proofs:
         others = ", ".join(sorted(proofs))
+        if not others:
+            return ""
         again = f"again: prefrag prove --collection {collection.name}"
-        return f"Measured only with {others}, not with {answerer}; {again}" if others else ""
+        return f"Measured only with {others}, not with {answerer}; {again}"
     return " ".join(_say(proof, pipeline, collection) for pipeline, proof in sorted(proofs[answerer].items()))
 
 
 def _is_of_another_loop(loop: str) -> bool:
     """Check whether the model has another loop now: one that was applied on any folder holds on all of them."""
-    if not loop or (model := ChatModel()).is_absent:
+    if not loop:
+        return False
+    model = ChatModel()
+    if model.is_absent:
         return False
     # Before its trial, a model's loop is a guess, by which nothing was measured.
     return not model.is_format_guessed and model.reply_format != loop
@@ -208,12 +218,14 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
     again = f"again: prefrag prove --collection {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
     said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
-    # Earlier versions wrote down that a figure was of before.
-    if proof.get("before") or _is_of_another_loop(str(proof.get("loop") or "")):
+    loop = str(proof.get("loop") or "")
+    # Earlier versions wrote down themselves that a figure no longer holds.
+    if proof.get("before") or _is_of_another_loop(loop):
         return f"{said}, before the loop of the model changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{said}, before the reader changed; {again}"
-    before, now = set(proof.get("files") or ()), set(file_marks(collection))
+    before = set(proof.get("files") or ())
+    now = set(file_marks(collection))
     if not now and proof.get("version") != index_version(resolve_index(collection.name)):
         return f"{said}, before the passages changed; {again}"
     if len(before ^ now) > _MOST_CHANGED * max(1, len(before)):

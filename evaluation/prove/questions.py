@@ -14,10 +14,14 @@ from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import Sentence, Sentences, has_kind, says_value
 from prefrag.evaluation.prove.wording import OTHER_WORDS, is_telling, names_in, root, roots, shared
 
-_FEWEST_ROOTS, _FEWEST_OWN = 3, 2  # of a question with the words of its title, and without
+_FEWEST_ROOTS = 3  # of a question with the words of its title
+_FEWEST_OWN = 2  # of a question without the words of its title
 _MOST_TRIED = 15  # proposals of a document
-# From these shares of a question's words on, a sentence may answer it too, states the same, or may state the same.
-_NEAR, _SAME, _PERHAPS = 0.65, 0.5, 0.34
+# Shares of a question's words that a sentence has: from the first on it may answer the question too, from the second on
+# it states the same, from the third on it may state the same.
+_NEAR = 0.65
+_SAME = 0.5
+_PERHAPS = 0.34
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,10 @@ def _spread(files: dict[str, list[Sentence]], draw: random.Random) -> Iterator[s
     groups: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for file in sorted(files):
         meta = files[file][0].passage.meta
-        groups[str(meta.get("folder") or ""), str(meta.get("kind") or ""), str(meta.get("date") or "")[:4]].append(file)
+        folder = str(meta.get("folder") or "")
+        kind = str(meta.get("kind") or "")
+        year = str(meta.get("date") or "")[:4]
+        groups[folder, kind, year].append(file)
     for members in groups.values():
         draw.shuffle(members)
     rows = list(groups.values())
@@ -123,7 +130,8 @@ def propose(sentence: Sentence) -> Iterator[Question]:
     """Make the questions that a sentence answers by its form alone, in words that a person might type."""
     for formed in find_formed(sentence):
         # The hour of a day has no rule for another value, and "in the office" is no place that only one sentence names.
-        if formed.kind == "time" or (formed.kind == "place" and not formed.value[0].isupper()):
+        is_common_place = formed.kind == "place" and not formed.value[0].isupper()
+        if formed.kind == "time" or is_common_place:
             continue
         thing = re.sub(r"^(?:The|An?)\b", lambda match: match[0].lower(), formed.thing)
         asked = formed.template.replace("{thing}", thing).removesuffix("?")
@@ -149,7 +157,8 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     for text in (question.text, f"{question.text} {_title_words(title, question)}"):
         asked = roots(text)
         names = names_in(text) & asked
-        if len(asked) < _FEWEST_ROOTS or asks_beyond_spans(text) or (text == question.text and not names):
+        names_nothing = text == question.text and not names
+        if len(asked) < _FEWEST_ROOTS or asks_beyond_spans(text) or names_nothing:
             continue
         own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
         if own != asked or says_value(question.form, question.value, f"{text} {question.sentence.context}"):
@@ -182,20 +191,25 @@ def _is_rival(question: Question, names: frozenset[str], other: Sentence, covere
     """Check whether another sentence with most of the question's words may answer it otherwise."""
     if other.number == question.sentence.number or says_value(question.form, question.value, other.text):
         return False
-    return names <= covered and (question.form == "step" or has_kind(question.form, other.text))
+    if not names <= covered:
+        return False
+    return question.form == "step" or has_kind(question.form, other.text)
 
 
 def find_copies(question: Question, sentences: Sentences) -> list[Sentence] | None:
     """Find the other sentences that state the same; None if one may state it that cannot be told by its words."""
-    asked, own = roots(question.text), question.sentence
+    asked = roots(question.text)
+    own = question.sentence
     copies = []
     for other in sentences.saying(question.form, question.value):
         if other.number == own.number:
             continue
-        covered = asked & (roots(other.text) | sentences.context_of(other))
-        if len(covered) >= _SAME * len(asked) and len(asked & roots(other.text)) >= _PERHAPS * len(asked):
+        common = asked & roots(other.text)
+        covered = common | (asked & sentences.context_of(other))
+        may_say_same = len(common) >= _PERHAPS * len(asked)
+        if may_say_same and len(covered) >= _SAME * len(asked):
             copies.append(other)
-        elif len(asked & roots(other.text)) >= _PERHAPS * len(asked) or other.file == own.file:
+        elif may_say_same or other.file == own.file:
             return None
     # What stands beside the sentence may speak of it without naming it.
     near = sentences.all[max(0, own.number - 3) : own.number + 4]

@@ -19,8 +19,7 @@ article { border-top: 1px solid #8888; padding: .6rem 0; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } a { color: #9cf; } }
 """
 
-
-_OTHER = "That is beyond chance: prefrag prove with --apply has the model use it from now on, on all folders."
+_OTHER_IS_BETTER = "That is beyond chance: prefrag prove with --apply has the model use it from now on, on all folders."
 
 
 def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
@@ -30,12 +29,13 @@ def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
     :param cases: The records of the questions.
     :returns: The page.
     """
-    parts = [f"<h1>{escape(proof['sentence'])}</h1>", "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))]
+    beside = "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))
+    parts = [f"<h1>{escape(proof['sentence'])}</h1>", beside]
     parts.append(_table("All", proof["rates"]))
     parts += [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
     parts.append("<h2>The worst answers</h2>")
-    shown = worst(cases)
-    parts += [_show(case, world) for case, world in shown] or ["<p>None was wrong.</p>"]
+    shown = [_show(case, world) for case, world in worst(cases)]
+    parts += shown or ["<p>None was wrong.</p>"]
     body = "\n".join(parts)
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Proof of {escape(proof["collection"])}</title>'
@@ -48,7 +48,9 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
 
     :param proof: What was measured.
     """
-    strict, hard, chosen = proof["bound_if_unseen_were_wrong"], proof["hardest_third"], proof["threshold"]
+    strict = proof["bound_if_unseen_were_wrong"]
+    hard = proof["hardest_third"]
+    chosen = proof["threshold"]
     lines = [
         f"Measured on {proof['date']}: {proof['asked']} of {proof['questions']} questions, at most one of a document, "
         "made from its own sentences. A document counts as wrong if any answer given as Stated was wrong: with its "
@@ -71,10 +73,11 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
         )
     loops = proof["loops"]
     if loops:
+        consequence = _OTHER_IS_BETTER if loops["chosen"] else "So the model keeps its loop."
         lines.append(
             f"The other loop of the model, {proof['other_loop']}, on {counted(loops['n'], 'question')}: better in "
             f"{loops['better']}, worse in {loops['worse']}; wrong in {loops['wrong_other']} instead of "
-            f"{loops['wrong']}. " + (_OTHER if loops["chosen"] else "So the model keeps its loop.")
+            f"{loops['wrong']}. {consequence}"
         )
     if proof.get("feedback"):
         lines.append(proof["feedback"])
@@ -86,26 +89,26 @@ def _say(bound: dict[str, Any]) -> str:
 
 
 def _table(title: str, rates: dict[str, dict[str, int]]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{rate['events']} of {rate['n']}</td></tr>"
-        for name, rate in rates.items()
-        if rate["n"]
-    )
-    return f"<h2>{escape(title)}</h2><table>{rows}</table>"
+    rows = []
+    for name, rate in rates.items():
+        if rate["n"]:
+            rows.append(f"<tr><td>{escape(name)}</td><td>{rate['events']} of {rate['n']}</td></tr>")
+    return f"<h2>{escape(title)}</h2><table>{''.join(rows)}</table>"
 
 
 def _show(case: Case, world: str) -> str:
     answer = case["worlds"][world]
     path = Path(case["document"])
-    button = (
-        f'<a class="open" href="{escape(path.as_uri())}">Open {escape(path.name)}</a>' if path.is_absolute() else ""
-    )
+    button = ""
+    if path.is_absolute():
+        button = f'<a class="open" href="{escape(path.as_uri())}">Open {escape(path.name)}</a>'
+    change = {"changed": f"with {case['changed']}", "denied": case["denied"]}.get(world, world)
     lines = {
         "Question": case["question"],
         "Answer": f"{answer['answer']} ({answer['verdict']}, {world})",
         "Read in": answer["evidence"],
         "Its sentence": case["sentence"],
-        "In this world": {"changed": f"with {case['changed']}", "denied": case["denied"]}.get(world, world),
+        "In this world": change,
     }
     shown = "<br>".join(f"<b>{name}:</b> {escape(text)}" for name, text in lines.items())
     return f"<article>{shown}<br>{button}</article>"

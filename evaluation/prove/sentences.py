@@ -14,8 +14,10 @@ from prefrag.components.text.dates import find_dates
 from prefrag.components.text.sentences import sentence_spans
 from prefrag.evaluation.prove.wording import NUMBER_WORDS, root, roots
 
+# A number that is no part of a name, a version or a range: "12", "1,250" or "2.5", but not "A-12", "1.2.3" and "3-4".
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
 _DAY_OR_YEAR = re.compile(r"\b(?:\d{4}\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.IGNORECASE)
+# "Zero" and "one" say no number in most sentences.
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})\b", re.I)
 
 
@@ -46,7 +48,8 @@ def sentences_of(passage: Document, number: int = 0) -> Iterator[Sentence]:
     """Read the sentences of a passage, the first with this number."""
     text = passage.content or ""
     for place, (begin, end) in enumerate(sentence_spans(text), number):
-        title, heading = str(passage.meta.get("title") or ""), heading_of(passage.meta, begin)
+        title = str(passage.meta.get("title") or "")
+        heading = heading_of(passage.meta, begin)
         yield Sentence(place, passage, begin, text[begin:end], " ".join(filter(None, (title, heading))))
 
 
@@ -74,8 +77,10 @@ class Sentences:
         :param asked: The roots of the question.
         :param least: How many of them a sentence must have itself.
         """
-        # A sentence with so many of the roots has one of the rarest of them.
-        rarest = sorted(asked, key=lambda word: (len(self._holding.get(word, ())), word))[: len(asked) - least + 1]
+        # A sentence with `least` of the roots lacks at most `len(asked) - least` of them. So of one more than these it
+        # has at least one, whichever they are: the rarest lead to the fewest sentences.
+        by_rarity = sorted(asked, key=lambda word: (len(self._holding.get(word, ())), word))
+        rarest = by_rarity[: len(asked) - least + 1]
         for number in sorted({number for word in rarest for number in self._holding.get(word, ())}):
             sentence = self.all[number]
             own = asked & roots(sentence.text)
@@ -84,9 +89,12 @@ class Sentences:
 
     def saying(self, kind: str, value: str) -> Iterator[Sentence]:
         """Find the sentences that have a value, as :func:`says_value` tells."""
-        keys = numbers_of(value) if kind in ("date", "number") else frozenset([root(telling_part(kind, value))])
+        keys = numbers_of(value)
         if kind == "date":
+            # The year is in every way to write a date.
             keys = frozenset(key for key in keys if len(key) == 4)
+        elif kind != "number":
+            keys = frozenset([root(telling_part(kind, value))])
         for number in sorted({number for key in keys for number in self._holding.get(key, ())}):
             if says_value(kind, value, self.all[number].text):
                 yield self.all[number]
@@ -101,8 +109,10 @@ def numbers_of(text: str) -> frozenset[str]:
 def telling_part(kind: str, value: str) -> str:
     """Return the word by which a name or a phrase is told, in lower case: the last, of a name the last name."""
     parts: list[str] = re.findall(r"[^\W_]{2,}", value)
-    telling = [part for part in parts if kind == "cell" or part[0].isupper()] or parts or [value]
-    return telling[-1].lower()
+    telling = parts
+    if kind != "cell":
+        telling = [part for part in parts if part[0].isupper()] or parts
+    return telling[-1].lower() if telling else value.lower()
 
 
 def numbers_in(text: str) -> list[tuple[int, int, str]]:
@@ -121,9 +131,8 @@ def says_value(kind: str, value: str, text: str) -> bool:
     """
     if kind == "date":
         wanted = find_dates(value)
-        return any(
-            date.first <= other.last and other.first <= date.last for date in wanted for other in find_dates(text)
-        )
+        others = find_dates(text)
+        return any(date.first <= other.last and other.first <= date.last for date in wanted for other in others)
     if kind == "number":
         wanted_numbers = {number for _, _, number in numbers_in(value)}
         return bool(wanted_numbers & numbers_of(text))

@@ -42,8 +42,10 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
         is_there = world == AS_IS and _has_step(question, result)
         return "right" if is_there else "wrong"
     expected = {AS_IS: question.value, CHANGED: changed}.get(world, "")
-    if expected and (fit := _fits(answer, expected, question)) != "wrong":
-        return fit
+    if expected:
+        fit = _fits(answer, expected, question)
+        if fit != "wrong":
+            return fit
     if world != AS_IS and _fits(answer, question.value, question) != "wrong" and _is_left(question, world, result):
         return "unseen"
     return "wrong"
@@ -56,12 +58,12 @@ def _has_step(question: Question, result: dict[str, Any]) -> bool:
 
 def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
     """Check whether the evidence has a sentence with the value besides the one that was taken out or edited."""
-    told = [
-        sentence
-        for evidence in result.get("evidence", ())
-        for sentence in shown_sentences(evidence["sentence"]) or [evidence["sentence"]]
-    ]
-    own = [sentence for sentence in told if not (world in (CHANGED, DENIED) and _is_edited(question, sentence))]
+    told = []
+    for evidence in result.get("evidence", ()):
+        told += shown_sentences(evidence["sentence"]) or [evidence["sentence"]]
+    own = told
+    if world in (CHANGED, DENIED):
+        own = [sentence for sentence in told if not _is_edited(question, sentence)]
     return any(_says(question, sentence) for sentence in own)
 
 
@@ -83,16 +85,22 @@ def _tokens(text: str) -> list[str]:
 
 def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
     """Compare an answer with a value: the same, a part of it that tells it, or a phrase with it and no other value."""
-    told, wanted = _tokens(answer), _tokens(value)
+    told = _tokens(answer)
+    wanted = _tokens(value)
     if not told:
         return "wrong"
     if set(wanted) <= set(told):
         return "wrong" if _says_more(answer, value, question) else "right"
     if set(told) < set(wanted):
-        has_number = any(word[0].isdigit() for word in wanted)
-        tells = any(word[0].isdigit() for word in told) if has_number else told[-1] in (wanted[0], wanted[-1])
-        return "right" if tells else "part"
+        return "right" if _tells(told, wanted) else "part"
     return "wrong"
+
+
+def _tells(part: list[str], wanted: list[str]) -> bool:
+    """Check whether a part of a value tells it: a number of it or, if it has none, its first or last word."""
+    if any(word[0].isdigit() for word in wanted):
+        return any(word[0].isdigit() for word in part)
+    return part[-1] in (wanted[0], wanted[-1])
 
 
 def _says_more(answer: str, value: str, question: Question) -> bool:
@@ -100,7 +108,8 @@ def _says_more(answer: str, value: str, question: Question) -> bool:
     taken_back = {match[0].lower() for match in _TAKES_BACK.finditer(answer)}
     if taken_back - {match[0].lower() for match in _TAKES_BACK.finditer(f"{value} {question.text}")}:
         return True
-    sentence, end = question.sentence, question.at + len(question.value)
+    sentence = question.sentence
+    end = question.at + len(question.value)
     asked = f"{question.text} {sentence.text[: question.at]} {sentence.text[end:]} {sentence.context}"
     own = {root(word) for text in (asked, value) for word in _WORD.findall(text.lower().replace(",", ""))}
     words = _WORD.findall(answer)
@@ -112,6 +121,7 @@ def _says_more(answer: str, value: str, question: Question) -> bool:
         is_name = words[place][0].isupper() and not is_first_and_plain
         beside = plain[max(0, place - 1) : place + 2]
         is_beside_number = any(near[:1].isdigit() for near in beside) and words[place].lower() not in _BESIDE_NUMBER
-        if word[:1].isdigit() or is_beside_number or (is_name and re.search(r"[A-Z]", value)):
+        is_another_name = is_name and re.search(r"[A-Z]", value)
+        if word[:1].isdigit() or is_beside_number or is_another_name:
             return True
     return False

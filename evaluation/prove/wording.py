@@ -45,7 +45,8 @@ def words(text: str) -> list[str]:
 
 def is_telling(word: str) -> bool:
     """Check whether a word, in lower case, says what a sentence is about."""
-    return word not in PLAIN_WORDS and word not in QUESTION_WORDS and word not in _SMALL and (len(word) > 1)
+    is_common = word in PLAIN_WORDS or word in QUESTION_WORDS or word in _SMALL
+    return not is_common and len(word) > 1
 
 
 def root(word: str) -> str:
@@ -70,4 +71,6 @@ def shared(question: str, sentence: str) -> float:
     """Compute the share of a question's words that its sentence has too, whatever their endings, from 0 to 1."""
     own = {word[:4] for word in words(sentence)}
     asked = words(question)
-    return sum(word[:4] in own for word in asked) / len(asked) if asked else 0.0
+    if not asked:
+        return 0.0
+    return sum(word[:4] in own for word in asked) / len(asked)

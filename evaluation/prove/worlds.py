@@ -16,13 +16,22 @@ from prefrag.evaluation.prove.questions import Question
 from prefrag.evaluation.prove.sentences import Sentence, Sentences, numbers_in
 from prefrag.evaluation.prove.wording import NUMBER_WORDS
 
-AS_IS, WITHOUT, CHANGED, DENIED, SECOND = WORLDS = ("as it is", "without", "changed", "denied", "second turn")
+AS_IS = "as it is"
+WITHOUT = "without"
+CHANGED = "changed"
+DENIED = "denied"
+SECOND = "second turn"
+WORLDS = (AS_IS, WITHOUT, CHANGED, DENIED, SECOND)
+# The verb after which "not" denies a sentence, as in "The bridge was [not] built in 1890".
 _BE = re.compile(r"\b(?:is|are|was|were|(?:has|had|have) been)\b")
+# The verb that becomes a plan, as in "The bridge was [to be] opened in 1890".
 _PAST_PASSIVE = re.compile(r"\b(?:was|were) (?=\w{2,}ed\b)")
+# Where another clause begins, as in "The bridge was built, and Anna Bell paid for it".
 _BREAK = re.compile(r"[,;:()]|\b(?:that|which|who|and|while|but|or|so|where|when|because|although|though)\b")
+# Values that are hardly in anybody's files.
 _PEOPLE = ("Ottilie Brandreth", "Cassius Wendover", "Marigold Thackeray", "Lambert Quillfeather", "Rosalind Ockenden")
 _PLACES = ("Brandvik", "Ostermoor", "Kelderby", "Wexcombe", "Thornhaven")
-_WORDS = tuple(NUMBER_WORDS)[2:]
+_WORDS = tuple(NUMBER_WORDS)[2:]  # from two on: what is counted by zero or one has another form
 
 
 def change_value(question: Question, sentences: Sentences) -> str:
@@ -33,21 +42,30 @@ def change_value(question: Question, sentences: Sentences) -> str:
     """
     near = sentences.all[max(0, question.sentence.number - 40) : question.sentence.number + 41]
     taken = " ".join([question.text, question.sentence.context, *(sentence.text for sentence in near)]).lower()
-    options: Iterable[str] = ()
-    if question.form == "date" or (question.form == "cell" and find_dates(question.value)):
-        options = (_other_date(question.value, step) for step in range(3, 40))
-    elif question.form in ("number", "cell") and numbers_in(question.value):
-        options = (_other_number(question.value, step) for step in range(3, 60))
-    elif question.form == "name" or (
-        question.form == "cell" and re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", question.value)
-    ):
-        options = _PEOPLE
-    elif question.form == "place":
-        options = _PLACES
+    # Numbers whole, with their decimals and thousands, and words.
     told = set(re.findall(r"\d[\d,]*\.\d+|\d[\d,]*\d|\w+", taken))
-    return next(
-        (value for value in options if value and not told & set(_telling(value)) and value != question.value), ""
-    )
+    for value in _list_values(question):
+        if value and value != question.value and told.isdisjoint(_telling(value)):
+            return value
+    return ""
+
+
+def _list_values(question: Question) -> Iterable[str]:
+    """List values of the same form as the answer to a question; none if its form has no rule."""
+    form = _form_of_cell(question.value) if question.form == "cell" else question.form
+    if form == "date":
+        return (_other_date(question.value, step) for step in range(3, 40))
+    if form == "number" and numbers_in(question.value):
+        return (_other_number(question.value, step) for step in range(3, 60))
+    return {"name": _PEOPLE, "place": _PLACES}.get(form, ())
+
+
+def _form_of_cell(value: str) -> str:
+    if find_dates(value):
+        return "date"
+    if numbers_in(value):
+        return "number"
+    return "name" if re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", value) else ""
 
 
 def _telling(value: str) -> list[str]:
@@ -70,17 +88,22 @@ def _other_date(value: str, step: int) -> str:
 def _other_number(value: str, step: int) -> str:
     begin, end, _ = numbers_in(value)[0]
     written = value[begin:end]
-    if written.lower() in NUMBER_WORDS:
-        other = _WORDS[(_WORDS.index(written.lower()) + step) % len(_WORDS)] if written.lower() in _WORDS else ""
-        other = other.capitalize() if written[0].isupper() else other
+    lower = written.lower()
+    if lower in NUMBER_WORDS:
+        if lower not in _WORDS:
+            return ""
+        other = _WORDS[(_WORDS.index(lower) + step) % len(_WORDS)]
+        if written[0].isupper():
+            other = other.capitalize()
     elif "." in written:
-        other = f"{float(written.replace(',', '')) + step:.{len(written.rpartition('.')[2])}f}"
+        decimals = len(written.rpartition(".")[2])
+        other = f"{float(written.replace(',', '')) + step:.{decimals}f}"
     else:
         number = int(written.replace(",", ""))
-        other = (
-            f"{number + step * max(1, number // 20):,}" if "," in written else str(number + step * max(1, number // 20))
-        )
-    return f"{value[:begin]}{other}{value[end:]}" if other else ""
+        # A large number changes in proportion to its size.
+        changed = number + step * max(1, number // 20)
+        other = f"{changed:,}" if "," in written else str(changed)
+    return f"{value[:begin]}{other}{value[end:]}"
 
 
 def deny(question: Question) -> str:
@@ -130,7 +153,9 @@ def edit_passages(
         for sentence in (question.sentence, *question.copies):
             is_same = sentence.text == question.sentence.text
             changes[sentence.passage.id].append((sentence, text if is_same else ""))
-            value = text[question.at : question.at + len(text) - len(sentence.text) + len(question.value)]
+            # The value in the new text is longer than the old one by as much as the whole text is.
+            growth = len(text) - len(sentence.text)
+            value = text[question.at : question.at + len(question.value) + growth]
             rows[sentence.file][sentence.text] = (question.value, value) if text and is_same else None
     passages = {sentence.passage.id: sentence.passage for sentence in sentences.all}
     written, outdated = [], []
@@ -155,7 +180,9 @@ def edit_passages(
 def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] | None]) -> str | None:
     """Change the rows in a passage's metadata; None if it holds none of them."""
     tables = read_tables(meta)
-    written = {table.number: [table.write(row) for row in table.rows] for table in tables}
+    written = {}
+    for table in tables:
+        written[table.number] = [table.write(row) for row in table.rows]
     if not any(text in rows for texts in written.values() for text in texts):
         return None
     changed = []
@@ -164,8 +191,11 @@ def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] |
         for row, text in zip(table.rows, written[table.number], strict=True):
             if text not in rows:
                 rows_left.append([row.group, *row.cells])
-            elif (change := rows[text]) is not None:
-                rows_left.append([row.group, *(change[1] if cell == change[0] else cell for cell in row.cells)])
+                continue
+            change = rows[text]
+            if change is not None:
+                before, after = change
+                rows_left.append([row.group, *(after if cell == before else cell for cell in row.cells)])
         size = table.size - len(table.rows) + len(rows_left)
         if rows_left:
             changed.append([table.number, table.title, list(table.columns), table.first, size, rows_left])

@@ -70,12 +70,9 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     :returns: The question with this text, or None.
     """
     is_question = len(text) <= _MOST_CHARACTERS and re.fullmatch(r"[^?\n]+\?", text) and looks_english(text)
-    if (
-        not is_question
-        or asks_beyond_spans(text)
-        or asks_yes_no(text)
-        or says_value(question.form, question.value, text)
-    ):
+    if not is_question or asks_beyond_spans(text) or asks_yes_no(text):
+        return None
+    if says_value(question.form, question.value, text):
         return None
     asked = roots(text)
     own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
@@ -85,11 +82,9 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
     copies = find_copies(written, sentences)
     own_copies = {copy.number for copy in question.copies}
-    if (
-        copies is None
-        or any(copy.number not in own_copies for copy in copies)
-        or has_rival(written, own, names, sentences)
-    ):
+    if copies is None or any(copy.number not in own_copies for copy in copies):
+        return None
+    if has_rival(written, own, names, sentences):
         return None
     title = str(question.sentence.passage.meta.get("title") or "")
     alone = Document(content=question.sentence.text, meta={"title": title})
