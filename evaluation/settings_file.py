@@ -16,8 +16,15 @@ T = TypeVar("T")
 
 def split_changes(changes: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     """Separate the command's settings from the pipeline's, which have a dot in the name or an @ before the value."""
-    of_pipeline = tuple(text for text in changes if "." in text.partition("=")[0] or text.partition("=")[2][:1] == "@")
-    return [text for text in changes if text not in of_pipeline], of_pipeline
+    own = []
+    of_pipeline = []
+    for text in changes:
+        name, _, value = text.partition("=")
+        if "." in name or value.startswith("@"):
+            of_pipeline.append(text)
+        else:
+            own.append(text)
+    return own, tuple(of_pipeline)
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:

@@ -52,7 +52,9 @@ def _question(record: dict[str, Any]) -> Iterator[Question]:
     answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
     if answer not in ("yes", "no"):
         raise ValueError(f"'exact_answer' must be yes or no, not {record['exact_answer']!r}")
-    gold = [number for number, _ in _snippets(record)] or [_number(url) for url in record.get("documents") or ()]
+    gold = [number for number, _ in _snippets(record)]
+    if not gold:
+        gold = [_number(url) for url in record.get("documents") or ()]
     ids = tuple(dict.fromkeys(gold))
     yield Question(
         id=text_of(record, "id"),

@@ -36,13 +36,18 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 def question(record: dict[str, Any], dataset: str) -> Question:
     """Read a question of HotpotQA, or of a dataset with the same format."""
+    question_id = text_of(record, "_id")
+    text = text_of(record, "question")
+    answer = text_of(record, "answer")
+    gold = [id_by_title(title) for title, _ in record["supporting_facts"]]
+    candidates = [document.id for document in contexts(record)]
     return Question(
-        id=text_of(record, "_id"),
-        question=text_of(record, "question"),
-        answers=(text_of(record, "answer"),),
+        id=question_id,
+        question=text,
+        answers=(answer,),
         type=str(record.get("type") or ""),
-        supporting_ids=tuple(dict.fromkeys(id_by_title(title) for title, _ in record["supporting_facts"])),
-        candidate_ids=tuple(dict.fromkeys(document.id for document in contexts(record))),
+        supporting_ids=tuple(dict.fromkeys(gold)),
+        candidate_ids=tuple(dict.fromkeys(candidates)),
         dataset=dataset,
     )
 

@@ -39,9 +39,10 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     spans = [str(span).strip() for answer in record["answers_objects"] for span in answer["spans"]]
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
+    dataset = _dataset(path, record)
     contexts = list(_contexts(path, record))
     # A paragraph may occur twice in a record. It is gold if at least one occurrence is marked as supporting.
-    gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
+    gold = [_id(dataset, context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,
         question=text_of(record, "question_text"),
@@ -49,7 +50,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
         type=str(record.get("type") or type_of(question_id)),
         supporting_ids=tuple(dict.fromkeys(gold)),
         candidate_ids=tuple(dict.fromkeys(context.id for context in contexts)),
-        dataset=_dataset(path, record),
+        dataset=dataset,
     )
 
 

@@ -28,8 +28,9 @@ SPLIT = "source_split"
 
 def recognises(record: Mapping[str, object]) -> bool:
     """Check whether the first record of a file has this format."""
-    key = find_text_key(record)
-    return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get(key), str))
+    if {"id", "question", "answers"} <= record.keys():
+        return True
+    return "id" in record and isinstance(record.get(find_text_key(record)), str)
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
@@ -72,6 +73,9 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
         raise ValueError("'answerable' must be true or false")
     if bool(answers) is (answerable is False):
         raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")
+    hops = record.get("decomposition") or ()
+    triples = record.get("evidence_triples") or ()
+    history = record.get("history") or ()
     yield Question(
         id=question_id,
         question=text_of(record, "question"),
@@ -79,25 +83,24 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
         type=str(record.get("type") or ""),
         supporting_ids=_read_texts(record.get("supporting_ids"), "supporting_ids"),
         candidate_ids=_read_texts(record.get("candidate_ids"), "candidate_ids"),
-        decomposition=tuple(
-            Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
-            for hop in record.get("decomposition") or ()
-        ),
-        evidence_triples=tuple(
-            (str(subject), str(relation), str(value))
-            for subject, relation, value in record.get("evidence_triples") or ()
-        ),
+        decomposition=tuple(_read_hop(hop) for hop in hops),
+        evidence_triples=tuple((str(subject), str(relation), str(value)) for subject, relation, value in triples),
         dataset=str(record.get("dataset") or dataset_name(question_id, path)),
         answerable=answerable,
         sentences=_read_texts(record.get("sentences"), "sentences"),
-        history=tuple((text_of(turn, "role"), text_of(turn, "content")) for turn in record.get("history") or ()),
+        history=tuple((text_of(turn, "role"), text_of(turn, "content")) for turn in history),
     )
+
+
+def _read_hop(hop: dict[str, Any]) -> Hop:
+    return Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
 
 
 def _read_texts(values: object, key: str) -> tuple[str, ...]:
     if values is None:
         return ()
-    if not isinstance(values, list) or any(not isinstance(value, str) or not value for value in values):
+    is_list = isinstance(values, list)
+    if not is_list or any(not isinstance(value, str) or not value for value in values):
         raise ValueError(f"'{key}' must be a list of texts that are not empty")
     for value in values:
         check_unicode(value, key)

@@ -43,10 +43,12 @@ def _questions(record: dict[str, Any]) -> Iterator[Question]:
     )
     gold = [hop.supporting_id for hop in hops if hop.supporting_id]
     gold += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
+    text = text_of(record, "question")
+    answers = [text_of(record, "answer"), *map(str, record.get("answer_aliases") or ())]
     yield Question(
         id=question_id,
-        question=text_of(record, "question"),
-        answers=tuple(dict.fromkeys((text_of(record, "answer"), *map(str, record.get("answer_aliases") or ())))),
+        question=text,
+        answers=tuple(dict.fromkeys(answers)),
         type=type_of(question_id),
         supporting_ids=tuple(dict.fromkeys(gold)),
         candidate_ids=tuple(dict.fromkeys(ids.values())),

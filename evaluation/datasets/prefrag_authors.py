@@ -32,8 +32,9 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not answers or not all(answers):
         raise ValueError("'answer' must be a list of texts that are not empty")
     dataset = dataset_name("", path)
+    digest = hashlib.blake2b(text.encode(), digest_size=8)
     yield Question(
-        id=hashlib.blake2b(text.encode(), digest_size=8).hexdigest(),
+        id=digest.hexdigest(),
         question=text,
         answers=tuple(dict.fromkeys(answers)),
         type="yesno" if dataset == BIOASQ else "",

@@ -32,8 +32,12 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
     gold: dict[str, None] = {}
     for place in filter(None, (question, question.get("first_hop"))):
         for sentence in place["sentences"]:
+            # A row of a table has a bar between its cells, which in the passage may stand apart.
             cells = list(map(squeeze, sentence.split(" | ")))
-            holding = [key for key, text in texts.items() if all(cell in text for cell in cells)]
+            holding = []
+            for passage_id, text in texts.items():
+                if all(cell in text for cell in cells):
+                    holding.append(passage_id)
             if len(holding) != 1:
                 return []
             gold |= dict.fromkeys(holding)
@@ -58,20 +62,18 @@ def make_dataset(
         if gold:
             record = {name: question[name] for name in ("id", "question", "answers", "type")}
             asked.append({**record, "supporting_ids": gold})
-    corpus = [
-        {
-            "id": passage.id,
-            "title": passage.meta.get("title") or "",
-            "text": passage.content,
-            "source": _source_of(str(passage.meta.get("file_name"))),
-        }
-        for passage in passages
-    ]
+    corpus = []
+    for passage in passages:
+        source = _source_of(str(passage.meta.get("file_name")))
+        title = passage.meta.get("title") or ""
+        corpus.append({"id": passage.id, "title": title, "text": passage.content, "source": source})
     return asked, corpus
 
 
 def _source_of(file: str) -> str:
-    return ("local", "web")[hashlib.sha256(file.encode()).digest()[0] % 2]
+    # An even or odd first byte of a hash is as good as the flip of a coin, and the same in every run.
+    is_odd = hashlib.sha256(file.encode()).digest()[0] % 2
+    return "web" if is_odd else "local"
 
 
 app = typer.Typer(add_completion=False)

@@ -54,7 +54,10 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
     faults = []
     for question in questions:
         name = question["id"]
-        for place in filter(None, (question["answerable"] and question, question.get("first_hop"))):
+        places = [question.get("first_hop")]
+        if question["answerable"]:
+            places.insert(0, question)
+        for place in filter(None, places):
             text = squeezed.get(place["document"], "")
             for sentence in place["sentences"]:
                 if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
@@ -62,7 +65,8 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
         for answer in () if question.get("answer_elsewhere") else question["answers"]:
             if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
                 faults.append(f"{name}: the answer {answer} is in none of the question's sentences")
-        if absent := question.get("absent"):
-            found = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{name}: {absent} should be absent, but is in {document}" for document in found]
+        absent = question.get("absent")
+        if absent:
+            documents = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
+            faults += [f"{name}: {absent} should be absent, but is in {document}" for document in documents]
     return faults

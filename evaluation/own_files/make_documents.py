@@ -45,7 +45,8 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
     if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    if not (found := sorted(path for pattern in shown for path in folder.glob(pattern))):
+    found = sorted(path for pattern in shown for path in folder.glob(pattern))
+    if not found:
         raise BadInput(f"{name} {version} is not in {folder}, and apt does not know it: put its .deb file there.")
     data = found[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
@@ -57,12 +58,14 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
     """Read the files of a package: a tar archive inside an ar archive, whose members begin at even offsets."""
     start = len(b"!<arch>\n")
     while start < len(deb):
-        name, size = deb[start : start + 16], int(deb[start + 48 : start + 58])
+        name = deb[start : start + 16]
+        size = int(deb[start + 48 : start + 58])
         start += 60
         if name.startswith(b"data.tar"):
             with tarfile.open(fileobj=io.BytesIO(deb[start : start + size])) as archive:
                 for member in archive:
-                    if member.isfile() and (file := archive.extractfile(member)):
+                    file = archive.extractfile(member) if member.isfile() else None
+                    if file is not None:
                         yield member.name.removeprefix("./"), file.read()
         start += size + size % 2
 
@@ -102,7 +105,12 @@ def make_documents(
     """Make the documents and check the questions against them."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
-    pins = "packages_train.json" if train else "languages.json" if languages else "packages.json"
+    # The list of packages, and the names of the files of questions.
+    pins, sets = "packages.json", ["dev", "test"]
+    if train:
+        pins, sets = "packages_train.json", ["train"]
+    elif languages:
+        pins, sets = "languages.json", ["languages"]
     lacking: list[str] = []
     try:
         if train and languages:
@@ -127,7 +135,6 @@ def make_documents(
         raise SystemExit(str(error)) from error
     if not languages:
         print(f"organisations: {write_organisations(folder / 'office', train)} files")
-    sets = ("train",) if train else ("languages",) if languages else ("dev", "test")
     faults = find_faults([question for name in sets for question in read_questions(name)], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults or lacking))

@@ -107,21 +107,22 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
 def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
     tables = []
     for name, rows in sheets.items():
-        texts = ((f"<text:p>{escape(str(value))}</text:p>" for value in row) for row in rows)
-        cells = ("".join(f"<table:table-cell>{text}</table:table-cell>" for text in row) for row in texts)
-        written = "".join(f"<table:table-row>{row}</table:table-row>" for row in cells)
+        written = ""
+        for row in rows:
+            cells = [f"<table:table-cell><text:p>{escape(str(value))}</text:p></table:table-cell>" for value in row]
+            written += f"<table:table-row>{''.join(cells)}</table:table-row>"
         tables.append(f'<table:table table:name="{escape(name)}">{written}</table:table>')
     return _make_open_document("spreadsheet", "".join(tables))
 
 
 def _make_odt(blocks: list[str]) -> bytes:
-    written = (
-        f'<text:h text:outline-level="1">{escape(block.removeprefix("# "))}</text:h>'
-        if block.startswith("# ")
-        else f"<text:p>{escape(block)}</text:p>"
-        for block in blocks
-    )
-    return _make_open_document("text", "".join(written))
+    written = ""
+    for block in blocks:
+        if block.startswith("# "):
+            written += f'<text:h text:outline-level="1">{escape(block.removeprefix("# "))}</text:h>'
+        else:
+            written += f"<text:p>{escape(block)}</text:p>"
+    return _make_open_document("text", written)
 
 
 def _make_open_document(kind: str, body: str) -> bytes:

@@ -71,7 +71,9 @@ def run(
         with other settings, or when the corpus has none of the questions' gold passages.
     :raises ConnectionError: When all of the first questions fail because a server cannot be reached.
     """
-    settings = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
+    settings = experiment
+    if not isinstance(settings, Evaluation):
+        settings = Evaluation(**vars(experiment or Experiment()))
     plan = replace(settings, **replaced)
     runner = make_runner(plan.concurrency, plan.workers, plan.ray)
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
@@ -79,9 +81,10 @@ def run(
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, file, plan.format)
         gold_missing = setup.gold_missing(chosen)
+    folder_name = file.resolve().parent.name if file is not None else "questions"
     config = {
         **setup.config,
-        "dataset": chosen[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
+        "dataset": chosen[0].dataset or folder_name,
         "questions": None if file is None else str(file),
         "gold_missing": gold_missing,
         "limit": plan.limit,
@@ -96,7 +99,8 @@ def run(
     folder = None if output is None else RunFolder(Path(output).expanduser())
     with nullcontext() if folder is None else folder.lock():
         done = [] if folder is None else _read_done(folder, config, chosen, retry_failed)
-        pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
+        done_ids = {prediction["id"] for prediction in done}
+        pending = [question for question in chosen if question.id not in done_ids]
         written = config
         if folder is not None and pending:
             # The settings are written only now: a call that is refused or has nothing to run must not change them.
@@ -179,7 +183,9 @@ def _read_done(
                 f"In {folder.path} the question '{prediction['id']}' was asked with other values of "
                 f"{', '.join(changed)}: choose another output folder, or the questions of that run to continue it."
             )
-    return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
+    if retry_failed:
+        return [prediction for prediction in done if not has_failed(prediction)]
+    return done
 
 
 def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, object]) -> dict[str, Any]:
@@ -213,14 +219,16 @@ class ScoreBar:
         from prefrag.evaluation.metrics import has_failed
 
         scores = prediction.get("scores") or {}
-        counts = (prediction.get("result") or {}).get("counts") or {}
+        result = prediction.get("result") or {}
+        counts = result.get("counts") or {}
         shown: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
         for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
         self._errors += has_failed(prediction)
-        means = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
-        text = ", ".join([*means, *([f"errors {self._errors}"] if self._errors else [])])
-        self._bar.update(self._task, advance=1, scores=text)
+        parts = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
+        if self._errors:
+            parts.append(f"errors {self._errors}")
+        self._bar.update(self._task, advance=1, scores=", ".join(parts))
 
 
 @contextmanager

@@ -125,21 +125,50 @@ class Difference:
         If one loop always costs less than the other, they have no budget in common: the cheaper one spends at most the
         lowest cost of the other. Such a difference has no star, because cost may explain it.
         """
-        mean, low, high = (
-            format(value, ".2f" if self.is_share else "+z.1f") for value in (self.mean, self.low, self.high)
-        )
-        is_alone = self.budgets[0] == self.budgets[1]
-        alone = f" at {'' if self.is_share else 'most '}{self.budgets[0]:.2f}" if is_alone else ""
+        digits = ".2f" if self.is_share else "+z.1f"
+        mean, low, high = (format(value, digits) for value in (self.mean, self.low, self.high))
+        lowest, highest = self.budgets
+        has_one_budget = lowest == highest
+        alone = ""
+        if has_one_budget:
+            at_most = "" if self.is_share else "most "
+            alone = f" at {at_most}{lowest:.2f}"
         is_certain = self.is_everywhere and self.p <= 1 - CONFIDENCE / 100
-        star = "*" if is_certain and (self.is_share or not is_alone) else ""
+        may_be_by_cost = has_one_budget and not self.is_share
+        star = "*" if is_certain and not may_be_by_cost else ""
         return f"{mean} ({low} to {high}){star}{alone}"
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Return the indices of the numbers of steps that gain more than every cheaper number, cheapest first."""
     order = np.lexsort((-gains, costs))
-    best: np.ndarray = order[np.append(True, gains[order][1:] > np.maximum.accumulate(gains[order])[:-1])]
+    ordered = gains[order]
+    # The cheapest number is always among the best. Every other one has to gain more than all before it.
+    gains_more = np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])
+    best: np.ndarray = order[gains_more]
     return best
+
+
+def _list_best_of_draws(curve: Curve, cost: str) -> list[np.ndarray]:
+    """Return the best numbers of steps over all questions, and then over each resample."""
+    rows = zip(curve.means[cost], curve.means[ACC.key], strict=True)
+    return [list_best(costs, gains) for costs, gains in rows]
+
+
+def _trace(curve: Curve, best: Sequence[np.ndarray], scale: str, size: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the points of a curve with the best numbers of steps: over all questions, and then over each resample."""
+    points = []
+    for draw, steps in enumerate(best):
+        points.append((curve.means[scale][draw][steps], curve.means[size][draw][steps]))
+    return points
+
+
+def _score_questions(curve: Curve, steps: np.ndarray, cost: str, budgets: np.ndarray) -> np.ndarray:
+    """Return the accuracy of each question, averaged over the budgets, with the steps best over all questions."""
+    costs = curve.means[cost][0][steps]
+    scores = [np.interp(budgets, costs, of_question[steps]) for of_question in curve.values[ACC.key].T]
+    mean: np.ndarray = np.mean(scores, axis=1)
+    return mean
 
 
 def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
@@ -152,43 +181,45 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
     """
     ids = sorted({*curve.ids} & {*other.ids})
     pair = [compared.select(ids) for compared in (curve, other)]
-    best = [[*map(list_best, curve.means[cost], curve.means[ACC.key])] for curve in pair]
-    scales, sizes = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
-    traced = [
-        [(curve.means[scales][draw][steps], curve.means[sizes][draw][steps]) for draw, steps in enumerate(settings)]
-        for curve, settings in zip(pair, best, strict=True)
-    ]
-    firsts, lasts = ([float(curve[0][0][end]) for curve in traced] for end in (0, -1))
-    # If one loop always costs less than the other, the only budget is the lowest cost of the other.
-    start, end = max(firsts), max(max(firsts), min(lasts))
+    best = [_list_best_of_draws(compared, cost) for compared in pair]
+    scale, size = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
+    traced = []
+    for compared, best_steps in zip(pair, best, strict=True):
+        traced.append(_trace(compared, best_steps, scale, size))
+    # Where both curves begin and end over all questions.
+    firsts = [float(draws[0][0][0]) for draws in traced]
+    lasts = [float(draws[0][0][-1]) for draws in traced]
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
+    # If one loop always costs less than the other, the only budget is the lowest cost of the other.
+    start = max(firsts)
+    end = max(start, min(lasts))
     budgets = np.linspace(start, end, _BUDGETS)
-    mine, theirs = (np.array([np.interp(budgets, *draw) for draw in curve]) for curve in traced)
-    at_each = mine[0] / theirs[0] if at_equal_accuracy else mine[0] - theirs[0]
-    means = mine.mean(axis=1) / theirs.mean(axis=1) if at_equal_accuracy else (mine - theirs).mean(axis=1)
+    mine, theirs = (np.array([np.interp(budgets, *draw) for draw in draws]) for draws in traced)
+    if at_equal_accuracy:
+        at_each = mine[0] / theirs[0]
+        means = mine.mean(axis=1) / theirs.mean(axis=1)
+    else:
+        at_each = mine[0] - theirs[0]
+        means = (mine - theirs).mean(axis=1)
+    # The value at which neither curve is ahead: a share of 1, or a difference of 0.
+    even = 1.0 if at_equal_accuracy else 0.0
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    further = min((means[1:] <= at_equal_accuracy).sum(), (means[1:] >= at_equal_accuracy).sum())
+    further = min((means[1:] <= even).sum(), (means[1:] >= even).sum())
     p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
     if not at_equal_accuracy:
-        # The accuracy of each question, averaged over the budgets, with the steps that are best over all questions.
         right = [
-            np.mean(
-                [
-                    np.interp(budgets, curve.means[cost][0][steps[0]], scores[steps[0]])
-                    for scores in curve.values[ACC.key].T
-                ],
-                axis=1,
-            )
-            for curve, steps in zip(pair, best, strict=True)
+            _score_questions(compared, steps[0], cost, budgets) for compared, steps in zip(pair, best, strict=True)
         ]
         differences = np.round(right[0] - right[1], _DECIMALS)
         if np.count_nonzero(differences) < FEW_DIFFERING:
-            better, worse = (abs(differences[side(differences, 0)].sum()) / 100 for side in (np.greater, np.less))
+            better = abs(differences[differences > 0].sum()) / 100
+            worse = abs(differences[differences < 0].sum()) / 100
             few = tango(better, worse, len(ids))
-            low, high, p = few.low, few.high, compute_p(differences[:, None])[0]
-    signs = {float(np.sign(difference - at_equal_accuracy)) for difference in (low, high, *at_each)}
+            low, high = few.low, few.high
+            p = compute_p(differences[:, None])[0]
+    signs = {float(np.sign(difference - even)) for difference in (low, high, *at_each)}
     is_everywhere = len(signs) == 1 and 0 not in signs
     return Difference(float(means[0]), float(low), float(high), is_everywhere, p, (start, end), at_equal_accuracy)
 
@@ -210,30 +241,31 @@ def list_cells(
     """List a line's evaluations for each number of steps and question file. Trained loops only run on dev."""
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
-    return [
-        [
-            cell
-            for name in files
-            for cell in combine_cells([dataset], [line.pipeline], name, {**settings, "changes": [changes]})
-        ]
-        for changes in (
-            [*line.changed, *([f"start.max_steps={number}"] if number else [])] for number in line.steps or (0,)
-        )
-    ]
+    rows = []
+    # A pipeline that does not loop runs once, as it is.
+    for number in line.steps or (0,):
+        steps = [f"start.max_steps={number}"] if number else []
+        changes = {"changes": [[*line.changed, *steps]]}
+        row = [combine_cells([dataset], [line.pipeline], name, {**settings, **changes}) for name in files]
+        rows.append(list(itertools.chain.from_iterable(row)))
+    return rows
 
 
 def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
     """Read the curve of a line from its finished evaluations."""
-    rows: list[dict[str, Mapping[str, float]]] = [
-        {
-            f"{cell.questions} {id}": prediction.values
-            for cell in row
-            for id, prediction in read_runs([output / cell.folder])[0].predictions.items()
-        }
-        for row in cells
-    ]
+    rows: list[dict[str, Mapping[str, float]]] = []
+    for row in cells:
+        values: dict[str, Mapping[str, float]] = {}
+        for cell in row:
+            run = read_runs([output / cell.folder])[0]
+            for id, prediction in run.predictions.items():
+                values[f"{cell.questions} {id}"] = prediction.values
+        rows.append(values)
     ids = tuple(sorted(rows[0]))
-    return Curve(ids, {key: np.array([[row[id][key] for id in ids] for row in rows]) for key in (ACC.key, *COSTS)})
+    by_measure = {}
+    for key in (ACC.key, *COSTS):
+        by_measure[key] = np.array([[values[id][key] for id in ids] for values in rows])
+    return Curve(ids, by_measure)
 
 
 def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
@@ -256,6 +288,7 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
     """Return Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy."""
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
+    # The datasets of the layout come in its order, others after them.
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}
     for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):
@@ -267,9 +300,10 @@ def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> d
                 corrected = iter(correct([difference.p for difference in differences if difference]))
                 name = f"`{line.name}`".replace(", coin`", "`, a coin")
                 row = name if line.reference == "prefrag" else f"`{line.reference}` against {name}"
-                rows[row] = [
-                    replace(difference, p=next(corrected)).text if difference else DASH for difference in differences
-                ]
+                texts = []
+                for difference in differences:
+                    texts.append(replace(difference, p=next(corrected)).text if difference else DASH)
+                rows[row] = texts
         measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
         tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
     return tables
@@ -290,13 +324,13 @@ def main(
     processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
 ) -> None:
     """Draw the curves and print the tables."""
-    policy, lines = read_fields(Experiment, None, changes or ()), list_lines(tried or ())
+    policy = read_fields(Experiment, None, changes or ())
+    lines = list_lines(tried or ())
     folders = find_dataset_folders(datasets, "dev")
-    cells = {
-        (folder.name, line.name): list_cells(line, folder, policy, questions or ["dev"])
-        for folder in folders
-        for line in lines
-    }
+    cells = {}
+    for folder in folders:
+        for line in lines:
+            cells[folder.name, line.name] = list_cells(line, folder, policy, questions or ["dev"])
     wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
     evaluate_all(wanted, output, processes=processes)
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}

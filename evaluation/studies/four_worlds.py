@@ -44,7 +44,8 @@ from prefrag.evaluation.studies.tables import make_table
 from prefrag.pipelines.loading import find, read_block
 
 WORLDS = ("home", "web", "both", "nowhere")
-LOCAL, WEB = "local", "web"
+LOCAL = "local"
+WEB = "web"
 # Where a gold passage is in each world.
 _PLACES = {"home": (LOCAL,), "web": (WEB,), "both": (LOCAL, WEB), "nowhere": ()}
 # The share of unanswerable questions that the last column assumes: a third.
@@ -97,12 +98,15 @@ def make_world(name: str, questions: Sequence[Question], passages: Sequence[Docu
     asked = [question for question in questions if set(question.supporting_ids) & by_id.keys()]
     gold = {passage_id for question in asked for passage_id in question.supporting_ids}
     others = [passage for passage in passages if passage.id not in gold]
-    sources = {source: [passage for passage in others if _is_in(passage, source)] for source in (LOCAL, WEB)}
+    sources = {}
+    for source in (LOCAL, WEB):
+        sources[source] = [passage for passage in others if _is_in(passage, source)]
     copies, wrong = _contradict(asked, by_id) if name == "both" else ({}, {})
     for passage_id in sorted(gold & by_id.keys()):
+        passage = by_id[passage_id]
         for source in _PLACES[name]:
             is_copy = name == "both" and source == WEB
-            sources[source].append(copies.get(passage_id, by_id[passage_id]) if is_copy else by_id[passage_id])
+            sources[source].append(copies.get(passage_id, passage) if is_copy else passage)
     if name == "nowhere":
         asked = [_without_answer(question) for question in asked if not _is_stated(question, others)]
     # Both sources have indexes of their own, so the names of sources in the passages mean nothing any more.
@@ -149,7 +153,8 @@ def _contradict(
         question = next(question for question in questions if question.id == question_id)
         stated = re.compile("|".join(_whole(answer).pattern for answer in question.answers), re.IGNORECASE)
         for passage_id in question.supporting_ids:
-            if (passage := copies.get(passage_id) or by_id.get(passage_id)) is None:
+            passage = copies.get(passage_id) or by_id.get(passage_id)
+            if passage is None:
                 continue
             text = stated.sub(lambda _, answer=wrong: answer, passage.content or "")  # type: ignore[misc]
             title = stated.sub(lambda _, answer=wrong: answer, str(passage.meta.get("title") or ""))  # type: ignore[misc]
@@ -168,7 +173,8 @@ def _is_stated(question: Question, passages: Iterable[Document]) -> bool:
     answers = [_whole(answer) for answer in question.answers if not question.is_yes_no]
     names = {word.casefold() for word in re.findall(r"\w{4,}", question.question[1:]) if word[0].isupper()}
     for passage in passages:
-        text = f"{passage.meta.get('title') or ''} {passage.content or ''}"
+        title = passage.meta.get("title") or ""
+        text = f"{title} {passage.content or ''}"
         is_named = not names or bool(names & set(re.findall(r"\w+", text.casefold())))
         if is_named and any(answer.search(text) for answer in answers):
             return True
@@ -182,17 +188,20 @@ def count_question(world: World, prediction: PredictionLine) -> dict[str, float]
     :param prediction: A line of `predictions.jsonl`.
     :returns: Each measure that applies, 0 or 1, but `words sent` (words in queries to the web) and `calls`.
     """
-    result, answers = prediction["result"], [normalise(answer) for answer in prediction["answers"]]
+    result = prediction["result"]
+    answers = [normalise(answer) for answer in prediction["answers"]]
     searches = [event for event in result.get("trace") or () if event["kind"] == "found"]
     sent = [str(event.get("query") or "") for event in searches if event["source"] != LOCAL]
-    answer, is_given = normalise(str(result.get("answer") or "")), bool(result.get("answered"))
+    usage = result.get("usage") or {}
+    answer = normalise(str(result.get("answer") or ""))
+    is_given = bool(result.get("answered"))
     is_right = is_given and any(gold and f" {gold} " in f" {answer} " for gold in answers)
     counted = {
         "home first": float(bool(searches) and searches[0]["source"] == LOCAL),
         "web asked": float(bool(sent)),
         "words sent": float(sum(len(query.split()) for query in sent)),
         "given": float(is_given),
-        "calls": float((result.get("usage") or {}).get("llm_calls") or 0),
+        "calls": float(usage.get("llm_calls") or 0),
     }
     if world.name != "nowhere":
         counted["right"] = float(is_right)
@@ -202,7 +211,8 @@ def count_question(world: World, prediction: PredictionLine) -> dict[str, float]
     cited = {citation["source"] for citation in result.get("citations") or ()}
     if cited:
         counted["own cited"] = float(cited == {LOCAL})
-    if (false := normalise(world.wrong.get(prediction["id"], ""))) and not is_right and WEB in cited:
+    false = normalise(world.wrong.get(prediction["id"], ""))
+    if false and not is_right and WEB in cited:
         counted["wrong of the web"] = float(f" {false} " in f" {answer} ")
     return counted
 
@@ -218,10 +228,13 @@ def summarise(world: World, predictions: Sequence[PredictionLine]) -> dict[str, 
     for prediction in predictions:
         for measure, value in count_question(world, prediction).items():
             gathered.setdefault(measure, []).append(value)
-    return {
-        measure: mean(values) if measure in ("words sent", "calls") else wilson(100 * mean(values), len(values))
-        for measure, values in gathered.items()
-    }
+    figures: dict[str, Interval | float] = {}
+    for measure, values in gathered.items():
+        if measure in ("words sent", "calls"):
+            figures[measure] = mean(values)
+        else:
+            figures[measure] = wilson(100 * mean(values), len(values))
+    return figures
 
 
 def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]]) -> str:
@@ -244,7 +257,9 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
         "right of given, a third unanswerable": _mixed,
         "calls (home, web)": lambda of: " / ".join(f"{of[world].get('calls', 0.0):.1f}" for world in ("home", "web")),
     }
-    rows = {f"`{name}`": [show(of) for show in columns.values()] for name, of in figures.items()}
+    rows = {}
+    for name, of in figures.items():
+        rows[f"`{name}`"] = [show(of) for show in columns.values()]
     return make_table(["pipeline", *columns], rows)
 
 
@@ -266,7 +281,8 @@ def _given(of: Mapping[str, Interval | float]) -> str:
 
 def _mixed(of: Mapping[str, Mapping[str, Any]]) -> str:
     """Weigh the worlds: a third of the questions has no answer, the rest is divided between the other worlds."""
-    weights = {world: _UNANSWERABLE if world == "nowhere" else (1 - _UNANSWERABLE) / 3 for world in WORLDS}
+    weights = dict.fromkeys(WORLDS, (1 - _UNANSWERABLE) / 3)
+    weights["nowhere"] = _UNANSWERABLE
     answered = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
     right = sum(weights[world] * of[world]["right"].mean for world in WORLDS if "right" in of[world])
     return f"{100 * right / answered:.0f}%" if answered else "-"
@@ -329,10 +345,11 @@ def main(
     if not worlds[0].questions:
         raise BadInput(f"No question of {folder} has a gold passage in its corpus: give another dataset.")
     left_out = len(worlds[0].questions) - len(worlds[-1].questions)
-    figures = {
-        pipeline: {world.name: summarise(world, ask_world(world, pipeline, experiment, output)) for world in worlds}
-        for pipeline in pipelines or ["prefrag"]
-    }
+    figures: dict[str, dict[str, dict[str, Interval | float]]] = {}
+    for pipeline in pipelines or ["prefrag"]:
+        figures[pipeline] = {}
+        for world in worlds:
+            figures[pipeline][world.name] = summarise(world, ask_world(world, pipeline, experiment, output))
     typer.echo(lay_out(figures))
     typer.echo(f"\nQuestions: {len(worlds[0].questions)}. Left out where no source has the answer: {left_out}.")
 

@@ -102,7 +102,7 @@ _RATES = (
 )
 # The settings that matter only to some pipelines, see `varies_with`.
 _NOT_EVERYWHERE = frozenset(
-    (
+    {
         "judge_error",
         "reflection_error",
         "stopping_error",
@@ -112,7 +112,7 @@ _NOT_EVERYWHERE = frozenset(
         "queries",
         "web_sentences",
         "web_junk",
-    )
+    }
 )
 _DEFAULTS = {setting.name: setting.default for setting in fields(Experiment)}
 # The values to try by default.
@@ -169,22 +169,21 @@ def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
     """Yield an evaluation for every combination. If a setting makes no difference, use only its first value."""
-    without_yes_no = {
-        dataset
-        for dataset in datasets
-        if len(settings.get("yes_no", ())) > 1 and not has_yes_no(dataset / f"{questions}.jsonl")
-    }
+    without_yes_no = set()
+    if len(settings.get("yes_no", ())) > 1:
+        without_yes_no = {dataset for dataset in datasets if not has_yes_no(dataset / f"{questions}.jsonl")}
     for pipeline in pipelines:
         block = read_pipeline(pipeline, *settings.get("changes", ()))
         useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
         for dataset in datasets:
             fixed = useless | {"yes_no"} if dataset in without_yes_no else useless
-            varied = {name: values[:1] if name in fixed else values for name, values in settings.items()}
-            combined = (dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values()))
-            for replaced in combined:
-                experiment = make_settings(
-                    Experiment, {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED, **replaced}
-                )
+            varied = dict(settings)
+            for name in fixed & settings.keys():
+                varied[name] = settings[name][:1]
+            shared = {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED}
+            for values in itertools.product(*varied.values()):
+                replaced = dict(zip(varied, values, strict=True))
+                experiment = make_settings(Experiment, {**shared, **replaced})
                 if experiment.seed in settings.get("seed", ())[1:] and not draws(experiment, useless):
                     continue
                 yield Cell(pipeline, dataset, questions, experiment)
@@ -237,12 +236,13 @@ def open_evaluation(
 
 def find_dataset_folders(paths: list[Path], questions: str) -> list[Path]:
     """Find the datasets. A given folder is either a dataset itself or contains datasets directly."""
-    folders = sorted(
-        folder
-        for path in paths
-        for folder in ([path] if (path / "corpus.jsonl").is_file() else path.iterdir())
-        if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file()
-    )
+    folders = []
+    for path in paths:
+        is_dataset = (path / "corpus.jsonl").is_file()
+        for folder in [path] if is_dataset else path.iterdir():
+            if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file():
+                folders.append(folder)
+    folders.sort()
     if not folders:
         raise typer.BadParameter(f"None of these folders holds a corpus.jsonl and a {questions}.jsonl.")
     return folders
@@ -276,21 +276,17 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
     """Return the names of the columns, then one row per evaluation."""
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
+        own = cell.experiment
         # Settings that make no difference are shown as a dash, except the judge error, which is always shown.
-        block = read_pipeline(cell.pipeline, cell.experiment.changes)
-        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, cell.experiment.prompts)}
-        settings = (
-            "simulated" if cell.experiment.llm == SIMULATED else cell.experiment.model or "model",
-            cell.dataset.name,
-            cell.questions,
-            cell.name,
-            cell.experiment.top_k,
-            *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
-            metrics["n"],
-            metrics["errors"],
-        )
-        values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
-        rows.append([*map(str, settings), *values])
+        block = read_pipeline(cell.pipeline, own.changes)
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, own.prompts)}
+        reader = "simulated" if own.llm == SIMULATED else own.model or "model"
+        row = [reader, cell.dataset.name, cell.questions, cell.name, str(own.top_k)]
+        for key in _VARIED:
+            row.append("-" if key in useless else str(getattr(own, key)))
+        row += [str(metrics["n"]), str(metrics["errors"])]
+        row += ["-" if metrics.get(key) is None else f"{metrics[key]:.2f}" for key in _COLUMNS]
+        rows.append(row)
     return rows
 
 
@@ -366,17 +362,24 @@ def main(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions of each dataset.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
-    file = Path(table) if table and table.endswith(".csv") else None
-    paper = PaperTable.find(table) if table and file is None else None
+    file = None
+    paper = None
+    if table and table.endswith(".csv"):
+        file = Path(table)
+    elif table:
+        paper = PaperTable.find(table)
     if paper is not None and (judges or pipeline):
         raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
     if judges:
         if pipeline:
             raise typer.BadParameter("Give either --pipeline or --judges, not both.")
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
-    pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
+    pipelines = pipeline
+    if not pipelines:
+        pipelines = [name for name in names() if not any(word in name for word in _LEFT_OUT)]
     single, of_pipeline = split_changes(changes or ())
-    folders, tried = find_dataset_folders(datasets, questions), dict(_TRIED)
+    folders = find_dataset_folders(datasets, questions)
+    tried = dict(_TRIED)
     if llm is not None or paper is not None:
         # Only the simulated reader can be made to err, and no paper has such a row.
         tried |= {"judge_error": [0.0], "distraction": [0.0]}
@@ -394,11 +397,12 @@ def main(
     chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)
     of_all = [*chosen.get("changes", ()), *of_pipeline]
     settings = {name: value if isinstance(value, list) else [value] for name, value in chosen.items()}
-    wanted = [
-        cell
-        for name, *changed in (map(str.split, pipelines) if paper is not None else ([name] for name in pipelines))
-        for cell in combine_cells(folders, [name], questions, {**settings, "changes": [[*changed, *of_all]]})
-    ]
+    wanted = []
+    for named in pipelines:
+        # In a paper's table, changed settings may follow the name.
+        name, *changed = named.split() if paper is not None else [named]
+        changes_of_all = {"changes": [[*changed, *of_all]]}
+        wanted += combine_cells(folders, [name], questions, {**settings, **changes_of_all})
     done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
     if any(cell.experiment.llm == SIMULATED for cell in done):
         print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")

@@ -80,6 +80,10 @@ def _list_lines(table: Table) -> Iterator[str]:
     yield f"| {' | '.join([table.label, *columns])} |"
     yield "|" + "---|" * (len(columns) + 1)
     for row in table.rows:
-        cells = [f"{cell.text} ({cell.interval})" if cell.interval else cell.text for cell in row.cells]
-        label = row.label if row.cells else f"*{row.label}*"
-        yield f"| {' | '.join([label, *(cells or [''] * len(columns))])} |"
+        texts = [f"{cell.text} ({cell.interval})" if cell.interval else cell.text for cell in row.cells]
+        label = row.label
+        if not row.cells:
+            # A heading above other lines.
+            label = f"*{row.label}*"
+            texts = [""] * len(columns)
+        yield f"| {' | '.join([label, *texts])} |"

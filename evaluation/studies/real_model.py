@@ -113,8 +113,9 @@ _EVENT = (
 _REPLY = ("text", "tool_calls", "finish_reason", "usage")
 # A reply out of a recording takes less: a question with such a reply says nothing about time.
 _PLAYED_BACK = 0.02
+# The name in NAME=VALUE.
 _NAME = re.compile(r"[\w.]+=")
-# The address of a server: with a scheme, a user, a port or four numbers.
+# The address of a server: with a scheme, a user, a port or four numbers, as in "http://a", "me@a", "a:80", "10.0.0.1".
 _ADDRESS = re.compile(r"://|@|:\d+$|\b\d+(\.\d+){3}\b")
 # The class of an error, if its message begins with it or is it.
 _KIND = re.compile(r"[A-Z][A-Za-z]*(?:Error|Exception|Timeout|Failed)(?=:|$)")
@@ -189,10 +190,13 @@ def _strip(value: object) -> Any:
     if not isinstance(value, str):
         return value
     # A changed setting is written NAME=VALUE.
-    name = _NAME.match(value)
-    text = value[name.end() :] if name else value
+    match = _NAME.match(value)
+    name = match[0] if match else ""
+    text = value.removeprefix(name)
+    if _ADDRESS.search(text):
+        return f"{name}address"
     # Of the kinds of paths, Windows' are cut at slashes of both directions.
-    return (name[0] if name else "") + ("address" if _ADDRESS.search(text) else PureWindowsPath(text).name)
+    return name + PureWindowsPath(text).name
 
 
 def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
@@ -204,30 +208,30 @@ def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
     asked = Question.of_prediction(prediction).to_prediction()
     # Gold sentences are compared with texts of passages, which a record does not hold.
     asked.pop("sentences", None)
+    queries = [_pick_with_error(sent, _SENT) for sent in result.get("queries_sent_out") or ()]
+    documents = [_pick(document, ("id", "source")) for document in result.get("documents") or ()]
+    steps = [_pick(step, _STEP) for step in result.get("steps") or ()]
+    trace = [_pick_with_error(event, _EVENT) for event in result.get("trace") or ()]
+    costs = {"queries_sent_out": queries, "documents": documents, "steps": steps, "trace": trace}
     return {
         **asked,
         "seconds": prediction.get("seconds"),
         "error": name_error(prediction.get("error")),
-        "result": {
-            **_pick(result, _RESULT),
-            "queries_sent_out": [_pick_with_error(sent, _SENT) for sent in result.get("queries_sent_out") or ()],
-            "documents": [_pick(document, ("id", "source")) for document in result.get("documents") or ()],
-            "steps": [_pick(step, _STEP) for step in result.get("steps") or ()],
-            "trace": [_pick_with_error(event, _EVENT) for event in result.get("trace") or ()],
-        },
-        "calls": [
-            {
-                "prompt_sha256": digest_prompt(call),
-                "seconds": call.get("seconds"),
-                **({"error": name_error(call["error"])} if call.get("error") else {}),
-                **({"reply": _pick(call["reply"], _REPLY)} if call.get("reply") else {}),
-            }
-            for call in prediction.get("calls") or ()
-        ],
+        "result": {**_pick(result, _RESULT), **costs},
+        "calls": [_shorten_call(call) for call in prediction.get("calls") or ()],
     }
 
 
-def digest_prompt(call: Mapping[str, object]) -> str:
+def _shorten_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    shortened = {"prompt_sha256": digest_prompt(call), "seconds": call.get("seconds")}
+    if call.get("error"):
+        shortened["error"] = name_error(call["error"])
+    if call.get("reply"):
+        shortened["reply"] = _pick(call["reply"], _REPLY)
+    return shortened
+
+
+def digest_prompt(call: Mapping[str, Any]) -> str:
     """Return the SHA-256 of all that a call said to the model: messages, parameters and tools."""
     said = [call.get("messages"), call.get("parameters"), call.get("tools")]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
@@ -242,7 +246,10 @@ def name_error(message: str | None) -> str | None:
 
 
 def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {**_pick(values, keys), **({"error": name_error(values["error"])} if "error" in values else {})}
+    picked = _pick(values, keys)
+    if "error" in values:
+        picked["error"] = name_error(values["error"])
+    return picked
 
 
 def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
@@ -250,7 +257,9 @@ def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _read_digests(records: Path) -> dict[str, str]:
-    listed = (records / SUMS).read_text("utf-8").splitlines() if (records / SUMS).is_file() else []
+    if not (records / SUMS).is_file():
+        return {}
+    listed = (records / SUMS).read_text("utf-8").splitlines()
     return {name: digest for digest, name in map(str.split, listed)}
 
 
@@ -260,7 +269,8 @@ def read_cells(records: Path) -> list[Cell]:
     :raises Missing: There is no record.
     :raises BadInput: A record is listed and missing, or is not the one whose digest is listed, or two are of one row.
     """
-    stated, cells = _read_digests(records), []
+    stated = _read_digests(records)
+    cells = []
     lost = sorted(name for name in stated if not (records / name).is_file())
     if lost:
         raise BadInput(f"{records} lacks {lost[0]}, which {SUMS} lists: fetch it again, or delete its line.")
@@ -307,32 +317,19 @@ def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
 
 def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     intervals = score_intervals([cell.run for cell in cells])
-    head = [
-        title,
-        "n",
-        "given",
-        "Acc",
-        "EM",
-        "F1",
-        "local + web",
-        "calls",
-        "new tokens",
-        "seconds",
-        "left",
-        "malformed",
-        "record",
-    ]
+    head = [title, "n", "given", "Acc", "EM", "F1", "local + web", "calls"]
+    head += ["new tokens", "seconds", "left", "malformed", "record"]
     rows = {}
     for cell in cells:
         scores = [intervals.get((cell.run.name, measure.key)) for measure in (ACC, EM, F1)]
         shown = [f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH for score in scores]
-        counted = [_means(cell, key) for key in ("total_local", "total_web", "llm_calls")]
+        local, web, calls = (_means(cell, key) for key in ("total_local", "total_web", "llm_calls"))
         rows[cell.row] = [
             str(len(cell.predictions)),
             str(sum(bool(record["result"].get("answered")) for record in cell.predictions)),
             *shown,
-            f"{counted[0]:.2f} + {counted[1]:.2f}",
-            f"{counted[2]:.2f}",
+            f"{local:.2f} + {web:.2f}",
+            f"{calls:.2f}",
             *_show_costs(cell),
             cell.digest[:12],
         ]
@@ -348,7 +345,7 @@ def _show_costs(cell: Cell) -> Iterator[str]:
     timed = [float(record["seconds"]) for record in cell.predictions if is_timed(record)]
     yield f"{mean(timed):.0f}" if timed else DASH
     left = [list_left(record, cell.run.config.get("sources") or ()) for record in cell.predictions]
-    words = mean(sum(len(query.split()) for query in queries) for queries in left)
+    words = mean(len(" ".join(queries).split()) for queries in left)
     yield f"{sum(map(bool, left))} of {len(left)} · {words:.1f}"
     calls = sum(len(record["calls"]) for record in cell.predictions)
     yield f"{sum(count_unparsable(record['result']) for record in cell.predictions)} of {calls}"
@@ -386,7 +383,8 @@ def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:
 
 def _show_differences(compared: Comparison) -> list[str]:
     shown = [compared.differences.get(measure.key) for measure in COMPARED]
-    return [str(compared.n), *(f"{score.mean_text} ({score.interval_text})" if score else DASH for score in shown)]
+    texts = [f"{score.mean_text} ({score.interval_text})" if score else DASH for score in shown]
+    return [str(compared.n), *texts]
 
 
 def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
@@ -394,7 +392,10 @@ def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
 
     :raises BadInput: No document has a place for a table; nothing is then written.
     """
-    places = {name: [file for file in documents if f"<!-- {name} -->\n" in file.read_text("utf-8")] for name in tables}
+    texts = {file: file.read_text("utf-8") for file in documents}
+    places = {}
+    for name in tables:
+        places[name] = [file for file in documents if f"<!-- {name} -->\n" in texts[file]]
     lost = [name for name, files in places.items() if not files]
     if lost:
         raise BadInput(f"No document has a place for {lost[0]}: add a line <!-- {lost[0]} -->.")

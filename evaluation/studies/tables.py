@@ -35,7 +35,9 @@ def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
     lines = read_lines(file)
     head = list(lines[0])
     settings = [*head[: head.index("n")], "split"]
-    merged = {tuple(line.get(name) or "" for name in settings): line for line in (*lines, *added)}
+    merged = {}
+    for line in (*lines, *added):
+        merged[tuple(line.get(name) or "" for name in settings)] = line
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, head, extrasaction="ignore")
         writer.writeheader()
@@ -49,45 +51,53 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
         where = {**layout["where"], **table.get("where", {})}
         named = table.get("datasets", layout["datasets"])
         datasets = {title: {"dataset": layout["datasets"][title]} for title in named}
-        cells, rows = table.get("cells", [{}]), table["rows"]
+        cells = table.get("cells", [{}])
+        rows = table["rows"]
         if isinstance(rows, list):
             rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
-        columns = table.get("columns") or {
-            title: [{**dataset, **cell} for cell in cells] for title, dataset in datasets.items()
-        }
+        # A column may have several cells, which are written side by side.
+        columns = table.get("columns")
+        if not columns:
+            columns = {}
+            for title, dataset in datasets.items():
+                columns[title] = [{**dataset, **cell} for cell in cells]
         if table.get("by_dataset"):
-            rows = {
-                f"{row}, {title}": {**own, **dataset}
-                for title, dataset in datasets.items()
-                for row, own in rows.items()
-            }
+            rows_of_all = rows
+            rows = {}
+            for title, dataset in datasets.items():
+                for row, own in rows_of_all.items():
+                    rows[f"{row}, {title}"] = {**own, **dataset}
         filled: dict[str, list[str]] = {}
         for row, own in rows.items():
-            blank, own = own.get("blank", ()), {**own, "blank": None}
-            filled[row] = [
-                " / ".join(_fill(name, lines, {**where, **column, **own}, table["cell"]) for column in of_column)
-                if title not in blank
-                else ""
-                for title, of_column in columns.items()
-            ]
+            wanted = {**own, "blank": None}
+            texts = []
+            for title, of_column in columns.items():
+                if title in own.get("blank", ()):
+                    texts.append("")
+                    continue
+                side_by_side = [_fill(name, lines, {**where, **cell, **wanted}, table["cell"]) for cell in of_column]
+                texts.append(" / ".join(side_by_side))
+            filled[row] = texts
         made[name] = make_table([table["head"], *columns], filled)
     return made
 
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     """Write a heading and rows as a Markdown table, and return its text."""
-    first, *others = (f"| {' | '.join(line)} |" for line in (head, *([row, *cells] for row, cells in rows.items())))
-    return "\n".join([first.replace("|  |", "| |"), "|" + "---|" * len(head), *others])
+    rows_with_labels = [[label, *cells] for label, cells in rows.items()]
+    first, *others = (f"| {' | '.join(line)} |" for line in (head, *rows_with_labels))
+    rule = "|" + "---|" * len(head)
+    return "\n".join([first.replace("|  |", "| |"), rule, *others])
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, object], cell: str) -> str:
     """Fill a cell with means over seeds. If accuracy differs between seeds, add its standard deviation."""
     # A dash in a line means that the setting makes no difference there.
-    allowed = {
-        name: {"-", *map(str, value if isinstance(value, list) else [value])}
-        for name, value in wanted.items()
-        if value is not None
-    }
+    allowed = {}
+    for name, value in wanted.items():
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            allowed[name] = {"-", *map(str, values)}
     chosen = list(lines)
     # Start with the last settings, which are those of the row: they leave the fewest lines.
     for name, options in reversed(allowed.items()):
@@ -96,10 +106,13 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
-    values = {name: [_read(line, name) for line in chosen] for name in re.findall(r"{(\w+)}", cell)}
-    texts = {name: f"{mean(numbers):.{_DECIMALS.get(name, 1)}f}" for name, numbers in values.items()}
-    if len(set(values.get("acc", ()))) > 1:
-        texts["acc"] += f" ± {stdev(values['acc']):.1f}"
+    numbers_of = {name: [_read(line, name) for line in chosen] for name in re.findall(r"{(\w+)}", cell)}
+    texts = {}
+    for name, numbers in numbers_of.items():
+        decimals = _DECIMALS.get(name, 1)
+        texts[name] = f"{mean(numbers):.{decimals}f}"
+    if len(set(numbers_of.get("acc", ()))) > 1:
+        texts["acc"] += f" ± {stdev(numbers_of['acc']):.1f}"
     return cell.format(**texts)
 
 

@@ -63,11 +63,14 @@ def shares(predictions: Iterable[PredictionLine], unfavourable: frozenset[str]) 
         return 100 * sum(counts) / len(runs) if runs else 0.0
 
     shown = [run["result"].get("documents") or [] for run in runs]
+    of_web = [any(document["source"] == "web" for document in documents) for documents in shown]
+    speaks_ill = [any(document["id"] in unfavourable for document in documents) for documents in shown]
+    counts_of_runs = [run["result"].get("counts") or {} for run in runs]
     return {
         "n": len(runs),
-        "web": share(any(document["source"] == "web" for document in documents) for documents in shown),
-        "unfavourable": share(any(document["id"] in unfavourable for document in documents) for documents in shown),
-        "asked_web": share((run["result"].get("counts") or {}).get("total_web", 0) > 0 for run in runs),
+        "web": share(of_web),
+        "unfavourable": share(speaks_ill),
+        "asked_web": share(counts.get("total_web", 0) > 0 for counts in counts_of_runs),
         "acc": share(run["scores"].get("acc", 0) == 1 for run in runs),
     }
 
@@ -119,21 +122,20 @@ def main(
     for name in method or METHODS:
         is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
         choices = (source_choice or ["first", "last"]) if is_named else [None]
-        for condition in (Condition(corpus, file, choice) for corpus, file in corpora.items() for choice in choices):
+        conditions = [Condition(corpus, file, choice) for corpus, file in corpora.items() for choice in choices]
+        for condition in conditions:
             by_seed, stances = [], []
             for run_seed in seed or [0]:
-                folder = output / "-".join(
-                    filter(None, (name, condition.corpus, condition.source_choice, str(run_seed)))
-                )
+                parts = (name, condition.corpus, condition.source_choice, str(run_seed))
+                folder = output / "-".join(filter(None, parts))
                 by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=run_seed))
                 if judge is not None:
                     opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=run_seed)
                     stances += judge_stances(opinions, judge, folder / "stances.jsonl")
             cells = [_write_shares(by_seed, kind, what) for kind in KINDS for what in _SHARES]
             cells.append(_write_stances(stances) if judge is not None else "not measured")
-            print(
-                "| " + " | ".join([name, condition.corpus, condition.source_choice or DASH, *cells]) + " |", flush=True
-            )
+            row = [name, condition.corpus, condition.source_choice or DASH, *cells]
+            print("| " + " | ".join(row) + " |", flush=True)
 
 
 _SHARES = ("web", "unfavourable", "asked_web", "acc")
@@ -166,9 +168,13 @@ def _find_judge(llm: str) -> ChatModel | None:
 
 
 def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], kind: str, what: str) -> str:
-    values = [shares((line for line in lines if line["type"] == kind), unfavourable_ids())[what] for lines in by_seed]
+    values = []
+    for predictions in by_seed:
+        of_kind = [prediction for prediction in predictions if prediction["type"] == kind]
+        values.append(shares(of_kind, unfavourable_ids())[what])
     text = f"{sum(values) / len(values):.0f}%"
-    return text if min(values) == max(values) else f"{text} ({min(values):.0f}{DASH}{max(values):.0f})"
+    lowest, highest = min(values), max(values)
+    return text if lowest == highest else f"{text} ({lowest:.0f}{DASH}{highest:.0f})"
 
 
 def _write_stances(stances: Sequence[str | None]) -> str:

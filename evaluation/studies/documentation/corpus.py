@@ -53,7 +53,8 @@ def gather(folder: Path) -> list[str]:
 def _read(source: str) -> str | None:
     if source.startswith(_PYPI):
         try:
-            return str(metadata(source.removeprefix(_PYPI)).json.get("description") or "") or None
+            description = str(metadata(source.removeprefix(_PYPI)).json.get("description") or "")
+            return description if description else None
         except PackageNotFoundError:
             return None
     path = Path(source)

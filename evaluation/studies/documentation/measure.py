@@ -48,11 +48,12 @@ class SecondSearch:
 def read_passages(folder: Path) -> list[Document]:
     """Cut the files of a folder into passages, as indexing does."""
     converter = FileConverter()
-    return [
-        Document(content=passage.content, meta={"title": passage.meta["title"], "file_path": file.name})
-        for file in sorted(folder.iterdir())
-        for passage in converter.passages(file.resolve(), file.read_bytes())
-    ]
+    passages = []
+    for file in sorted(folder.iterdir()):
+        for passage in converter.passages(file.resolve(), file.read_bytes()):
+            meta = {"title": passage.meta["title"], "file_path": file.name}
+            passages.append(Document(content=passage.content, meta=meta))
+    return passages
 
 
 def second_searches(
@@ -64,14 +65,16 @@ def second_searches(
     )
     builder = StateBuilder(["local", "web"], "local")
     for line in questions:
-        question, query = str(line["question"]), str(line["query"])
+        question = str(line["question"])
+        query = str(line["query"])
         first, second = (tuple(source.run(query=text)["documents"]) for text in (question, query))
+        first_search = Search("local", question, first)
+        second_search = Search("local", query, second)
         state = builder.run(question)["state"]
         state = state.with_step(
-            Step(Action.SEARCH, query=question, searches=(Search("local", question, first),), documents=first,
-                 observed=True)
-        )  # fmt: skip
-        state = state.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query, second),)))
+            Step(Action.SEARCH, query=question, searches=(first_search,), documents=first, observed=True)
+        )
+        state = state.with_step(Step(Action.SEARCH, query=query, searches=(second_search,)))
         yield SecondSearch(str(line["id"]), _kind(line, first, second), state)
 
 
@@ -80,12 +83,14 @@ def _kind(line: dict[str, str | None], first: Sequence[Document], second: Sequen
         return "elsewhere"
     if not any(_answers(line, passage) for passage in second):
         return "at home, not found"
-    return "found again" if any(_answers(line, passage) for passage in first) else "found"
+    was_found_before = any(_answers(line, passage) for passage in first)
+    return "found again" if was_found_before else "found"
 
 
 def _answers(line: dict[str, str | None], passage: Document) -> bool:
-    phrase, file = str(line["phrase"]), line["file"]
-    return passage.meta["file_path"] == file and _fold(phrase) in _fold(passage.content or "")
+    if passage.meta["file_path"] != line["file"]:
+        return False
+    return _fold(str(line["phrase"])) in _fold(passage.content or "")
 
 
 def _fold(text: str) -> str:
@@ -101,8 +106,11 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
     rows = [("elsewhere (right to leave)", ["elsewhere"]), ("at home (wrong to leave)", home)]
     yield "| answer of the second part | steps | left | never leaving | always leaving |"
     yield "|---|---|---|---|---|"
-    for name, kinds in [*reversed(rows), *((f"of these: {kind}", [kind]) for kind in home)]:
-        count, gone = sum(steps[kind] for kind in kinds), sum(left[kind] for kind in kinds)
+    rows.reverse()
+    rows += [(f"of these: {kind}", [kind]) for kind in home]
+    for name, kinds in rows:
+        count = sum(steps[kind] for kind in kinds)
+        gone = sum(left[kind] for kind in kinds)
         yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
     yield ""
     yield f"Steps at which the judge stayed because the trees were not trained on passages like these: {unknown}."
