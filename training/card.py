@@ -25,4 +25,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _line(cells: Sequence[object]) -> str:
-    return "|" + "".join(" |" if cell == "" else f" {cell} |" for cell in cells)
+    # An empty cell has one blank, as in "| a | |".
+    line = "|"
+    for cell in cells:
+        line += " |" if cell == "" else f" {cell} |"
+    return line

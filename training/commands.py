@@ -65,10 +65,8 @@ def sufficiency(
     trained = train_sufficiency(read_datasets(dataset), output, seed=seed, on_progress=say)
     typer.echo("Searches of each dataset, by trees that learnt from the other datasets:")
     for part in trained.held_back:
-        typer.echo(
-            f"  {part.dataset}: area under the curve {part.area:.3f} ({part.states} searches); needless web "
-            f"{part.needless:.1%}, missed {part.missed:.1%} of the questions"
-        )
+        errors = f"needless web {part.needless:.1%}, missed {part.missed:.1%} of the questions"
+        typer.echo(f"  {part.dataset}: area under the curve {part.area:.3f} ({part.states} searches); {errors}")
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.examples} searches) in {trained.seconds:.0f} s.\n"
         f"To use the trees, set {trained.output} as `trees` of the PairSufficiency (yaml_pipelines/prefrag.yaml)."
@@ -114,9 +112,8 @@ def pairs(
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.pair_classifier.transformer import TransformerSettings, train_transformer
 
-    settings = make_settings(
-        TransformerSettings, {**read_fields(TransformerSettings, None, changes or ()), "base": base, "seed": seed}
-    )
+    written = read_fields(TransformerSettings, None, changes or ())
+    settings = make_settings(TransformerSettings, {**written, "base": base, "seed": seed})
     trained = train_transformer(sets, output, settings, on_progress=say)
     for name, counts in trained.counts.items():
         typer.echo(
@@ -124,9 +121,9 @@ def pairs(
             f"{counts['none']} without"
         )
     for what, part in (("drawn as for training", trained.held_back), ("scored in a pipeline", trained.served)):
+        size = f"{part.pairs} pairs, {part.prior:.1%} positive"
         typer.echo(
-            f"Pairs of held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
-            f"({part.pairs} pairs, {part.prior:.1%} positive)"
+            f"Pairs of held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} ({size})"
         )
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use this folder, set it as `model` of a "
@@ -149,10 +146,8 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
         "passages selected by trees. Only for held-back questions, on which the trees were not trained:"
     )
     for part in trained.held_back:
-        typer.echo(
-            f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%}, {part.documents:.1f} passages selected "
-            f"({part.questions} questions)"
-        )
+        selected = f"{part.documents:.1f} passages selected ({part.questions} questions)"
+        typer.echo(f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%}, {selected}")
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.examples} pairs) in {trained.seconds:.0f} s: "
         f"{trained.output}\nTo use the file, set it as `model` of the TreePairScorer in "
@@ -205,16 +200,18 @@ def reader(
     from prefrag.training.reader.training import train_reader
 
     sets = read_datasets(dataset)
-    searched = [read_documents(*(Path(part) for part in argument.split(":", 1))) for argument in documents or ()]
+    searched = []
+    for argument in documents or ():
+        files = [Path(part) for part in argument.split(":", 1)]
+        searched.append(read_documents(*files))
+    runs = run or ()
     trained = train_reader(
-        sets, output, reading, encoder, searched, start, run or (), known or (), seed, minutes, on_progress=say
+        sets, output, reading, encoder, searched, start, runs, known or (), seed, minutes, on_progress=say
     )
     typer.echo("Training questions, each answered by an encoder and trees that were not trained on that question:")
     for name, shares in trained.held_back.items():
-        typer.echo(
-            f"  {name}: {shares['exact']:.1%} exact; {shares['given']:.1%} sure enough to be shown, "
-            f"{shares['right']:.1%} of these right ({shares['questions']:.0f} questions)"
-        )
+        shown = f"{shares['given']:.1%} sure enough to be shown, {shares['right']:.1%} of these right"
+        typer.echo(f"  {name}: {shares['exact']:.1%} exact; {shown} ({shares['questions']:.0f} questions)")
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\n"
         "To use this folder, set it as `model` of the ExtractiveReader. You may delete its subfolder `training`."
@@ -286,8 +283,9 @@ def questions(
     )
     for part in trained.held_back:
         without = "-" if part.without is None else f"{part.without:.1%}"
+        shares = write_shares(part.shares)
         typer.echo(
-            f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {without} ({write_shares(part.shares)}, "
+            f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {without} ({shares}, "
             f"{part.questions} questions)"
         )
     for result in trained.measured:

@@ -69,7 +69,8 @@ class Dataset:
             passages = list(TantivyDocumentStore(index=self.collection).iterate_documents())
         else:
             passages = list(read_passages(self.corpus))
-            twice = next((key for key, count in Counter(passage.id for passage in passages).items() if count > 1), None)
+            counts = Counter(passage.id for passage in passages)
+            twice = next((key for key, count in counts.items() if count > 1), None)
             if twice is not None:
                 raise ValueError(f"{self.corpus} holds two passages with the id '{twice}': give each its own id.")
         self._check(questions, {passage.id for passage in passages})
@@ -79,7 +80,8 @@ class Dataset:
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
         """Read the questions and open the index. A dataset without a collection gets an index in a temporary folder."""
         if self.corpus is None:
-            questions, store = self._questions(at_least), TantivyDocumentStore(index=self.collection)
+            questions = self._questions(at_least)
+            store = TantivyDocumentStore(index=self.collection)
             gold = {passage for question in questions for passage in question.supporting_ids}
             self._check(questions, {passage.id for passage in store.documents_by_id(sorted(gold))})
             yield questions, store

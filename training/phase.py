@@ -46,21 +46,27 @@ def train_phase(
     on_progress(f"{phase.name}: {len(lengths)} examples, {sum(lengths)} tokens")
     optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     batches = _batches(lengths, phase, seed)
-    first, before, started = 0, 0.0, time.monotonic()
+    first = 0  # the first step that is left to do
+    before = 0.0  # the seconds of earlier calls
+    started = time.monotonic()
     if state is not None:
         optimizer.load_state_dict(state["optimizer"])
         first, before = state["step"], state["seconds"]
         on_progress(f"{phase.name}: continues from step {first}")
     model.train()
     losses: list[float] = []
-    read, processor, saved, step = 0, time.process_time(), started, first
+    read = 0  # the tokens that this call has read
+    processor = time.process_time()
+    saved = started
+    step = first
     for step in range(first, len(batches)):
         seconds = before + time.monotonic() - started
         progress = max(step / len(batches), seconds / (60 * phase.minutes))
         if progress >= 1:
             break
         for group in optimizer.param_groups:
-            group["lr"] = phase.rate * min(1.0, (step + 1) / phase.warm_up) * max(0.01, 1 - progress)
+            warm_up = min(1.0, (step + 1) / phase.warm_up)
+            group["lr"] = phase.rate * warm_up * max(0.01, 1 - progress)
         loss = loss_of(batches[step], step)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -70,9 +76,10 @@ def train_phase(
         read += sum(lengths[number] for number in batches[step])
         if step % 25 == 24:
             per_second = read / max(1e-9, time.process_time() - processor)
+            latest = losses[-25:]
             on_progress(
                 f"{phase.name}: step {step + 1} of {len(batches)}, {100 * progress:.0f}%, loss "
-                f"{sum(losses[-25:]) / len(losses[-25:]):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
+                f"{sum(latest) / len(latest):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
             )
         if time.monotonic() - saved > _CHECKPOINT_SECONDS:
             saved = time.monotonic()

@@ -3,6 +3,7 @@
 import math
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -30,7 +31,8 @@ from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit as fit_pairs
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees
 
-LOCAL, WEB = "local", "web"
+LOCAL = "local"
+WEB = "web"
 # Where the passages that a question needs are: all at home, all only on the web, or as the corpus is divided.
 PLACES = ("home", "web", "divided")
 SETTINGS: dict[str, Any] = {
@@ -52,7 +54,8 @@ _DIRECTIONS = {
     **dict.fromkeys(("absent_names", "absent_in_pair", "words"), -1),
 }
 _MOST_QUESTIONS = 150  # of each dataset
-_STEPS, _TOP_K = 4, 5
+_STEPS = 4  # searches of a run
+_TOP_K = 5  # passages of a search
 _PARTS = 2  # the pair trees that score a question have learnt from the questions of the other part
 
 
@@ -103,9 +106,9 @@ def train_sufficiency(
         training.report("Training the trees of pairs")
         scorers = _train_pair_scorers(datasets, Path(folder), seed)
         reader = ExtractiveReader()
-        states = [
-            state for dataset in datasets for state in _run_dataset(dataset, scorers, reader, seed, training.report)
-        ]
+        states: list[FoundSoFar] = []
+        for dataset in datasets:
+            states += _run_dataset(dataset, scorers, reader, seed, training.report)
     if len({state.suffices for state in states}) < 2:
         raise ValueError(
             "In all searches the passages suffice, or in none, so there is nothing to learn: give questions with gold "
@@ -121,17 +124,15 @@ def train_sufficiency(
     training.keep(fit(states, seed))
     questions = len({(state.dataset, state.question) for state in states})
     result = Training(training.output, questions, len(states), tuple(measured), training.seconds)
+    head = ["dataset, by trees of the others", "states", "area under the curve", "needless", "missed"]
+    rows = []
+    for part in measured:
+        rows.append((part.dataset, part.states, f"{part.area:.3f}", f"{part.needless:.1%}", f"{part.missed:.1%}"))
     write_card(
         result.output,
         "Trees of `prefrag train sufficiency`",
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(states)} states, {result.seconds:.0f} s.",
-        table(
-            ["dataset, by trees of the others", "states", "area under the curve", "needless", "missed"],
-            (
-                (part.dataset, part.states, f"{part.area:.3f}", f"{part.needless:.1%}", f"{part.missed:.1%}")
-                for part in measured
-            ),
-        ),
+        table(head, rows),
     )
     return result
 
@@ -142,19 +143,24 @@ def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
     Each state counts twice, with the reader's answer and without it: the trees also have to judge where no reader is.
     """
     states = [*states, *map(_without_answer, states)]
-    sizes = {name: sum(state.dataset == name for state in states) for name in {state.dataset for state in states}}
+    sizes = Counter(state.dataset for state in states)
+    directions = tuple(_DIRECTIONS[name] for name in FEATURES)
+    weights = [len(states) / len(sizes) / sizes[state.dataset] for state in states]
+    rows = np.array([state.row for state in states], np.float32)
+    labels = np.array([state.suffices for state in states], np.float32)
     return fit_trees(
-        {**SETTINGS, "seed": seed, "monotone_constraints": tuple(_DIRECTIONS[name] for name in FEATURES)},
+        {**SETTINGS, "seed": seed, "monotone_constraints": directions},
         ROUNDS,
-        np.array([state.row for state in states], np.float32),
+        rows,
         FEATURES,
-        label=np.array([state.suffices for state in states], np.float32),
-        weight=np.array([len(states) / len(sizes) / sizes[state.dataset] for state in states], np.float32),
+        label=labels,
+        weight=np.array(weights, np.float32),
     )
 
 
 def _without_answer(state: FoundSoFar) -> FoundSoFar:
-    row = (math.nan if name == "answer" else value for name, value in zip(FEATURES, state.row, strict=True))
+    row = list(state.row)
+    row[FEATURES.index("answer")] = math.nan
     return replace(state, row=tuple(row))
 
 
@@ -165,19 +171,17 @@ def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ran
     :param states: The states.
     :param threshold: The probability from which passages count as sufficient.
     """
-    scores = [float(score) for score in booster.inplace_predict(np.array([state.row for state in states], np.float32))]
+    rows = np.array([state.row for state in states], np.float32)
+    scores = [float(score) for score in booster.inplace_predict(rows)]
     lowest: dict[tuple[str, str], float] = {}
     for state, score in zip(states, scores, strict=True):
         key = (state.place, state.question)
         lowest[key] = min(score, lowest.get(key, 1.0))
-    leaves = {place: [score < threshold for (where, _), score in lowest.items() if where == place] for place in PLACES}
-    return Ranked(
-        states[0].dataset,
-        len(states),
-        area_under_curve([state.suffices for state in states], scores),
-        _mean(leaves["home"]),
-        1 - _mean(leaves["web"]),
-    )
+    leaves: dict[str, list[bool]] = {place: [] for place in PLACES}
+    for (place, _), score in lowest.items():
+        leaves[place].append(score < threshold)
+    area = area_under_curve([state.suffices for state in states], scores)
+    return Ranked(states[0].dataset, len(states), area, _mean(leaves["home"]), 1 - _mean(leaves["web"]))
 
 
 def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:

@@ -44,7 +44,8 @@ class TreeTraining:
             raise FileNotFoundError(f"There is no folder {self.output.parent}: make it, or name another file.")
         if not datasets:
             raise ValueError("There is nothing to train on: give at least one dataset.")
-        twice = next((name for name, count in Counter(dataset.name for dataset in datasets).items() if count > 1), None)
+        names = Counter(dataset.name for dataset in datasets)
+        twice = next((name for name, count in names.items() if count > 1), None)
         if twice is not None:
             raise ValueError(
                 f"Two datasets are called '{twice}' (the name is made from the folder and the file of the questions): "
@@ -78,16 +79,20 @@ def mean_of_trees(first: Path, second: Path, output: Path) -> None:
     shares = [np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0] for learner in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
     trees: list[dict[str, Any]] = []
-    for tree in (tree for learner in learners for tree in learner["gradient_booster"]["model"]["trees"]):
-        # `split_conditions` holds leaf values and the thresholds of inner nodes. Only the leaf values are halved.
-        ends = zip(tree["split_conditions"], tree["left_children"], strict=True)
-        halved = [value / 2 if left < 0 else value for value, left in ends]
-        weights = [weight / 2 for weight in tree["base_weights"]]
-        trees.append({**tree, "id": len(trees), "split_conditions": halved, "base_weights": weights})
+    for learner in learners:
+        for tree in learner["gradient_booster"]["model"]["trees"]:
+            halved = []
+            # `split_conditions` holds leaf values and the thresholds of inner nodes. Only the leaf values are halved.
+            for value, left in zip(tree["split_conditions"], tree["left_children"], strict=True):
+                is_leaf = left < 0
+                halved.append(value / 2 if is_leaf else value)
+            weights = [weight / 2 for weight in tree["base_weights"]]
+            trees.append({**tree, "id": len(trees), "split_conditions": halved, "base_weights": weights})
     mean = json.loads(second.read_text(encoding="utf-8"))
     mean["learner"]["learner_model_param"]["base_score"] = f"[{1 / (1 + math.exp(-base)):.8E}]"
     model = mean["learner"]["gradient_booster"]["model"]
-    count, indices = len(trees), list(range(len(trees) + 1))
+    count = len(trees)
+    indices = list(range(count + 1))
     model |= {"trees": trees, "tree_info": [0] * count, "iteration_indptr": indices}
     model["gbtree_model_param"]["num_trees"] = str(count)
     output.write_text(json.dumps(mean, separators=(",", ":")), encoding="utf-8")

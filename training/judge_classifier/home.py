@@ -20,8 +20,8 @@ Titles = Literal["own", "file", "none"]  # which titles passages get: the articl
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10  # an article with fewer passages is left out
 _FEWEST_ARTICLES = 4  # the training is refused if fewer articles are left
-# The simulated files contain 65% of the articles, and about 85% of the passages of each of those articles.
-_ARTICLES_IN_FILES, _PASSAGES_IN_FILES = 0.65, 0.85
+_ARTICLES_IN_FILES = 0.65  # the share of the articles that the simulated files contain
+_PASSAGES_IN_FILES = 0.85  # the share of an article's passages that they contain
 _PAIRS = 30  # the number of simulated questions drawn for each article; each joins two questions, as its two parts
 _SAME_ARTICLE = 0.6  # the probability that both parts are about the same article; else part 2 is about a random one
 _KEYWORD_QUERIES = 0.35  # the share of searches for part 2 whose query is only keywords instead of a full question
@@ -68,12 +68,11 @@ def read_articles(file: Path) -> list[Article]:
 
 
 def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
-    ids = {text: f"{title}#{place}" for place, text in enumerate(dict.fromkeys(text for _, text in asked))}
-    return Article(
-        title,
-        tuple(Document(id=key, content=text, meta={"title": title}) for text, key in ids.items()),
-        tuple(PassageQuestion(question, ids[text]) for question, text in asked),
-    )
+    texts = dict.fromkeys(text for _, text in asked)
+    ids = {text: f"{title}#{place}" for place, text in enumerate(texts)}
+    passages = [Document(id=key, content=text, meta={"title": title}) for text, key in ids.items()]
+    questions = [PassageQuestion(question, ids[text]) for question, text in asked]
+    return Article(title, tuple(passages), tuple(questions))
 
 
 def home_steps(
@@ -102,7 +101,8 @@ def home_steps(
         for article in present:
             for _ in range(_PAIRS):
                 first = draw.choice(article.questions)
-                second = draw.choice((article if draw.random() < _SAME_ARTICLE else draw.choice(articles)).questions)
+                about = article if draw.random() < _SAME_ARTICLE else draw.choice(articles)
+                second = draw.choice(about.questions)
                 if second.passage == first.passage:
                     continue
                 question = f"{first.question.rstrip('? ')}, and {second.question[:1].lower()}{second.question[1:]}"
@@ -111,15 +111,23 @@ def home_steps(
                 query = (" ".join(words(second.question)) if in_words else "") or second.question
                 observed: dict[str, Document] = {}
                 for step, text in enumerate((opening, query)):
-                    documents, before = source.run(query=text)["documents"], list(observed.values())
-                    needed = tuple(
-                        document.id == second.passage or (document.id == first.passage and document.id not in observed)
-                        for document in documents
-                    )
+                    documents = source.run(query=text)["documents"]
+                    before = list(observed.values())
+                    needed = []
+                    for document in documents:
+                        is_new_first = document.id == first.passage and document.id not in observed
+                        needed.append(document.id == second.passage or is_new_first)
                     if documents:
                         features = tuple(switch_features(question, text, documents, before, step, terms))
                         yield JudgedStep(
-                            article.title, question, step, text, tuple(documents), tuple(before), features, needed
+                            article.title,
+                            question,
+                            step,
+                            text,
+                            tuple(documents),
+                            tuple(before),
+                            features,
+                            tuple(needed),
                         )
                     for document in documents:
                         observed.setdefault(document.id, document)
@@ -128,4 +136,6 @@ def home_steps(
 def _name(article: Article, number: int, titles: str) -> str:
     if titles == "own":
         return article.title
-    return f"{_FILE_NAMES[number % len(_FILE_NAMES)]} {number // len(_FILE_NAMES) + 1}" if titles == "file" else ""
+    if titles == "none":
+        return ""
+    return f"{_FILE_NAMES[number % len(_FILE_NAMES)]} {number // len(_FILE_NAMES) + 1}"

@@ -63,8 +63,10 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
     """Divide passages between two sources: by their field `source`, or at random if it is missing or ``draw_all``."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
-    sources = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
-    shares = [str(source or share) for source, share in zip(sources, drawn, strict=True)]
+    shares = []
+    for passage, share in zip(passages, drawn, strict=True):
+        source = None if draw_all else passage.meta.get(SPLIT)
+        shares.append(str(source or share))
     unknown = next((source for source in shares if source not in _SHARES), None)
     if unknown:
         raise ValueError(
@@ -104,13 +106,11 @@ def simulated_steps(
     for question in questions:
         reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
         needed = frozenset(question.supporting_ids)
-        gold = GoldQuestion(
-            reduced,
-            tuple(
-                Passage(key, str(texts[key].meta.get("title") or ""), texts[key].content or "")
-                for key in dict.fromkeys(question.supporting_ids)
-            ),
-        )
+        passages = []
+        for key in dict.fromkeys(question.supporting_ids):
+            title = str(texts[key].meta.get("title") or "")
+            passages.append(Passage(key, title, texts[key].content or ""))
+        gold = GoldQuestion(reduced, tuple(passages))
         observed: dict[str, Document] = {}
         tried: set[str] = set()
         for step in range(most):
@@ -134,7 +134,11 @@ def simulated_steps(
                     tuple(switch_features(question.question, query, documents, before, step, terms)),
                     new,
                 )
-            if not (any(new) or (step == 0 and not judge_first_step and documents)):
+            # A perfect judge keeps new gold passages. Without a judge, the first step keeps whatever it found.
+            keeps = any(new)
+            if step == 0 and not judge_first_step:
+                keeps = bool(documents)
+            if not keeps:
                 documents = web.run(query=query)["documents"] or documents
             for document in documents:
                 observed.setdefault(document.id, document)

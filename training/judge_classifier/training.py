@@ -4,6 +4,7 @@ import json
 import math
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +41,8 @@ HOME = "home"
 # All steps on the user's files ("home") together weigh 0.3 times as much as a dataset. This is enough, because trees
 # easily tell such steps from others. Needed passages of the user's files count double, because other sources rarely
 # have them. Both numbers were chosen by cross-validation, with MuSiQue and without it.
-_HOME_WEIGHT, _NEEDED_AT_HOME = 0.3, 2.0
+_HOME_WEIGHT = 0.3
+_NEEDED_AT_HOME = 2.0
 # To get enough steps, the corpus of n questions is divided between the sources in 400 // n ways (from 1 to 4).
 _ENOUGH_QUESTIONS = 400
 _MOST_DIVISIONS = 4
@@ -105,24 +107,21 @@ def train_judge(
     rest = leave_out(steps, back, lambda sample: sample.step.question)
     back = [sample for sample in back if sample.measures]
     trees = read_booster(fit(rest, seed))
-    measured = tuple(
-        _measure(name, [sample for sample in back if sample.dataset == name], trees)
-        for name in dict.fromkeys(sample.dataset for sample in back)
-    )
+    measured = []
+    for name in dict.fromkeys(sample.dataset for sample in back):
+        measured.append(_measure(name, [sample for sample in back if sample.dataset == name], trees))
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
-    result = Training(training.output, questions, len(steps), measured, training.seconds)
+    result = Training(training.output, questions, len(steps), tuple(measured), training.seconds)
+    head = ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but rejected"]
+    rows = []
+    for quality in measured:
+        rows.append((quality.dataset, quality.steps, f"{quality.classifier:.1%}", f"{quality.left:.1%}"))
     write_card(
         result.output,
         "Trees of `prefrag train judge`",
         f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
-        table(
-            ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but rejected"],
-            (
-                (quality.dataset, quality.steps, f"{quality.classifier:.1%}", f"{quality.left:.1%}")
-                for quality in measured
-            ),
-        ),
+        table(head, rows),
     )
     shutil.rmtree(work)
     return result
@@ -145,9 +144,10 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
-    divided = any(question.decomposition or question.evidence_triples for question in questions)
-    plain_or_not = (False, True) if divided else (False,)
-    for division in range(min(_MOST_DIVISIONS, max(1, _ENOUGH_QUESTIONS // len(questions)))):
+    has_parts = any(question.decomposition or question.evidence_triples for question in questions)
+    plain_or_not = (False, True) if has_parts else (False,)
+    divisions = max(1, _ENOUGH_QUESTIONS // len(questions))
+    for division in range(min(_MOST_DIVISIONS, divisions)):
         with two_sources(passages, seed + division, draw_all=division > 0) as sources:
             for swapped, plain in product((False, True), plain_or_not):
                 preferred = sources.swap() if swapped else sources
@@ -171,42 +171,47 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
             f"A perfect judge {verdict} in each of the {len(steps)} steps, so there is nothing to learn: give "
             "questions with gold passages that only one of the sources has."
         )
-    sizes = {name: sum(sample.dataset == name for sample in steps) for name in {sample.dataset for sample in steps}}
-    weights = {
-        name: (_HOME_WEIGHT if name == HOME else 1) * len(steps) / len(sizes) / size for name, size in sizes.items()
-    }
-    passages = [
-        (
-            as_row(features),
-            needed,
-            weights[sample.dataset] * (_NEEDED_AT_HOME if needed and sample.dataset == HOME else 1),
-        )
-        for sample in steps
-        for features, needed in zip(sample.step.features, sample.step.needed, strict=True)
-    ]
+    sizes = Counter(sample.dataset for sample in steps)
+    rows, labels, weights = [], [], []
+    for sample in steps:
+        is_home = sample.dataset == HOME
+        # All steps of a dataset together have the same weight as those of any other.
+        share = (_HOME_WEIGHT if is_home else 1) * len(steps) / len(sizes) / sizes[sample.dataset]
+        for features, needed in zip(sample.step.features, sample.step.needed, strict=True):
+            rows.append(as_row(features))
+            labels.append(needed)
+            weights.append(share * (_NEEDED_AT_HOME if needed and is_home else 1))
     booster = fit_trees(
         {**SETTINGS, "seed": seed},
         ROUNDS,
-        np.asarray([row for row, _, _ in passages], dtype=np.float32),
+        np.asarray(rows, dtype=np.float32),
         FEATURES,
-        label=np.asarray([needed for _, needed, _ in passages], dtype=np.float32),
-        weight=np.asarray([weight for _, _, weight in passages], dtype=np.float32),
+        label=np.asarray(labels, dtype=np.float32),
+        weight=np.asarray(weights, dtype=np.float32),
     )
-    columns = dict(zip(FEATURES, zip(*(row for row, _, _ in passages), strict=True), strict=True))
-    ranges = {name: (min(columns[name]), max(columns[name])) for name in TEXT_FEATURES}
+    ranges = {}
+    for name in TEXT_FEATURES:
+        place = FEATURES.index(name)
+        values = [row[place] for row in rows]
+        ranges[name] = (min(values), max(values))
     booster.set_attr(**{RANGES: json.dumps(ranges)})
     return booster
 
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     least = least_probability(COST_OF_LEAVING)
-    verdicts = [
-        find_unknown(trees, sample.step.features) is not None or keep_probability(trees, sample.step.features) >= least
-        for sample in steps
-    ]
-    right = sum(sample.step.keep == keeps for sample, keeps in zip(steps, verdicts, strict=True))
-    needed = [keeps for sample, keeps in zip(steps, verdicts, strict=True) if sample.step.keep]
-    return HeldBack(name, len(steps), right / len(steps), needed.count(False) / len(needed) if needed else 0.0)
+    right = 0
+    needed = 0
+    rejected = 0
+    for sample in steps:
+        features = sample.step.features
+        # Passages that are unlike those of the training are kept.
+        keeps = find_unknown(trees, features) is not None or keep_probability(trees, features) >= least
+        right += sample.step.keep == keeps
+        if sample.step.keep:
+            needed += 1
+            rejected += not keeps
+    return HeldBack(name, len(steps), right / len(steps), rejected / needed if needed else 0.0)
 
 
 def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:

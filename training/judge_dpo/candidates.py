@@ -56,14 +56,11 @@ class JudgedStep:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JudgedStep:
         """Read a step from the values that :meth:`to_dict` returned."""
-        gold = data["gold"]
-        return cls(
-            **{
-                **data,
-                "candidates": [Candidate(**candidate) for candidate in data["candidates"]],
-                "gold": None if gold is None else Gold(gold["status"], tuple(gold["references"])),
-            }
-        )
+        gold = None
+        if data["gold"] is not None:
+            gold = Gold(data["gold"]["status"], tuple(data["gold"]["references"]))
+        candidates = [Candidate(**candidate) for candidate in data["candidates"]]
+        return cls(**{**data, "candidates": candidates, "gold": gold})
 
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
@@ -75,7 +72,8 @@ def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[lis
 
 def draw_seed(*parts: object) -> int:
     """Compute a seed from ``parts`` alone, so that a resumed collection draws the same samples."""
-    return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
+    digest = hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()
+    return int(digest[:7], 16)
 
 
 def draw(*parts: object) -> random.Random:

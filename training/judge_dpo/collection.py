@@ -38,7 +38,11 @@ from prefrag.training.judge_dpo.pairs import (
 from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
-PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
+# The names of the files in the output.
+PAIRS = "pairs.jsonl"
+HELD_OUT = "held_out.jsonl"
+STEPS = "steps.jsonl"
+REPORT = "report.json"
 # The collection stops if the first n questions all fail. n is how many run at the same time, plus this number.
 _FURTHER_FAILED = 5
 
@@ -184,12 +188,13 @@ class _Sampling:
             result = await ask_async(self.pipeline, question.question, deadline=self.plan.deadline, **options)
         except (RunFailed, ValueError) as error:
             return str(error)
+        steps = [event["judged"] for event in result["trace"] if event["kind"] == EVENT]
         return {
             "dataset": self.dataset.name,
             "id": question.id,
             "question": question.question,
             "top_k": options.get("top_k", self.pipeline.get_component("start").top_k),
-            "steps": [event["judged"] for event in result["trace"] if event["kind"] == EVENT],
+            "steps": steps,
         }
 
 
@@ -313,6 +318,8 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
             pairs.append(made)
         else:
             dropped[made] += 1
+    balanced = balance(pairs, plan.most_true, plan.most_false, plan.seed)
+    held_out = balance_held_out(held_back, plan.held_out_steps, plan.seed)
     return Collected(
         len(runs) + failed,
         failed,
@@ -321,8 +328,8 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
         len(sampled) - len(steps),
         dropped,
         pairs,
-        balance(pairs, plan.most_true, plan.most_false, plan.seed),
-        balance_held_out(held_back, plan.held_out_steps, plan.seed),
+        balanced,
+        held_out,
     )
 
 
@@ -332,6 +339,8 @@ def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
 
 def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
     # These settings decide what is sampled, so they must stay the same when a collection continues.
+    top_k = None if plan.top_k is None else list(plan.top_k)
+    digests = {dataset.name: dataset.digest() for dataset in datasets}
     return {
         "pipeline": plan.pipeline,
         "labels": plan.labels,
@@ -340,10 +349,10 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
         "changes": list(plan.changes),
         "trajectory": plan.trajectory,
         "schema": plan.schema,
-        "top_k": None if plan.top_k is None else list(plan.top_k),
+        "top_k": top_k,
         "limit": plan.limit,
         "seed": plan.seed,
-        "datasets": {dataset.name: dataset.digest() for dataset in datasets},
+        "datasets": digests,
     }
 
 

@@ -21,13 +21,18 @@ from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 
-CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
+# The names of files and folders in the output.
+CHECKPOINTS = "checkpoints"
+MODEL = "model"
+ADAPTER = "adapter"
+GGUF_ADAPTER = "adapter.gguf"
+LOG = "tensorboard"
 _BEFORE = "before.json"
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 # Settings that may change when a stopped training is continued.
 _FREE = ("log_steps", "max_length", "max_steps", "per_device", "precompute_reference", "save_steps")
-# The paper's learning rate is for training all weights. A LoRA starts at zero and needs larger steps.
-LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
+LEARNING_RATE = 5e-7  # of all weights, as in the paper
+LORA_LEARNING_RATE = 5e-6  # a LoRA starts at zero and needs larger steps
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ def fit(
     trained = trainer.train(resume_from_checkpoint=last)
     written = output / (ADAPTER if settings.lora else MODEL)
     trainer.save_model(str(written))
+    accuracies = [entry for entry in trainer.state.log_history if "rewards/accuracies" in entry]
+    models_of_pairs = rows[0].get("models") or {}
     facts: dict[str, Any] = {
         **asdict(settings),
         "learning_rate": settings.rate,
@@ -100,12 +107,10 @@ def fit(
         "longest_tokens": longest,
         "steps": trainer.state.global_step,
         "loss": round(trained.training_loss, 4),
-        "last_log": next(
-            (entry for entry in reversed(trainer.state.log_history) if "rewards/accuracies" in entry), None
-        ),
+        "last_log": accuracies[-1] if accuracies else None,
         "devices": arguments.world_size,
-        "sampled_from": (rows[0].get("models") or {}).get("small"),
-        "gold": (rows[0].get("models") or {}).get("gold"),
+        "sampled_from": models_of_pairs.get("small"),
+        "gold": models_of_pairs.get("gold"),
         "before": before,
         "after": None,
     }
@@ -118,7 +123,7 @@ def fit(
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
         versions = {name: _find_version(name) for name in _PACKAGES}
-        facts["versions"] = {name: version for name, version in versions.items() if version}
+        facts["versions"] = {name: release for name, release in versions.items() if release}
         _write_card(output, facts)
     return facts
 
@@ -126,6 +131,8 @@ def fit(
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
     head = ["held-out steps", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
+    measured = [_row(name, facts[name]) for name in ("before", "after")]
+    versions = [f"{name} {release}" for name, release in facts["versions"].items()]
     write_card(
         folder,
         "A judge of `prefrag train judge-dpo fit`",
@@ -135,8 +142,8 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         f"{facts['seconds']} s on {facts['devices']} device(s).\n"
         f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}. "
         "Half of the held-out steps have the gold verdict True.",
-        table(head, (_row(name, facts[name]) for name in ("before", "after"))),
-        "Versions: " + ", ".join(f"{name} {version}" for name, version in facts["versions"].items()) + ".",
+        table(head, measured),
+        f"Versions: {', '.join(versions)}.",
         facts=facts,
     )
 
@@ -145,8 +152,11 @@ def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
     if measured is None:
         return [name, "not measured", *[""] * 5]
     columns = ("accuracy", "says_true", "unreadable", "likelihood_accuracy", "likelihood_auc")
-    shares = [measured.get(column) for column in columns]
-    return [name, measured["steps"], *("not measured" if share is None else f"{share:.3f}" for share in shares)]
+    row: list[object] = [name, measured["steps"]]
+    for column in columns:
+        share = measured.get(column)
+        row.append("not measured" if share is None else f"{share:.3f}")
+    return row
 
 
 def _find_version(package: str) -> str | None:
@@ -169,7 +179,8 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
     """Return the token count of the longest pair. Raise ValueError for pairs that TRL would silently cut or drop."""
     window = getattr(config, "max_position_embeddings", None)
-    most = min(limit for limit in (max_length, window) if limit is not None) if max_length or window else None
+    limits = [limit for limit in (max_length, window) if limit is not None]
+    most = min(limits) if any(limits) else None
     lengths = []
     for row in rows:
         prompt = tokenize_prompt(tokenizer, row)
@@ -182,7 +193,9 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
                     "prompts than it gets in use. If the model can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
-    too_long = sum(length > most for length in lengths) if most is not None else 0
+    too_long = 0
+    if most is not None:
+        too_long = sum(length > most for length in lengths)
     if too_long:
         raise ValueError(
             f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens (the longest has "
@@ -240,8 +253,12 @@ def _make_trainer(
     model: Any, tokenizer: Any, arguments: DPOConfig, rows: Sequence[dict[str, Any]], settings: FitSettings
 ) -> DPOTrainer:
     needed = ("prompt", "chosen", "rejected", "chat_template_kwargs")
-    dataset = Dataset.from_list([{name: row[name] for name in needed if name in row} for row in rows])
-    lora = reference = None
+    records = []
+    for row in rows:
+        records.append({name: row[name] for name in needed if name in row})
+    dataset = Dataset.from_list(records)
+    lora = None
+    reference = None
     if settings.lora:
         from peft import LoraConfig
 

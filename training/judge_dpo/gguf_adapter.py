@@ -18,6 +18,7 @@ _PARTS = {  # the names that llama.cpp gives to the weights of a layer
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
+# A weight of a LoRA: "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
 # The architectures with these layer names, and whether llama.cpp reorders the rows of their query and key weights.
 _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}

@@ -54,13 +54,14 @@ class GoldPassages:
         new_ids = [document.id for document in state.step.searches[-1].documents if document.id in missing]
         # Compare with the gold passages that this search newly found. If it found none, compare with the missing ones.
         passages = [self._passages[key] for key in new_ids or missing if key in self._passages]
-        sentences = [
-            f"{passage.meta.get('title') or ''} {sentence}".strip()
-            for passage in passages
-            for sentence in _SENTENCE_END.split(passage.content or "")
-        ]
+        sentences = []
+        for passage in passages:
+            title = passage.meta.get("title") or ""
+            for sentence in _SENTENCE_END.split(passage.content or ""):
+                sentences.append(f"{title} {sentence}".strip())
         # If all gold passages were already shown, the analyses are compared with the question instead.
-        return Gold(bool(new_ids), tuple(sentences) or (state.question,))
+        references = sentences or [state.question]
+        return Gold(bool(new_ids), tuple(references))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
         """Choose the analysis that shares the most words with a single gold sentence."""
@@ -101,8 +102,11 @@ class GoldModel:
         call = self._judge.call.prepare(state, CLOSEST_PROMPT, [], values)
 
         def read(text: str) -> int | None:
-            number = str((read_object(text, "id") or {}).get("id", "")).strip()
-            return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= len(analyses) else None
+            reply = read_object(text, "id") or {}
+            number = str(reply.get("id", "")).strip()
+            if not number.isdecimal() or not 1 <= int(number) <= len(analyses):
+                return None
+            return int(number) - 1
 
         place, _, _ = await self._judge.call.send_until_read_async(call, read)
         if place is None:
@@ -112,7 +116,9 @@ class GoldModel:
 
 def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
     """Return the index of the analysis with the highest word F1 against any single reference."""
-    nearness = [max(overlap(analysis, reference)[0] for reference in references) for analysis in analyses]
+    nearness = []
+    for analysis in analyses:
+        nearness.append(max(overlap(analysis, reference)[0] for reference in references))
     return nearness.index(max(nearness))
 
 

@@ -32,17 +32,18 @@ def measure(
     finally:
         model.train(was_training)
     gold = [step["status"] == "True" for step in steps]
+    by_likelihood = [(score > 0) == right for score, right in zip(scores, gold, strict=True)]
     measured: dict[str, Any] = {
         "steps": len(steps),
-        "likelihood_accuracy": _share([(score > 0) == right for score, right in zip(scores, gold, strict=True)]),
+        "likelihood_accuracy": _share(by_likelihood),
         "likelihood_auc": _auc(scores, gold),
     }
     if reply_tokens:
-        measured |= {
-            "accuracy": _share([verdict is right for verdict, right in zip(verdicts, gold, strict=True)]),
-            "says_true": _share([verdict is True for verdict in verdicts]),
-            "unreadable": _share([verdict is None for verdict in verdicts]),
-        }
+        written = [verdict is right for verdict, right in zip(verdicts, gold, strict=True)]
+        measured["accuracy"] = _share(written)
+        measured["says_true"] = _share([verdict is True for verdict in verdicts])
+        measured["unreadable"] = _share([verdict is None for verdict in verdicts])
+    return measured
     return measured
 
 
@@ -52,9 +53,15 @@ def _write_verdicts(
 ) -> list[bool | None]:
     prompts = [tokenize_prompt(tokenizer, step) for step in steps]
     longest = max(map(len, prompts))
-    # Prompts are padded on the left, so that every reply begins at the same place.
-    ids = torch.tensor([[tokenizer.pad_token_id] * (longest - len(prompt)) + prompt for prompt in prompts])
-    mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
+    padded = []
+    masks = []
+    for prompt in prompts:
+        # Prompts are padded on the left, so that every reply begins at the same place.
+        padding = longest - len(prompt)
+        padded.append([tokenizer.pad_token_id] * padding + prompt)
+        masks.append([0] * padding + [1] * len(prompt))
+    ids = torch.tensor(padded)
+    mask = torch.tensor(masks)
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
         written = model.generate(
             input_ids=ids.to(model.device),
@@ -88,9 +95,8 @@ def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: st
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
     """Return the tokens of a prompt, as the model's server makes them."""
-    ids = tokenizer.apply_chat_template(
-        row["prompt"], add_generation_prompt=True, return_dict=False, **(row.get("chat_template_kwargs") or {})
-    )
+    template = row.get("chat_template_kwargs") or {}
+    ids = tokenizer.apply_chat_template(row["prompt"], add_generation_prompt=True, return_dict=False, **template)
     return list(ids)
 
 

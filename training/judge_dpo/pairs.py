@@ -8,7 +8,11 @@ from typing import Any
 
 from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
 
-NO_GOLD, UNREADABLE, NO_POSITIVE, NO_NEGATIVE = "no gold verdict", "no readable reply", "no positive", "no negative"
+# The reasons why a step has no pair.
+NO_GOLD = "no gold verdict"
+UNREADABLE = "no readable reply"
+NO_POSITIVE = "no positive"
+NO_NEGATIVE = "no negative"
 _TEMPLATE = {
     True: "The new passages state a detail that was missing and that helps to answer the question.",
     False: "The new passages are off the topic or repeat what is known: they state nothing new that helps.",
@@ -50,6 +54,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
     """Return a step as a line of the dataset, without the fields `chosen` and `rejected`."""
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
+    references = list(judged.gold.references) if judged.gold is not None else []
     return {
         "prompt": list(judged.prompt),
         **template,
@@ -62,19 +67,20 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
         "chosen_point": _sampling_parameters(judged.candidates, judged.chosen),
         "chosen_by": judged.chosen_by,
         "rejected_point": _sampling_parameters(judged.candidates, judged.rejected),
-        "replies": [
-            {
-                "temperature": reply.temperature,
-                "top_p": reply.top_p,
-                "seed": reply.seed,
-                "text": reply.text,
-                "status": None if reply.status is None else str(reply.status),
-            }
-            for reply in judged.candidates
-        ],
-        "gold_references": list(judged.gold.references) if judged.gold is not None else [],
+        "replies": [_describe_reply(reply) for reply in judged.candidates],
+        "gold_references": references,
         "models": dict(models),
         "seed": seed,
+    }
+
+
+def _describe_reply(reply: Candidate) -> dict[str, Any]:
+    return {
+        "temperature": reply.temperature,
+        "top_p": reply.top_p,
+        "seed": reply.seed,
+        "text": reply.text,
+        "status": None if reply.status is None else str(reply.status),
     }
 
 
@@ -121,7 +127,9 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
     """
     wanted = {True: most_true, False: most_false}
     counts = Counter(pair.status for pair in pairs)
-    share = min([1.0, *(counts[status] / most for status, most in wanted.items() if most)])
+    shares = [counts[status] / most for status, most in wanted.items() if most]
+    # The verdict with the fewest pairs for its number decides the share of both.
+    share = min([1.0, *shares])
     sample: list[Pair] = []
     for status, most in wanted.items():
         own = [pair for pair in pairs if pair.status is status]

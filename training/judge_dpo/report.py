@@ -27,11 +27,17 @@ class Collected:
 def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
     """Count the results of a collection, for `report.json`."""
     labelled = [step for step in collected.steps if step.judged.gold is not None]
-    by_passages = [
-        step.judged.by_passages == step.judged.gold.status
-        for step in labelled
-        if step.judged.gold is not None and step.judged.by_passages is not None
-    ]
+    by_passages = []
+    for step in labelled:
+        judged = step.judged
+        if judged.gold is not None and judged.by_passages is not None:
+            by_passages.append(judged.by_passages == judged.gold.status)
+    majorities = [right for right in map(_majority_agrees, labelled) if right is not None]
+    by_point = []
+    for temperature, top_p in GRID:
+        share = _agreement(labelled, (temperature, top_p))
+        by_point.append({"temperature": temperature, "top_p": top_p, "agreement": share})
+    replies = [reply for step in collected.steps for reply in step.judged.candidates]
     return {
         "questions": collected.questions,
         "questions_failed": collected.failed,
@@ -40,14 +46,12 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         "judged_steps_by_iteration": _count(step.judged.step for step in collected.steps),
         "steps_repeated": collected.repeated_steps,
         "gold_verdicts": _count(step.judged.gold.status for step in labelled if step.judged.gold is not None),
-        "replies": sum(len(step.judged.candidates) for step in collected.steps),
-        "replies_unreadable": sum(reply.status is None for step in collected.steps for reply in step.judged.candidates),
+        "replies": len(replies),
+        "replies_unreadable": sum(reply.status is None for reply in replies),
         "agreement": {
             "of_readable_replies": _agreement(labelled),
-            "of_majorities": _mean([right for right in map(_majority_agrees, labelled) if right is not None]),
-            "by_point": [
-                {"temperature": point[0], "top_p": point[1], "agreement": _agreement(labelled, point)} for point in GRID
-            ],
+            "of_majorities": _mean(majorities),
+            "by_point": by_point,
             "of_gold_with_passages": _mean(by_passages),
         },
         "dropped": dict(collected.dropped),
@@ -61,12 +65,13 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
 
 def print_report(report: Mapping[str, Any]) -> str:
     """Return the report as text."""
-    agreement, balanced = report["agreement"], report["kept"]
+    agreement = report["agreement"]
+    balanced = report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
+    in_steps = f" ({steps})" if steps else ""
     lines = [
         f"{report['questions']} questions ({report['questions_failed']} failed), {report['judged_steps']} judged steps"
-        + (f" ({steps})" if steps else "")
-        + f", gold verdicts {_as_words(report['gold_verdicts'])}",
+        f"{in_steps}, gold verdicts {_as_words(report['gold_verdicts'])}",
         f"{report['replies']} replies, {report['replies_unreadable']} of them unreadable; "
         f"{_percent(agreement['of_readable_replies'])} of the readable replies agree with the gold verdict; in "
         f"{_percent(agreement['of_majorities'])} of the steps with a majority of replies, the majority agrees with it",
@@ -75,46 +80,51 @@ def print_report(report: Mapping[str, Any]) -> str:
         f"{_as_words(balanced['by_iteration'])}; {balanced['canonical']} with a reply from a template)",
         f"held-out steps: {report['held_out']}, half of them with the gold verdict True",
     ]
-    if agreement["of_gold_with_passages"] is not None:
-        lines.insert(
-            2, f"gold verdicts that agree with the gold passages: {_percent(agreement['of_gold_with_passages'])}"
-        )
+    of_passages = agreement["of_gold_with_passages"]
+    if of_passages is not None:
+        lines.insert(2, f"gold verdicts that agree with the gold passages: {_percent(of_passages)}")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in report["warnings"])])
 
 
 def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> list[str]:
     """For each verdict, warn if fewer than half of the wanted pairs are kept because the other verdict is rare."""
-    made, balanced = (Counter(pair.status for pair in pairs) for pairs in (collected.pairs, collected.balanced))
-    return [
-        f"of {made[status]} pairs with the verdict {status}, only {balanced[status]} are kept, because only "
-        f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} to "
-        f"{most[False]} (the default is the paper's ratio). To keep all {made[True]} + {made[False]} pairs, repeat the "
-        f"command with --set most_true={made[True]} --set most_false={made[False]}. No reply is sampled again."
-        for status in (True, False)
-        if 2 * balanced[status] < min(made[status], most[status])
-    ]
+    made = Counter(pair.status for pair in collected.pairs)
+    balanced = Counter(pair.status for pair in collected.balanced)
+    warnings = []
+    for status in (True, False):
+        if 2 * balanced[status] < min(made[status], most[status]):
+            warnings.append(
+                f"of {made[status]} pairs with the verdict {status}, only {balanced[status]} are kept, because only "
+                f"{made[not status]} have the verdict {not status} and the ratio of True to False must be {most[True]} "
+                f"to {most[False]} (the default is the paper's ratio). To keep all {made[True]} + {made[False]} pairs, "
+                f"repeat the command with --set most_true={made[True]} --set most_false={made[False]}. No reply is "
+                "sampled again."
+            )
+    return warnings
 
 
 def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
+    steps = _count(pair.sampled.judged.step for pair in pairs)
+    from_templates = sum(pair.canonical is not None for pair in pairs)
     return {
         "total": len(pairs),
         "by_status": _count(pair.status for pair in pairs),
-        "by_iteration": _count(pair.sampled.judged.step for pair in pairs),
-        "canonical": sum(pair.canonical is not None for pair in pairs),
+        "by_iteration": steps,
+        "canonical": from_templates,
     }
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
-    return _mean(
-        [
-            reply.status is step.judged.gold.status
-            for step in steps
-            for reply in step.judged.candidates
-            if step.judged.gold is not None
-            and reply.status is not None
-            and point in (None, (reply.temperature, reply.top_p))
-        ]
-    )
+    agrees = []
+    for step in steps:
+        gold = step.judged.gold
+        if gold is None:
+            continue
+        for reply in step.judged.candidates:
+            is_at_point = point in (None, (reply.temperature, reply.top_p))
+            if reply.status is not None and is_at_point:
+                agrees.append(reply.status is gold.status)
+    return _mean(agrees)
 
 
 def _majority_agrees(sampled: SampledStep) -> bool | None:
@@ -126,7 +136,8 @@ def _majority_agrees(sampled: SampledStep) -> bool | None:
 
 
 def _count(values: Any) -> dict[str, int]:
-    return {str(value): count for value, count in sorted(Counter(values).items(), key=lambda item: str(item[0]))}
+    counts = Counter(values)
+    return {str(value): counts[value] for value in sorted(counts, key=str)}
 
 
 def _mean(values: Sequence[bool]) -> float | None:

@@ -59,12 +59,13 @@ class SamplingJudge:
             )
         )
         gold = await self.labels.label(call, state)
+        by_passages = None if self.passages is None else self.passages.status(state)
         judged = JudgedStep(
             len(state.steps),
             [{"role": message.role.value, "content": message.text or ""} for message in call.messages],
             candidates,
             gold,
-            by_passages=None if self.passages is None else self.passages.status(state),
+            by_passages=by_passages,
             chat_template_kwargs=self._template_settings(),
         )
         if gold is not None:

@@ -27,9 +27,11 @@ class Quality:
 def choose_threshold(scores: Values, truth: Values) -> float:
     """Choose the threshold with the best balanced accuracy: positive pairs together weigh as much as negative pairs."""
     order = np.argsort(scores)
-    ordered, positive = scores[order], truth[order].astype(float)
+    ordered = scores[order]
+    positive = truth[order].astype(float)
+    negative = 1 - positive
     # For each possible threshold, from low to high: the shares of negative pairs below it and positive pairs above it.
-    below = np.concatenate([[0.0], np.cumsum(1 - positive)]) / (1 - positive).sum()
+    below = np.concatenate([[0.0], np.cumsum(negative)]) / negative.sum()
     above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
     right = below + above
     # No threshold lies between two equal scores.
@@ -44,10 +46,12 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
     verdicts = scores >= threshold
     right = (verdicts & truth).sum()
     error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _masks(scores))
+    if not len(truth):
+        return Quality(pairs=0, prior=0.0, accuracy=0.0, precision=0.0, recall=0.0, calibration_error=0.0)
     return Quality(
         pairs=len(scores),
-        prior=float(truth.mean()) if len(truth) else 0.0,
-        accuracy=float((verdicts == truth).mean()) if len(truth) else 0.0,
+        prior=float(truth.mean()),
+        accuracy=float((verdicts == truth).mean()),
         precision=float(right / max(1, verdicts.sum())),
         recall=float(right / max(1, truth.sum())),
         calibration_error=float(error),
@@ -64,9 +68,9 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
     axes = figure.subplots()
     parts = list(_masks(scores))
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="perfectly calibrated scores")
-    axes.plot(
-        [scores[own].mean() for own in parts], [truth[own].mean() for own in parts], marker="o", label="held-back pairs"
-    )
+    mean_scores = [scores[own].mean() for own in parts]
+    mean_shares = [truth[own].mean() for own in parts]
+    axes.plot(mean_scores, mean_shares, marker="o", label="held-back pairs")
     axes.axvline(threshold, color="tab:red", linewidth=1, label=f"threshold {threshold:.2f}")
     axes.set_xlabel("score")
     axes.set_ylabel("share of positive pairs")

@@ -18,7 +18,8 @@ MOST = 2300  # the paper has about this many pairs of documents per dataset
 # Candidates are retrieved as in the pipeline `dr_rag_cfs`. It selects this many documents.
 _K = 6
 # To measure, one held-back pair is drawn for every five pairs to learn from, but at least 200 pairs per dataset.
-_LEARNT_PER_HELD_BACK, _LEAST_HELD_BACK = 5, 200
+_LEARNT_PER_HELD_BACK = 5
+_LEAST_HELD_BACK = 200
 
 Negatives = Literal["mixed", "hard"]
 
@@ -64,20 +65,19 @@ def dataset_pairs(
                 continue
             gold = set(question.supporting_ids)
             documents, lists = two_stage_candidates(question.question, store, _K)
-            retrieved = {
-                document.id: document
-                for document in (*documents, *(document for seconds in lists for document in seconds))
-            }
+            retrieved = {document.id: document for document in documents}
+            for seconds in lists:
+                retrieved.update((document.id, document) for document in seconds)
             if to_measure:
-                served += [
-                    _example(dataset, question, first, second)
-                    for first, seconds in zip(documents, lists, strict=True)
-                    for second in seconds
-                    if second.id != first.id
-                ]
+                for first, seconds in zip(documents, lists, strict=True):
+                    served += [
+                        _example(dataset, question, first, second) for second in seconds if second.id != first.id
+                    ]
             near = [document for key, document in retrieved.items() if key not in gold]
             candidates.append((question, store.documents_by_id(sorted(gold)), near))
-        wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK)) if to_measure else most
+        wanted = most
+        if to_measure:
+            wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK))
         parts[to_measure] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
     return DatasetPairs(parts[False], parts[True], served)
 

@@ -39,6 +39,8 @@ def export_onnx(folder: Path, file: Path) -> None:
             logits: torch.Tensor = self.model(**dict(zip(names, inputs, strict=True))).logits
             return logits
 
+    axes: dict[str, dict[int, str]] = {name: {0: "pairs", 1: "tokens"} for name in names}
+    axes["logits"] = {0: "pairs"}
     with warnings.catch_warnings():
         # The older exporter needs no package besides onnx, but warns that it is deprecated.
         warnings.simplefilter("ignore")
@@ -48,7 +50,7 @@ def export_onnx(folder: Path, file: Path) -> None:
             str(file),
             input_names=names,
             output_names=["logits"],
-            dynamic_axes={**{name: {0: "pairs", 1: "tokens"} for name in names}, "logits": {0: "pairs"}},
+            dynamic_axes=axes,
             dynamo=False,
             opset_version=_OPSET,
         )

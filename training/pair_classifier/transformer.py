@@ -96,7 +96,9 @@ def train_transformer(
     learnt = [example for parts in pairs.values() for example in parts.learnt]
     held_back = [example for parts in pairs.values() for example in parts.held_back]
     served = [example for parts in pairs.values() for example in parts.served]
-    if len({example.needed == 2 for example in learnt}) < 2 or len({example.needed == 2 for example in held_back}) < 2:
+    learnt_kinds = {example.needed == 2 for example in learnt}
+    held_back_kinds = {example.needed == 2 for example in held_back}
+    if len(learnt_kinds) < 2 or len(held_back_kinds) < 2:
         raise ValueError(
             f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
             "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
@@ -109,15 +111,15 @@ def train_transformer(
     truth = np.array([example.needed == 2 for example in held_back])
     threshold = choose_threshold(scores, truth)
     quality = measure(scores, truth, threshold)
-    served_quality = measure(
-        classifier.scores(served), np.array([example.needed == 2 for example in served], dtype=bool), threshold
-    )
+    served_truth = np.array([example.needed == 2 for example in served], dtype=bool)
+    served_quality = measure(classifier.scores(served), served_truth, threshold)
     on_progress("Writing the model")
     classifier.save(output)
     plotted = plot_calibration(scores, truth, threshold, output / "calibration.png")
     export_onnx(output, output / ONNX_FILE)
     difference = largest_difference(output, held_back[:_CHECKED], settings.document_tokens)
     counts = {name: count_kinds(parts.learnt) for name, parts in pairs.items()}
+    counts_held_back = {name: count_kinds(parts.held_back) for name, parts in pairs.items()}
     result = TransformerTraining(output, counts, threshold, quality, served_quality, time.monotonic() - started)
     _write_card(
         output,
@@ -126,7 +128,7 @@ def train_transformer(
             "attention": classifier.attention,
             "tokens": {"question_tokens": QUESTION_TOKENS, "document_tokens": settings.document_tokens},
             "counts": counts,
-            "counts_held_back": {name: count_kinds(parts.held_back) for name, parts in pairs.items()},
+            "counts_held_back": counts_held_back,
             "steps": steps,
             "threshold": threshold,
             "held_back": asdict(quality),
@@ -143,29 +145,23 @@ def train_transformer(
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
-    measured = (("drawn as for training", facts["held_back"]), ("scored in a pipeline", facts["served"]))
+    counts_head = ["pairs to learn from", "both documents needed", "one needed", "none needed"]
+    counts_rows = []
+    for name, counts in facts["counts"].items():
+        counts_rows.append((name, counts["both"], counts["one"], counts["none"]))
+    head = ["pairs of held-back questions", "n", "positive", "accuracy", "precision", "recall", "calibration error"]
+    rows = []
+    for label, quality in (("drawn as for training", facts["held_back"]), ("scored in a pipeline", facts["served"])):
+        shares = [f"{quality[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")]
+        rows.append((label, quality["pairs"], *shares, f"{quality['calibration_error']:.3f}"))
     write_card(
         folder,
         "A pair classifier of `prefrag train pairs --engine transformer`",
         f"Base {facts['base']}, seed {facts['seed']}, {facts['steps']} steps, {facts['seconds']} s on "
         f"{facts['device']}, attention {facts['attention']}, negatives {facts['negatives']}, documents {cut}.",
-        table(
-            ["pairs to learn from", "both documents needed", "one needed", "none needed"],
-            ((name, counts["both"], counts["one"], counts["none"]) for name, counts in facts["counts"].items()),
-        ),
+        table(counts_head, counts_rows),
         f"Pairs that score {facts['threshold']:.3f} or more are positive (threshold chosen on held-back questions).",
-        table(
-            ["pairs of held-back questions", "n", "positive", "accuracy", "precision", "recall", "calibration error"],
-            (
-                (
-                    label,
-                    quality["pairs"],
-                    *(f"{quality[name]:.1%}" for name in ("prior", "accuracy", "precision", "recall")),
-                    f"{quality['calibration_error']:.3f}",
-                )
-                for label, quality in measured
-            ),
-        ),
+        table(head, rows),
         f"`model.onnx` gives the same scores to within {facts['onnx_difference']:.1e}.",
         facts=facts,
     )
@@ -202,9 +198,8 @@ class Classifier:
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
         fewest = fewest_tokens(config)
         if fewest:
-            longest = max(
-                len(_encode(tokenizer, example, settings.document_tokens)["input_ids"]) for example in examples
-            )
+            encoded = (_encode(tokenizer, example, settings.document_tokens) for example in examples)
+            longest = max(len(encoding["input_ids"]) for encoding in encoded)
             if longest < fewest:
                 config.attention_type = "original_full"
                 on_progress(
@@ -262,13 +257,13 @@ class Classifier:
     def _logits(self, batch: Sequence[dict[str, list[int]]]) -> Tensor:
         size = max(self._fewest, *(len(encoding["input_ids"]) for encoding in batch))
         padding = {"input_ids": self.model.config.pad_token_id or 0}
-        inputs = {
-            name: torch.tensor(
-                [encoding[name] + [padding.get(name, 0)] * (size - len(encoding[name])) for encoding in batch],
-                device=self.device,
-            )
-            for name in batch[0]
-        }
+        inputs = {}
+        for name in batch[0]:
+            rows = []
+            for encoding in batch:
+                missing = size - len(encoding[name])
+                rows.append(encoding[name] + [padding.get(name, 0)] * missing)
+            inputs[name] = torch.tensor(rows, device=self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._autocast):
             logits: Tensor = self.model(**inputs).logits
         return logits.float()
@@ -315,15 +310,18 @@ def _read_pairs(
             with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
                 name, most = dataset.name, settings.most
                 drawn = dataset_pairs(name, questions, store, _is_held_back, most, settings.negatives, settings.seed)
-                served = drawn.served[:: max(1, len(drawn.served) // _SERVED)]
+                # Every n-th pair, so that about as many as are measured are left.
+                every = max(1, len(drawn.served) // _SERVED)
+                served = drawn.served[::every]
                 records[name] = asdict(dataclasses.replace(drawn, served=served))
             on_progress(f"{dataset.name}: pairs {count_kinds(drawn.learnt)}, held back {count_kinds(drawn.held_back)}")
         return records
 
     records = compute_once(file, draw)
-    return {
-        name: DatasetPairs(
-            *([PairExample(**example) for example in record[part]] for part in ("learnt", "held_back", "served"))
-        )
-        for name, record in records.items()
-    }
+    pairs = {}
+    for name, record in records.items():
+        parts = []
+        for part in ("learnt", "held_back", "served"):
+            parts.append([PairExample(**example) for example in record[part]])
+        pairs[name] = DatasetPairs(*parts)
+    return pairs

@@ -90,7 +90,8 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
             f"{finding}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
             "and a corpus that also holds other passages."
         )
-    features, settings = np.concatenate([pool.features for pool in gathered]), {**SETTINGS, "seed": seed}
+    features = np.concatenate([pool.features for pool in gathered])
+    settings = {**SETTINGS, "seed": seed}
     if label == "pair":
         needed, weights = label_pairs(gathered)
         settings["base_score"] = 0.5
@@ -104,16 +105,10 @@ def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") 
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)
     selected = [select_forward(pool, booster) for pool in gathered]
-    first = [pool.documents[:SELECTED_AT] for pool in gathered]
-    shares = [
-        [_share(pool, documents) for pool, documents in zip(gathered, lists, strict=True)]
-        for lists in (first, selected)
-    ]
-    return (
-        float(np.mean(shares[0])),
-        float(np.mean(shares[1])),
-        float(np.mean([len(documents) for documents in selected])),
-    )
+    shares_before = [_share(pool, pool.documents[:SELECTED_AT]) for pool in gathered]
+    shares_after = [_share(pool, documents) for pool, documents in zip(gathered, selected, strict=True)]
+    sizes = [len(documents) for documents in selected]
+    return float(np.mean(shares_before)), float(np.mean(shares_after)), float(np.mean(sizes))
 
 
 def _share(pool: Pool, documents: Iterable[Document]) -> float:
@@ -123,7 +118,9 @@ def _share(pool: Pool, documents: Iterable[Document]) -> float:
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
     """Select documents from a pool as the selection ``cfs`` does."""
     first = pool.documents[: (k + 1) // 2]
-    candidates = [[second for leader, second in pool.pairs if leader is document] for document in first]
+    candidates = []
+    for document in first:
+        candidates.append([second for leader, second in pool.pairs if leader is document])
     scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
     classifier = PairClassifier(_KnownScores(pool.pairs, scores), "cfs", k)
     return list(classifier.run(pool.question, list(first), candidates)["documents"])
@@ -184,9 +181,10 @@ def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     dataset, positive pairs have half of the weight, pairs with one needed document a quarter, and pairs with none a
     quarter. The prior is then one half, and 0.5 is the threshold. Each dataset weighs :data:`DRAWN` in all.
     """
-    needed = np.array(
-        [sum(document.id in pool.gold for document in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp
-    )
+    counts = []
+    for pool in gathered:
+        counts += [sum(document.id in pool.gold for document in pair) for pair in pool.pairs]
+    needed = np.array(counts, dtype=np.intp)
     dataset = np.array([pool.dataset for pool in gathered for _ in pool.pairs])
     weights = np.zeros(len(needed))
     for name in np.unique(dataset):

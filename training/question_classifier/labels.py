@@ -54,11 +54,13 @@ def label_dataset(
     right: dict[str, dict[QuestionClass, bool]] = {}
     texts: dict[str, str] = {}
     for name, pipeline in strategies.items():
+        settings = replace(experiment, corpus=dataset.corpus, split=False)
+        output = folder / dataset.name.replace("/", "-") / name
         done = runner.run(
             pipeline,
             dataset.questions,
-            replace(experiment, corpus=dataset.corpus, split=False),
-            output=folder / dataset.name.replace("/", "-") / name,
+            settings,
+            output=output,
             concurrency=concurrency,
             retry_failed=True,
             contents=False,

@@ -95,9 +95,9 @@ def train_questions(
         labelled += read_single_hop(Path(reading).expanduser(), seed)
     if len(labelled) < FEWEST_QUESTIONS:
         raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
-    further = {
-        dataset.name: [question for question in label(dataset, CLASSES[2]) if question.silver] for dataset in measure
-    }
+    further = {}
+    for dataset in measure:
+        further[dataset.name] = [question for question in label(dataset, CLASSES[2]) if question.silver]
     training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back = _measure_held_back(labelled, seed)
     training.report("Training the trees on all questions")
@@ -112,47 +112,34 @@ def train_questions(
 
 def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
     classes = " / ".join(CLASSES)
+    head = [
+        "dataset",
+        "questions",
+        classes,
+        "labels that a strategy gave",
+        "right on held-back questions",
+        "right by always choosing the most frequent class",
+        "right by trees of the other datasets",
+    ]
+    rows: list[tuple[object, ...]] = []
+    for result in training.held_back:
+        shares = write_shares(result.shares)
+        right = (f"{result.silver:.0%}", f"{result.right:.1%}", f"{result.most_frequent:.1%}")
+        without = "-" if result.without is None else f"{result.without:.1%}"
+        rows.append((result.dataset, result.questions, shares, *right, without))
     parts = [
         f"`{training.output.name}`: seed {seed}, {training.questions} questions, answered by {llm}, "
         f"{training.seconds:.0f} s.",
-        table(
-            [
-                "dataset",
-                "questions",
-                classes,
-                "labels that a strategy gave",
-                "right on held-back questions",
-                "right by always choosing the most frequent class",
-                "right by trees of the other datasets",
-            ],
-            (
-                (
-                    result.dataset,
-                    result.questions,
-                    write_shares(result.shares),
-                    f"{result.silver:.0%}",
-                    f"{result.right:.1%}",
-                    f"{result.most_frequent:.1%}",
-                    "-" if result.without is None else f"{result.without:.1%}",
-                )
-                for result in training.held_back
-            ),
-        ),
+        table(head, rows),
         "The last column shows how the trees do on questions of another kind. If it is no higher than the column "
         "before it, the trees have learnt to tell the datasets apart, not how much retrieval a question needs.",
     ]
     if training.measured:
         head = ["dataset, only measured", "answered questions", "right", "right by the most frequent class"]
-        rows = (
-            (
-                result.dataset,
-                result.questions,
-                f"{result.right:.1%}",
-                f"{result.most_frequent:.1%}",
-                write_shares(result.chosen),
-            )
-            for result in training.measured
-        )
+        rows = []
+        for measured in training.measured:
+            right = (f"{measured.right:.1%}", f"{measured.most_frequent:.1%}")
+            rows.append((measured.dataset, measured.questions, *right, write_shares(measured.chosen)))
         parts.append(table([*head, f"chosen: {classes}"], rows))
     write_card(training.output, "Trees of `prefrag train questions`", *parts)
 
@@ -166,22 +153,24 @@ def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
     """Train trees on labelled questions. Each dataset has the same weight, whatever its size."""
     import numpy as np
 
-    classes = [name for name in CLASSES if any(question.label == name for question in labelled)]
+    labels = {question.label for question in labelled}
+    classes = [name for name in CLASSES if name in labels]
     if len(classes) < 2:
         raise ValueError(
             f"All {len(labelled)} questions are of the class {classes[0]}: there is nothing to learn. Add "
             "questions that need more retrieval, or less (--single-hop, --reading)."
         )
     sizes = Counter(question.dataset for question in labelled)
+    weights = [len(labelled) / len(sizes) / sizes[question.dataset] for question in labelled]
+    rows = np.asarray([question_features(question.question) for question in labelled], dtype=np.float32)
+    labels_of_rows = np.asarray([classes.index(question.label) for question in labelled], dtype=np.float32)
     booster = fit_trees(
         {**SETTINGS, "num_class": len(classes), "seed": seed},
         ROUNDS,
-        np.asarray([question_features(question.question) for question in labelled], dtype=np.float32),
+        rows,
         FEATURES,
-        label=np.asarray([classes.index(question.label) for question in labelled], dtype=np.float32),
-        weight=np.asarray(
-            [len(labelled) / len(sizes) / sizes[question.dataset] for question in labelled], dtype=np.float32
-        ),
+        label=labels_of_rows,
+        weight=np.asarray(weights, dtype=np.float32),
     )
     booster.set_attr(**{CLASS_NAMES: json.dumps(classes)})
     return booster

@@ -69,8 +69,9 @@ SURE_SETTINGS: dict[str, Any] = {
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
 SURE_ROUNDS = 300
-# Weights: 3 for runs on the user's own files, which matter most; 2 for unanswerable questions that were not changed.
-_OWN_FILES, _OWN_WEIGHT, _UNANSWERABLE_WEIGHT = "run", 3, 2
+_OWN_FILES = "run"  # the origin of runs on the user's own files
+_OWN_WEIGHT = 3  # the weight of these runs, which matter most
+_UNANSWERABLE_WEIGHT = 2  # the weight of unanswerable questions that were not changed
 FOLDS = 5
 _FEW = 50  # each answer of a smaller dataset weighs as if the dataset had this many answers
 _FEWEST_GIVEN = 0.08  # choose_threshold checks a kind of questions only if at least this share of them gets an answer
@@ -159,14 +160,16 @@ def dataset_of(example: Example) -> str:
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that rank spans."""
     used = [example for example in examples if example.right.any() and not example.right.all()]
-    return fit_trees(
-        {**SPAN_SETTINGS, "seed": seed},
-        SPAN_ROUNDS,
-        np.concatenate([example.spans.rows for example in used]),
-        span_features.FEATURES,
-        label=np.concatenate([example.right for example in used]),
-        qid=np.repeat(np.arange(len(used)), [len(example.right) for example in used]),
-    )
+    rows = np.concatenate([example.spans.rows for example in used])
+    right = [example.right for example in used]
+    return _fit_ranking({**SPAN_SETTINGS, "seed": seed}, SPAN_ROUNDS, rows, span_features.FEATURES, right)
+
+
+def _fit_ranking(settings: dict[str, Any], rounds: int, rows: Any, names: Sequence[str], right: Sequence[Any]) -> Any:
+    """Train trees that rank the answers to each question. ``right`` has an array of labels for each of them."""
+    sizes = [len(of_question) for of_question in right]
+    question_numbers = np.repeat(np.arange(len(right)), sizes)
+    return fit_trees(settings, rounds, rows, names, label=np.concatenate(right), qid=question_numbers)
 
 
 def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
@@ -185,14 +188,9 @@ def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
 def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
     """Train the trees that choose among the best answers."""
     used = [example for example in examples if example.right.any() and not example.right.all()]
-    return fit_trees(
-        {**CHOICE_SETTINGS, "seed": seed},
-        CHOICE_ROUNDS,
-        np.concatenate([example.rows for example in used]),
-        choice_features.FEATURES,
-        label=np.concatenate([example.right for example in used]),
-        qid=np.repeat(np.arange(len(used)), [len(example.right) for example in used]),
-    )
+    rows = np.concatenate([example.rows for example in used])
+    right = [example.right for example in used]
+    return _fit_ranking({**CHOICE_SETTINGS, "seed": seed}, CHOICE_ROUNDS, rows, choice_features.FEATURES, right)
 
 
 def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
@@ -210,14 +208,16 @@ def fit_sure(answers: Iterable[Given], seed: int) -> Any:
     labels = [float(answer.is_fair) for answer in used]
     # All datasets have the same weight. Otherwise the largest dataset, which is also the easiest, would dominate.
     sizes = Counter(dataset_of(answer.read.example) for answer in used)
-    weights = [
-        len(used)
-        / len(sizes)
-        / max(_FEW, sizes[name])
-        * (_OWN_WEIGHT if name == _OWN_FILES else 1)
-        * (_UNANSWERABLE_WEIGHT if origin.endswith("-none") else 1)
-        for name, origin in ((dataset_of(answer.read.example), answer.read.example.origin) for answer in used)
-    ]
+    weights = []
+    for answer in used:
+        example = answer.read.example
+        name = dataset_of(example)
+        weight = len(used) / len(sizes) / max(_FEW, sizes[name])
+        if name == _OWN_FILES:
+            weight *= _OWN_WEIGHT
+        if example.origin.endswith("-none"):
+            weight *= _UNANSWERABLE_WEIGHT
+        weights.append(weight)
     return _fit(rows, labels, sure_features.FEATURES, {**SURE_SETTINGS, "seed": seed}, SURE_ROUNDS, weights)
 
 
@@ -250,11 +250,13 @@ class Shares:
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
     """Measure the share of right answers for each form. Questions that were changed to have no answer are left out."""
-    right: dict[str, list[bool]] = {form.name: [True, False] for form in fields(Shares)}  # so no share is 0 or 1
+    # Each form begins with a right and a wrong answer, so no share is 0 or 1.
+    right: dict[str, list[bool]] = {form.name: [True, False] for form in fields(Shares)}
     for answer in answers:
         is_made = answer.read.example.origin.endswith(("-gone", "-twin"))
-        if not is_made and (form := _form_of(answer)) is not None:
-            right[form].append(answer.is_fair)
+        form_name = _form_of(answer)
+        if form_name is not None and not is_made:
+            right[form_name].append(answer.is_fair)
     return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
 
 
@@ -334,13 +336,16 @@ def cross_fit(
     for own in range(FOLDS):
         choice = fit_choice([ranking for ranking in ranked if part(ranking.read.example) != own], seed)
         answers += choose([ranking for ranking in ranked if part(ranking.read.example) == own], choice)
-    trees = [fit_sure([answer for answer in answers if part(answer.read.example) != own], seed) for own in range(FOLDS)]
-    estimated = [
-        answer
-        if answer.features is None
-        else replace(answer, probability=_mean_probability(trees[part(answer.read.example)], before, answer.features))
-        for answer in answers
-    ]
+    trees = []
+    for own in range(FOLDS):
+        trees.append(fit_sure([answer for answer in answers if part(answer.read.example) != own], seed))
+    estimated = []
+    for answer in answers:
+        if answer.features is None:
+            estimated.append(answer)
+            continue
+        probability = _mean_probability(trees[part(answer.read.example)], before, answer.features)
+        estimated.append(replace(answer, probability=probability))
     shares = measure_shares(estimated)
     return ranked, [limit_probability(answer, shares) for answer in estimated]
 
@@ -350,13 +355,15 @@ def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) ->
     if before is not None:
         probabilities += before.probabilities(features)
     clipped = np.clip(probabilities, 1e-6, 1 - 1e-6)
-    return float(1 / (1 + np.exp(-np.mean(np.log(clipped / (1 - clipped))))))
+    log_odds = np.log(clipped / (1 - clipped))
+    return float(1 / (1 + np.exp(-np.mean(log_odds))))
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
     """Return the share of answers whose probability reaches a threshold, and the share of these that are right."""
     confident = [answer for answer in answers if answer.text and answer.probability >= threshold]
-    return len(confident) / max(1, len(answers)), sum(answer.is_fair for answer in confident) / max(1, len(confident))
+    right = sum(answer.is_fair for answer in confident)
+    return len(confident) / max(1, len(answers)), right / max(1, len(confident))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
@@ -369,19 +376,23 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
     kinds: dict[str, list[Given]] = {}
     for answer in answers:
         origin = answer.read.example.origin
-        made = origin.partition("-")[2]
-        kind = origin if made or origin == _OWN_FILES else "hops" if origin in hops else "documents"
+        # With a suffix, the origin is of questions that have no answer.
+        suffix = origin.partition("-")[2]
+        kind = "hops" if origin in hops else "documents"
+        if suffix or origin == _OWN_FILES:
+            kind = origin
         kinds.setdefault(kind, []).append(answer)
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
         # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers.
-        shares = [
-            precision
-            for kind, (coverage, precision) in measured.items()
-            if "-" not in kind and coverage >= _FEWEST_GIVEN
-        ]
-        wrongly = [coverage for kind, (coverage, _) in measured.items() if "-" in kind]
+        shares = []
+        wrongly = []
+        for kind, (coverage, precision) in measured.items():
+            if "-" in kind:
+                wrongly.append(coverage)
+            elif coverage >= _FEWEST_GIVEN:
+                shares.append(precision)
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
 
     fitting = [step / 100 for step in range(1, 100) if fits(step / 100)]

@@ -29,7 +29,9 @@ _TWINS_FOR_TREES = 90  # the maximum number of changed questions (see `twins`) f
 # The share of questions whose own document is left out of the search.
 _GONE_FOR_ENCODER = 0.12
 _GONE_FOR_TREES = 0.25
+# A name or a number that `twins` replaces: "Anna Bell", "1,250" or "7".
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
+# A verb after which `twins` writes "not": "Which bridge was [not] built in 1890?"
 _AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|will)\b", re.I)
 
 
@@ -51,13 +53,15 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
     """
     records = read_lines(questions)
     if corpus is None:
-        records = [
-            {**record, "document": record["title"] or str(record["document"]).partition("-")[0]} for record in records
-        ]
+        titled = []
+        for record in records:
+            name = record["title"] or str(record["document"]).partition("-")[0]
+            titled.append({**record, "document": name})
+        records = titled
     passages = read_lines(corpus) if corpus is not None else records
-    entries = dict.fromkeys(
-        (str(passage["document"]), (str(passage["title"]), str(passage["text"]))) for passage in passages
-    )
+    entries: dict[tuple[str, Passage], None] = {}
+    for passage in passages:
+        entries[str(passage["document"]), (str(passage["title"]), str(passage["text"]))] = None
     return DocumentSet(questions.stem, records, list(entries), corpus is not None)
 
 
@@ -65,15 +69,13 @@ def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
     """Make one encoder's examples: its half of the questions, changed questions (`twins`), and answers to check."""
-    own = replace(
-        documents,
-        records=[record for record in documents.records if is_learnt(_key(documents, record["document"]))],
-        corpus=[entry for entry in documents.corpus if is_learnt(_key(documents, entry[0]))],
-    )
-    examples = list(
-        _document_examples(own, _sample(own.records, _LONGEST_ANSWER, _FOR_ENCODER, draw), draw, _GONE_FOR_ENCODER, 1)
-    )
-    changed = list(twins((example for example in examples if draw.random() < 0.4), draw))
+    records = [record for record in documents.records if is_learnt(_key(documents, record["document"]))]
+    corpus = [entry for entry in documents.corpus if is_learnt(_key(documents, entry[0]))]
+    own = replace(documents, records=records, corpus=corpus)
+    sampled = _sample(own.records, _LONGEST_ANSWER, _FOR_ENCODER, draw)
+    examples = list(_document_examples(own, sampled, draw, _GONE_FOR_ENCODER, 1))
+    to_change = [example for example in examples if draw.random() < 0.4]
+    changed = list(twins(to_change, draw))
     for example in examples:
         # Training time depends on the number of tokens, so without a corpus most questions get one or two passages.
         if documents.is_searched or draw.random() < 0.25:
@@ -83,17 +85,15 @@ def learnt_examples(
         else:
             yield replace(example, passages=example.passages[: draw.choice((1, 2))])
     yield from (replace(example, passages=example.passages[:3]) for example in changed)
-    checked = [example for example in examples if draw.random() < 0.6] + [
-        example for example in changed if draw.random() < 0.5
-    ]
+    checked = [example for example in examples if draw.random() < 0.6]
+    checked += [example for example in changed if draw.random() < 0.5]
     yield from marked_examples(checked, weight, draw)
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
     """Make the examples for the trees: questions with the passages that a search finds, and changed questions."""
-    examples = list(
-        _document_examples(documents, _sample(documents.records, 60, _FOR_TREES, draw), draw, _GONE_FOR_TREES, 4)
-    )
+    sampled = _sample(documents.records, 60, _FOR_TREES, draw)
+    examples = list(_document_examples(documents, sampled, draw, _GONE_FOR_TREES, 4))
     changed = list(twins(examples, draw))
     return [*examples, *draw.sample(changed, min(len(changed), _TWINS_FOR_TREES))]
 
@@ -105,36 +105,42 @@ def run_examples(
 
     ``asked`` are the training questions by id: their examples get the name of their dataset. All other questions count
     as questions on the user's own files. If their ids differ only in the last number, cross-validation keeps them
-    together. Questions with an id in ``known`` are left out, because the encoder has learnt them.
+    together. Questions with an id in ``learnt`` are left out, because the encoder has learnt them.
     """
     for prediction in read_lines(folder / "predictions.jsonl"):
-        retrieved = [
-            document for document in (prediction["result"] or {}).get("documents") or () if not document.get("given")
-        ]
+        result = prediction["result"] or {}
+        retrieved = [document for document in result.get("documents") or () if not document.get("given")]
         if any("content" not in document for document in retrieved):
             raise ValueError(f"{folder} has passages without their text: repeat the run without contents=false.")
         if not retrieved or asks_yes_no(prediction["question"]) or prediction["id"] in learnt:
             continue
         answers = tuple(prediction["answers"]) if prediction.get("answerable") is not False else ()
         family = f"run-{prediction['id'].rpartition('-')[0] or prediction['id']}"
-        key, origin = family, _RUN if answers else f"{_RUN}-none"
-        if asked is not None and (question := asked.get(prediction["id"])) is not None:
+        key = family
+        origin = _RUN if answers else f"{_RUN}-none"
+        question = asked.get(prediction["id"]) if asked is not None else None
+        if question is not None:
             key, family, origin = question.id, family_name(question), question.dataset
         for step in sorted({document.get("step") or 0 for document in retrieved}):
-            documents = [
-                Document(content=document["content"], meta={"title": document["title"] or ""})
-                for document in retrieved
-                if (document.get("step") or 0) <= step
-            ]
+            documents = []
+            for document in retrieved:
+                if (document.get("step") or 0) <= step:
+                    meta = {"title": document["title"] or ""}
+                    documents.append(Document(content=document["content"], meta=meta))
             chosen = choose_documents(prediction["question"], documents, _MOST)
             passages = tuple((document.meta["title"], document.content or "") for document in chosen)
-            gold = tuple(
-                place
-                for place, passage in enumerate(passages)
-                if any(find_answers(passage[1], answer) for answer in answers)
-            )
+            gold = _find_gold(passages, answers)
             kind = "span" if gold else "none"
             yield Example(key, prediction["question"], passages, answers or ("",), gold, kind, origin, family)
+
+
+def _find_gold(passages: Sequence[Passage], answers: Sequence[str]) -> tuple[int, ...]:
+    """Return the indices of the passages whose text has one of the answers."""
+    gold = []
+    for place, (_, text) in enumerate(passages):
+        if any(find_answers(text, answer) for answer in answers):
+            gold.append(place)
+    return tuple(gold)
 
 
 def _key(documents: DocumentSet, document: str) -> str:
@@ -147,45 +153,50 @@ def _sample(
 ) -> list[dict[str, Any]]:
     with_answer = [record for record in records if record["answers"] and min(map(len, record["answers"])) <= longest]
     without = [record for record in records if not record["answers"]]
-    return [
-        record
-        for part, number in zip((with_answer, without), most, strict=True)
-        for record in draw.sample(part, min(number, len(part)))
-    ]
+    sample = []
+    for part, number in zip((with_answer, without), most, strict=True):
+        sample += draw.sample(part, min(number, len(part)))
+    return sample
 
 
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of ``fewest`` to 5 similar passages. In the share ``gone``, the question's document is missing."""
+    """Make examples of ``fewest`` to 5 similar passages. In the share ``gone``, the question's document is left out."""
     corpus = documents.corpus
-    near = near_texts([str(record["question"]) for record in records], [passage for _, passage in corpus], 40)
+    questions = [str(record["question"]) for record in records]
+    near = near_texts(questions, [passage for _, passage in corpus], 40)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         is_gone = draw.random() < gone
-        folded = [answer.lower() for answer in answers]
-        others = [corpus[place][1] for place in places if not is_gone or corpus[place][0] != record["document"]]
         title, text = str(record["title"]), str(record["text"])
-        others = [
-            passage
-            for passage in others
-            if passage[1] != text and not any(answer in passage[1].lower() for answer in folded)
-        ]
+        folded = [answer.lower() for answer in answers]
+        others = []
+        for place in places:
+            document, passage = corpus[place]
+            is_allowed = not is_gone or document != record["document"]
+            states_answer = any(answer in passage[1].lower() for answer in folded)
+            if is_allowed and passage[1] != text and not states_answer:
+                others.append(passage)
         number = draw.randint(fewest, _MOST)
-        passages = [(passage[0], passage[1][:_LONGEST_TEXT]) for passage in others[: number if is_gone else number - 1]]
+        # The question's own passage is one of them, unless it is gone.
+        number_of_others = number if is_gone else number - 1
+        passages = [(passage[0], passage[1][:_LONGEST_TEXT]) for passage in others[:number_of_others]]
         if not is_gone:
             shown = window(text, answers[0] if answers else "", _LONGEST_TEXT, draw)
+            # Mostly the first or the second, as in a search.
             passages.insert(min(len(passages), int(draw.expovariate(0.8))), (title, shown))
         if not passages:
             continue
-        gold = tuple(
-            place
-            for place, passage in enumerate(passages)
-            if any(find_answers(passage[1], answer) for answer in answers)
-        )
-        name = documents.name if answers and not is_gone else f"{documents.name}-{'gone' if is_gone else 'none'}"
-        key, kind = _key(documents, record["document"]), "span" if gold else "none"
-        yield Example(key, str(record["question"]), tuple(passages), answers or ("",), gold, kind, name, key)
+        gold = _find_gold(passages, answers)
+        kind = "span" if gold else "none"
+        origin = documents.name
+        if is_gone:
+            origin += "-gone"
+        elif not answers:
+            origin += "-none"
+        key = _key(documents, record["document"])
+        yield Example(key, str(record["question"]), tuple(passages), answers or ("",), gold, kind, origin, key)
 
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
@@ -203,9 +214,11 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
             other = next((name for name in same if name not in texts), None)
             if other is None:
                 continue
-            changed = example.question[: match.start()] + other + example.question[match.end() :]
+            before, after = example.question[: match.start()], example.question[match.end() :]
+            changed = before + other + after
         elif negated is not None:
-            changed = f"{example.question[: negated.end()]} not{example.question[negated.end() :]}"
+            before, after = example.question[: negated.end()], example.question[negated.end() :]
+            changed = f"{before} not{after}"
         else:
             continue
         yield replace(example, question=changed, answers=("",), gold=(), kind="none", origin=f"{example.origin}-twin")
@@ -232,15 +245,23 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
             same = [span for span in wrong if span.passage == place and abs(span.begin - begin) < 150]
             if same:
                 chosen.append((draw.choice(same), False))
-        alike = [span for span in wrong if kind is None or span.kind == kind] or wrong
+        alike = wrong
+        if kind is not None:
+            alike = [span for span in wrong if span.kind == kind] or wrong
         if alike:
             chosen.append((draw.choice(alike), False))
         look = SecondLook(example.question, example.passages, weight)
         for span, is_right in chosen:
-            passages, gold = tuple(look.marked(span)), (0,) if is_right else ()
-            verdict, origin = "span" if is_right else "none", f"{example.origin}-marked"
-            yield Example(example.key, example.question, passages, (span.text,), gold, verdict, origin, example.family)
+            passages = tuple(look.marked(span))
+            gold = (0,) if is_right else ()
+            kind_of_example = "span" if is_right else "none"
+            origin = f"{example.origin}-marked"
+            answers = (span.text,)
+            yield Example(
+                example.key, example.question, passages, answers, gold, kind_of_example, origin, example.family
+            )
 
 
 def _overlaps(key: str, right: Iterable[str]) -> bool:
+    """Check whether an answer is a part of a right one, or has it as a part, by whole words."""
     return any(f" {key} " in f" {right_key} " or f" {right_key} " in f" {key} " for right_key in right)

@@ -18,10 +18,12 @@ from prefrag.errors import BadInput
 from prefrag.training.phase import Phase, train_phase
 from prefrag.training.reader.examples import Example, find_answers
 
+# The kinds of answers, in the order of the scores of the encoder's second head.
 KINDS = ("span", "yes", "no", "none")
-# Weights that a folder may have beside the encoder's: the heads of its training, and positions that are computed.
+# Weights that a folder may have besides those of the encoder: heads of its pretraining, such as
+# "bert.pooler.dense.weight" and "cls.predictions.bias", and "embeddings.position_ids", which the encoder computes.
 _HEAD = re.compile(r"^(?:bert\.)?(?:pooler|cls|classifier|qa_outputs)\.|position_ids$")
-_PROBED = (512, 512)  # the shape of the matrices with which the processor is tried
+_PROBED = (512, 512)  # the shape of the matrices that `is_faster_in_bfloat16` multiplies
 _MASKED = -1e4  # the score of a token outside of the passages, where no answer can be
 
 
@@ -30,10 +32,12 @@ class ReaderEncoder(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        # There is no dropout: an example is seen only once or twice, and on a CPU, drawing masks takes half the time.
-        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+        # There is no dropout: an example is seen only once or twice, and on a CPU, drawing the masks of the dropout
+        # takes half of the time of a step.
+        config.hidden_dropout_prob = 0.0
+        config.attention_probs_dropout_prob = 0.0
         self.encoder = BertModel(config, add_pooling_layer=False)
-        # On a CPU, the backward pass of fused attention is slow. With eager attention, a step takes a third less time.
+        # On a CPU, the backward pass of fused attention is slow: with eager attention, a step takes a third less time.
         self.encoder.set_attn_implementation("eager")
         self.span = nn.Linear(config.hidden_size, 2)
         self.kind = nn.Linear(config.hidden_size, len(KINDS))
@@ -53,17 +57,20 @@ class ReaderEncoder(nn.Module):
 
 
 def check_weights(folder: Path, missing: Iterable[str], unexpected: Iterable[str]) -> None:
-    """Check that all weights of an encoder were loaded: those that are missing would be random.
+    """Check that all weights of an encoder were loaded: those that are missing would stay random.
 
     :param folder: The folder of the encoder.
     :param missing: The names of the weights that the encoder needs but the folder does not have.
     :param unexpected: The names of the weights that the folder has but the encoder does not need.
-    :raises BadInput: When a weight is missing, or one is left that is not of a head or a table of positions.
+    :raises BadInput: When a weight is missing, or the folder has one that no BERT encoder has.
     """
     left = [name for name in unexpected if not _HEAD.search(name)]
-    names = sorted(missing) or sorted(left)
+    names = sorted(missing)
+    what = "lacks"
+    if not names:
+        names = sorted(left)
+        what = "has more weights than a BERT encoder:"
     if names:
-        what = "lacks" if sorted(missing) else "has more weights than a BERT encoder:"
         raise BadInput(
             f"{folder} {what} '{names[0]}' ({len(names)} weights in all), so it would be read wrongly: give the folder "
             "of a BERT encoder, such as MiniLM."
@@ -71,14 +78,17 @@ def check_weights(folder: Path, missing: Iterable[str], unexpected: Iterable[str
 
 
 def check_separators(folder: Path) -> None:
-    """Check that a tokenizer separates texts by the tokens that the reader's input has.
+    """Check that a tokenizer separates texts by the same tokens as the reader's input (:data:`SEPARATORS`).
 
     :param folder: The folder with ``tokenizer.json``.
-    :raises BadInput: When its own tokens are others.
+    :raises BadInput: When it separates them by other tokens.
     """
     tokenizer = load_tokenizer(folder / "tokenizer.json")
-    own, needed = tokenizer.encode("").ids, [tokenizer.token_to_id(token) for token in SEPARATORS]
-    if None in needed or (own and own != needed):
+    needed = [tokenizer.token_to_id(token) for token in SEPARATORS]
+    # An empty text is encoded as the separators alone, or as nothing if the file does not say how to join texts.
+    own = tokenizer.encode("").ids
+    has_others = bool(own) and own != needed
+    if None in needed or has_others:
         raise BadInput(
             f"The tokenizer of {folder} does not separate texts by {' and '.join(SEPARATORS)}: give the folder of a "
             "BERT encoder, such as MiniLM."
@@ -87,14 +97,14 @@ def check_separators(folder: Path) -> None:
 
 @cache
 def is_faster_in_bfloat16() -> bool:
-    """Try whether this processor multiplies faster in bfloat16 than in float32; without the instructions it is slower.
+    """Try whether this processor multiplies faster in bfloat16 than in float32. Some lack the instructions for it.
 
-    :returns: Whether the best of a few products of each kind was faster in bfloat16.
+    :returns: Whether the fastest of eight products in bfloat16 took less time than the fastest of eight in float32.
     """
     seconds = {}
     for dtype in (torch.float32, torch.bfloat16):
         matrix = torch.ones(_PROBED, dtype=dtype)
-        # The first product also prepares; the best of several is not disturbed by other work on the machine.
+        # The first product also prepares the others, and other work on the machine may slow any: the fastest counts.
         seconds[dtype] = min(timeit.repeat(partial(torch.matmul, matrix, matrix), number=1, repeat=8))
     return seconds[torch.bfloat16] < seconds[torch.float32]
 
@@ -122,16 +132,16 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 def mean_of(readers: Sequence[ReaderEncoder], shares: Sequence[float] = ()) -> ReaderEncoder:
     """Average the weights of encoders that were trained from the same start. Without ``shares``, all count equally."""
     mean = ReaderEncoder(readers[0].encoder.config)
-    weights = [reader.state_dict() for reader in readers]
+    states = [reader.state_dict() for reader in readers]
     parts = shares or [1 / len(readers)] * len(readers)
-    mean.load_state_dict(
-        {
-            name: value
-            if not value.is_floating_point()
-            else sum(part * state[name] for part, state in zip(parts, weights, strict=True))
-            for name, value in weights[0].items()
-        }
-    )
+    averaged = {}
+    for name, value in states[0].items():
+        if value.is_floating_point():
+            averaged[name] = sum(part * state[name] for part, state in zip(parts, states, strict=True))
+        else:
+            # A table of positions, the same in all.
+            averaged[name] = value
+    mean.load_state_dict(averaged)
     return mean
 
 
@@ -149,17 +159,25 @@ class Tokens:
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
-    """Tokenize an example. Return None if its answer begins or ends inside a token wherever it occurs."""
+    """Tokenize an example. Return None if its answer begins or ends inside a token wherever it occurs.
+
+    The encoder can only answer with whole tokens.
+    """
     encoded = encode(tokenizer, example.question, example.passages, longest)
     starts: set[int] = set()
     ends: set[int] = set()
     if example.kind == "span":
-        begins = {(encoded.passage[place], encoded.begin[place]): place for place in range(len(encoded.ids))}
-        stops = {(encoded.passage[place], encoded.end[place]): place for place in range(len(encoded.ids))}
+        begins = {}
+        stops = {}
+        for place, passage in enumerate(encoded.passage):
+            begins[passage, encoded.begin[place]] = place
+            stops[passage, encoded.end[place]] = place
         for gold in example.gold:
             for answer in example.answers:
+                length = len(answer.strip())
                 for place in find_answers(encoded.texts[gold], answer):
-                    start, end = begins.get((gold, place)), stops.get((gold, place + len(answer.strip())))
+                    start = begins.get((gold, place))
+                    end = stops.get((gold, place + length))
                     if start is not None and end is not None:
                         starts.add(start)
                         ends.add(end)
@@ -171,7 +189,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss for the kinds, starts and ends of answers. Of several right starts or ends, any one is enough.
+    """Compute the loss for the kinds, starts and ends of answers. If several starts or ends are right, any is enough.
 
     With ``draw``, the passages of half of the examples get higher position ids, which are otherwise rare.
     """
@@ -191,11 +209,12 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
     start, end = (scores.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1) for scores in (start, end))
     kinds = torch.tensor([tokens.kind for tokens in batch])
     loss = nn.functional.cross_entropy(kind.float(), kinds)
-    spans = [
-        -torch.logsumexp(start[row, tokens.starts], 0) - torch.logsumexp(end[row, tokens.ends], 0)
-        for row, tokens in enumerate(batch)
-        if tokens.starts
-    ]
+    spans = []
+    for row, tokens in enumerate(batch):
+        if tokens.starts:
+            start_likelihood = torch.logsumexp(start[row, tokens.starts], 0)
+            end_likelihood = torch.logsumexp(end[row, tokens.ends], 0)
+            spans.append(-start_likelihood - end_likelihood)
     return loss + torch.stack(spans).mean() if spans else loss
 
 

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,9 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
         record = records[number]
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         title, text = str(record["title"]), window(str(record["text"]), answers[0], _LONGEST_TEXT, draw)
-        others = [texts[place] for place in near[number]] + draw.sample(
-            under_title[title], min(2, len(under_title[title]))
-        )
-        folded = [answer.lower() for answer in answers]
-        others = [passage for passage in others if not any(answer in passage[1].lower() for answer in folded)]
+        same_title = draw.sample(under_title[title], min(2, len(under_title[title])))
+        others = [texts[place] for place in near[number]] + same_title
+        others = _without_answers(others, answers)
         drawn = draw.random()
         key, question = str(record["id"]), str(record["question"])
         if others and drawn < 0.08:
@@ -105,11 +104,7 @@ def pooled_examples(
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         title, text = str(record["title"]), window(str(record["text"]), answers[0], 2 * _LONGEST_TEXT, draw)
-        others = [texts[place] for place in places]
-        folded = [answer.lower() for answer in answers]
-        others = [passage for passage in others if not any(answer in passage[1].lower() for answer in folded)][
-            : most - 1
-        ]
+        others = _without_answers([texts[place] for place in places], answers)[: most - 1]
         passages = [(passage[0], passage[1][: 2 * _LONGEST_TEXT]) for passage in others]
         is_there = not passages or draw.random() > 0.125
         if is_there:
@@ -117,6 +112,17 @@ def pooled_examples(
         gold = (passages.index((title, text)),) if is_there else ()
         kind = "span" if is_there else "none"
         yield Example(str(record["id"]), str(record["question"]), tuple(passages), answers, gold, kind, "reading")
+
+
+def _without_answers(passages: Iterable[Passage], answers: Iterable[str]) -> list[Passage]:
+    """Return the passages whose text contains none of the answers, in either case."""
+    folded = [answer.lower() for answer in answers]
+    others = []
+    for title, text in passages:
+        lower = text.lower()
+        if not any(answer in lower for answer in folded):
+            others.append((title, text))
+    return others
 
 
 def sub_questions(
@@ -131,7 +137,11 @@ def sub_questions(
                 ids = [passage, *ids[:2]]
             draw.shuffle(ids)
             gold = tuple(place for place, key in enumerate(ids) if key == passage)
-            if not ids or (not gold and any(answer.lower() in corpus[key][1].lower() for key in ids)):
+            if not ids:
+                continue
+            has_answer = any(answer.lower() in corpus[key][1].lower() for key in ids)
+            if has_answer and not gold:
+                # Another passage states the answer, so the example would be wrong.
                 continue
             passages = tuple(corpus[key] for key in ids)
             yield Example(question.id, asked, passages, (answer,), gold, "span" if gold else "none", "hops")
@@ -159,7 +169,8 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
         kind = question.answers[0].strip().lower() if gold else "none"
     else:
         texts = [passage_text(*corpus[ids[place]]) for place in gold]
-        kind = "span" if any(find_answers(text, answer) for text in texts for answer in question.answers) else "none"
+        has_answer = any(find_answers(text, answer) for text in texts for answer in question.answers)
+        kind = "span" if has_answer else "none"
     passages = tuple(corpus[key] for key in ids)
     family = family_name(question)
     return Example(question.id, question.question, passages, question.answers, gold, kind, question.dataset, family)
@@ -183,7 +194,8 @@ def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: ran
 def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
     """Return the positions where an answer starts in a text. Only whole words count, and case is ignored."""
     pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
-    return [match.start() for _, match in zip(range(most), re.finditer(pattern, text.lower()), strict=False)]
+    matches = islice(re.finditer(pattern, text.lower()), most)
+    return [match.start() for match in matches]
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
@@ -191,7 +203,9 @@ def window(text: str, answer: str, size: int, draw: random.Random) -> str:
     if len(text) <= size:
         return text
     place = text.find(answer)
-    earliest, latest = max(0, place + len(answer) + 40 - size), max(0, place - 40)
+    # The window may begin so late that the answer just fits with 40 characters after it, or 40 characters before it.
+    earliest = max(0, place + len(answer) + 40 - size)
+    latest = max(0, place - 40)
     start = _word_start(text, draw.randint(min(earliest, latest), latest)) if latest else 0
     start = min(start, max(place, 0))
     return text[start : start + size]
@@ -213,7 +227,9 @@ def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4
     for start in range(0, len(questions), 2000):
         scores = (asked[start : start + 2000] @ vectors.T).tocsr()
         for row in range(scores.shape[0]):
-            values = scores.data[scores.indptr[row] : scores.indptr[row + 1]]
-            places = scores.indices[scores.indptr[row] : scores.indptr[row + 1]]
-            near.append([int(place) for place in places[np.argsort(-values, kind="stable")[:most]]])
+            row_begin, row_end = scores.indptr[row], scores.indptr[row + 1]
+            values = scores.data[row_begin:row_end]
+            places = scores.indices[row_begin:row_end]
+            best_first = np.argsort(-values, kind="stable")[:most]
+            near.append([int(place) for place in places[best_first]])
     return near

@@ -39,7 +39,8 @@ def retrieve_unseen(
     for part in range(_FOLDS):
         report(f"Ranking the retrieved passages ({part + 1} of {_FOLDS})")
         back = [entry for entry, own in zip(gathered, parts, strict=True) if own == part]
-        rest = leave_out((entry[2] for entry in gathered), (entry[2] for entry in back), lambda pool: pool.question)
+        pools_back = [pool for _, _, pool in back]
+        rest = leave_out((pool for _, _, pool in gathered), pools_back, lambda pool: pool.question)
         trees = _fit_or_shipped(rest, seed + part)
         for dataset_name, question, pool in back:
             ranked[dataset_name][question] = _rank(pool, trees)
@@ -55,5 +56,8 @@ def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[Any], Iterab
 
 
 def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:
-    scores = [float(score) for score in trees(pool.features)] if pool.pairs else []
-    return [document.id for document in by_best_pair(pool.documents, pool.pairs, scores, _RANK_WEIGHT)][:DEPTH]
+    scores: list[float] = []
+    if pool.pairs:
+        scores = [float(score) for score in trees(pool.features)]
+    ranked = by_best_pair(pool.documents, pool.pairs, scores, _RANK_WEIGHT)
+    return [document.id for document in ranked][:DEPTH]

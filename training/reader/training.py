@@ -76,9 +76,10 @@ _KEPT_BACK = 25  # one article in 25 is kept back from the encoders; the trees l
 _POOLED = 1600  # the maximum number of questions on single passages to which similar passages are added
 _KEPT_BACK_QUESTIONS = 600  # the maximum number of questions on the kept-back articles; trees learn from them
 _HOPS = 1500  # the maximum number of sub-questions that each encoder learns from
-# The share of multi-hop questions that are asked once more without the passages that contain the answer; and the
-# share that are asked once more with a changed question (`twins`) that the passages do not answer.
-_GONE, _TWINS = 0.22, 0.15
+# The share of multi-hop questions that are asked once more without the passages that contain the answer.
+_GONE = 0.22
+# The share that are asked once more with a changed question (`twins`) that the passages do not answer.
+_TWINS = 0.15
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,8 @@ def train_reader(
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
-    names = {dataset.name for dataset in datasets} | {document_set.name for document_set in documents}
+    names = {dataset.name for dataset in datasets}
+    names |= {document_set.name for document_set in documents}
     unknown = sorted(set(known) - names)
     if unknown:
         raise ValueError(f"There is no set {unknown[0]}, but `known` names it. The sets: {', '.join(sorted(names))}.")
@@ -143,12 +145,13 @@ def train_reader(
     if encoder is None:
         encoder = start if start is not None and not minutes else find_encoder()
     work = output / "training"
+    documents_made_of = []
+    for document_set in documents:
+        documents_made_of.append((document_set.name, fingerprint([document_set.records, document_set.corpus])))
     check_begun(
         work / "settings.json",
         datasets=[(dataset.name, dataset.digest()) for dataset in datasets],
-        documents=[
-            (document_set.name, fingerprint([document_set.records, document_set.corpus])) for document_set in documents
-        ],
+        documents=documents_made_of,
         reading=reading and digest(reading),
         encoder=digest(encoder) if minutes else None,
         start=start and digest(start / ENCODER),
@@ -175,55 +178,58 @@ def train_reader(
     further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(seen)], halves, seed)
     texts = _texts(records)
     natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
-    natural += [
-        example for own in documents if own.name not in known for example in asked_examples(own, random.Random(seed))
-    ]
+    for own in documents:
+        if own.name not in known:
+            natural += asked_examples(own, random.Random(seed))
     questions = {question.id: question for own in new.values() for question in own.questions}
     learnt_ids = {question.id for own in seen.values() for question in own.questions}
-    natural += [example for run in runs for example in run_examples(run, questions, learnt_ids)]
+    for run in runs:
+        natural += run_examples(run, questions, learnt_ids)
     asked += _read_all(natural, halves, seed)
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes/no questions do not help to choose the threshold, because it does not apply to them.
     span_answers = [answer for answer in answers if answer.read.yes_no is None]
-    threshold = choose_threshold(
-        span_answers, _RIGHT, {question.dataset for own in data.values() for question in own.questions}
-    )
-    for file, trees in (
-        (SPAN_TREES, fit_spans([*asked, *further], seed)),
-        (CHOICE_TREES, fit_choice(ranked, seed)),
-        (YES_NO_TREES, fit_yes_no([*asked, *further], seed)),
-        (SURE_TREES, fit_sure(answers, seed)),
-    ):
-        trees.save_model(output / file)
+    multi_hop = {question.dataset for own in data.values() for question in own.questions}
+    threshold = choose_threshold(span_answers, _RIGHT, multi_hop)
+    trees = {
+        SPAN_TREES: fit_spans([*asked, *further], seed),
+        CHOICE_TREES: fit_choice(ranked, seed),
+        YES_NO_TREES: fit_yes_no([*asked, *further], seed),
+        SURE_TREES: fit_sure(answers, seed),
+    }
+    for file, booster in trees.items():
+        booster.save_model(output / file)
     if start is not None:
         mean_of_trees(start / SURE_TREES, output / SURE_TREES, output / SURE_TREES)
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
+    shares_of_forms = {name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()}
+    sizes = {name: len(dataset.questions) for name, dataset in data.items()}
+    sizes_of_documents = {document_set.name: len(document_set.records) for document_set in documents}
     facts: dict[str, Any] = {
         "seed": seed,
         "encoder": encoder.parent.name,
-        "datasets": {name: len(dataset.questions) for name, dataset in data.items()},
+        "datasets": sizes,
         "reading": len(learnt),
-        "documents": {document_set.name: len(document_set.records) for document_set in documents},
+        "documents": sizes_of_documents,
         "reading_kept_back": len(natural),
         "steps": steps,
         "threshold": threshold,
-        **{name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()},
+        **shares_of_forms,
         "held_back": held_back,
         "seconds": round(result.seconds),
     }
+    head = ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"]
+    rows = []
+    for name, shares in held_back.items():
+        percentages = [f"{shares[share]:.1%}" for share in ("exact", "given", "right")]
+        rows.append((name, shares["questions"], *percentages))
     write_card(
         output,
         "A reader of `prefrag train reader`",
         f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
-        table(
-            ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"],
-            (
-                (name, shares["questions"], *(f"{shares[share]:.1%}" for share in ("exact", "given", "right")))
-                for name, shares in held_back.items()
-            ),
-        ),
+        table(head, rows),
         f"An answer is given if its probability is at least {threshold:.3f}.",
         facts=facts,
     )
@@ -264,7 +270,10 @@ def _retrieved(
 
 def _read(dataset: Dataset, retrieved: dict[str, list[str]]) -> _Data:
     questions, documents = dataset.read()
-    corpus = {document.id: (str(document.meta.get("title") or ""), document.content or "") for document in documents}
+    corpus = {}
+    for document in documents:
+        title = str(document.meta.get("title") or "")
+        corpus[document.id] = (title, document.content or "")
     named = [replace(question, dataset=question.dataset or dataset.questions.parent.name) for question in questions]
     return _Data([question for question in named if retrieved.get(question.id)], corpus, retrieved)
 
@@ -279,9 +288,8 @@ def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
     for name, dataset in data.items():
         draw = random.Random(f"{seed}-{name}")
         for question in dataset.questions:
-            yield multi_hop_example(
-                question, dataset.corpus, mixed_ids(question, dataset.retrieved[question.id], PASSAGES, draw)
-            )
+            ids = mixed_ids(question, dataset.retrieved[question.id], PASSAGES, draw)
+            yield multi_hop_example(question, dataset.corpus, ids)
 
 
 def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
@@ -290,11 +298,11 @@ def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Exampl
         draw = random.Random(f"{seed}-{name}-none")
         for question in draw.sample(dataset.questions, int(_GONE * len(dataset.questions))):
             answers = [answer.lower() for answer in question.answers]
-            ids = [
-                key
-                for key in dataset.retrieved[question.id]
-                if not any(answer in " ".join(dataset.corpus[key]).lower() for answer in answers)
-            ]
+            ids = []
+            for key in dataset.retrieved[question.id]:
+                text = " ".join(dataset.corpus[key]).lower()
+                if not any(answer in text for answer in answers):
+                    ids.append(key)
             if ids and not question.is_yes_no:
                 example = multi_hop_example(replace(question, answers=("",)), dataset.corpus, ids[:PASSAGES])
                 yield replace(example, gold=(), kind="none", origin=f"{example.origin}-gone")
@@ -388,12 +396,11 @@ def _half_examples(
         return part_of(key, HALVES, seed) != half
 
     draw = random.Random(seed + half)
-    multi_hop = [
-        example
-        for examples in (_retrieved_examples(data), _mixed_examples(data, seed))
-        for example in examples
-        if is_learnt(example.key) and not asks_yes_no(example.question)
-    ]
+    multi_hop = []
+    for examples in (_retrieved_examples(data), _mixed_examples(data, seed)):
+        for example in examples:
+            if is_learnt(example.key) and not asks_yes_no(example.question):
+                multi_hop.append(example)
     yield from multi_hop
     # There are few multi-hop questions, so answers are marked in each of them twice, and each time other answers.
     yield from marked_examples([*multi_hop, *multi_hop], weight, draw)
