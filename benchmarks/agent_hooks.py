@@ -92,16 +92,19 @@ def count_run(question: Question, result: Mapping[str, Any], local: frozenset[st
     documents = result.get("documents") or []
     is_shown = not text.startswith("Not found in the documents.")
     right = any(answer.casefold() in text.casefold() for answer in question.answers)
+    has_carrier = is_shown and find_carrier(question.question, text, documents, False) is not None
     needs_web = not set(question.supporting_ids) <= local
-    searched_web = bool(result["tool_call_counts"].get("search_web", 0))
+    calls_of_tools = result["tool_call_counts"]
+    searched_documents = bool(calls_of_tools.get("search_documents", 0))
+    searched_web = bool(calls_of_tools.get("search_web", 0))
     return {
         "calls": float(sum(message.is_from("assistant") for message in result["messages"])),
-        "documents unsearched": float(not result["tool_call_counts"].get("search_documents", 0)),
+        "documents unsearched": float(not searched_documents),
         "web asked needlessly": float(searched_web and not needs_web),
         "web missed": float(needs_web and not searched_web),
         "answers shown": float(is_shown),
         "right": float(is_shown and right),
-        "shown without a passage": float(is_shown and find_carrier(question.question, text, documents, False) is None),
+        "shown without a passage": float(is_shown and not has_carrier),
     }
 
 
@@ -119,7 +122,9 @@ def main(
     totals: dict[str, dict[str, float]] = {}
     for form in FORMS:
         file = output / f"{form}.jsonl"
-        done = {line["id"]: line for line in map(json.loads, file.open(encoding="utf-8"))} if file.exists() else {}
+        done = {}
+        if file.exists():
+            done = {line["id"]: line for line in map(json.loads, file.open(encoding="utf-8"))}
         with tempfile.TemporaryDirectory() as folder:
             agent = make_agent(form, url, model, Path(folder))
             for question in questions:
@@ -135,7 +140,9 @@ def main(
                     lines.write(json.dumps(line, ensure_ascii=False) + "\n")
                 print(form, question.id, line["seconds"], str(line["answer"])[:80], flush=True)
         chosen = [done[question.id]["counted"] for question in questions if question.id in done]
-        totals[form] = {name: sum(counted[name] for counted in chosen) for name in chosen[0]}
+        totals[form] = {}
+        for name in chosen[0]:
+            totals[form][name] = sum(counted[name] for counted in chosen)
     print("| of", len(questions), "|", " | ".join(FORMS), "|")
     for name in totals[FORMS[0]]:
         print(f"| {name} | " + " | ".join(f"{totals[form][name]:g}" for form in FORMS) + " |")

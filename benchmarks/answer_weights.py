@@ -54,19 +54,16 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
         prompt, reply = call["messages"][-1]["text"], call.get("reply") or {}
         answer = StepsFormat().read(reply.get("text") or "", (), must_answer=True).answer
         is_asked = bool(call["parameters"].get("logprobs")) and not prompt.endswith(ASK_QUERY)
-        if is_asked and answer and not says_not_found(answer) and not is_verdict(answer):
+        is_answer = bool(answer) and not says_not_found(answer) and not is_verdict(answer)
+        if is_asked and is_answer:
             proposed = answer, AnswerSigns(prompt.endswith(MUST_ANSWER), reply.get("mean_logprob"))
     if proposed is None:
         return None
     answer, signs = proposed
-    documents = [
-        Document(
-            id=document["id"],
-            content=document["content"],
-            meta={key: document.get(key) for key in ("title", "source", "date")},
-        )
-        for document in prediction["result"]["documents"]
-    ]
+    documents = []
+    for document in prediction["result"]["documents"]:
+        meta = {key: document.get(key) for key in ("title", "source", "date")}
+        documents.append(Document(id=document["id"], content=document["content"], meta=meta))
     question = prediction["question"]
     judged = reader.judge(question, choose_documents(question, documents, MOST_SHOWN), answer)
     # No sentence carries the answer, or a newer one contradicts it: the product refuses it without its weights.
@@ -126,10 +123,15 @@ def main(
 ) -> None:
     """Fit the weights, and print them with their AUC."""
     reader = ExtractiveReader()
-    read = (prediction for cell in cells for prediction in read_cells(cell.parent).get(cell.name, ()))
-    examples = [example for prediction in read if (example := read_example(prediction, reader)) is not None]
-    with_tokens = [example for example in examples if len(example.signs) > SIGNS]
-    without_tokens = [Example(example.signs[:SIGNS], example.is_right) for example in examples]
+    examples = []
+    for cell in cells:
+        for prediction in read_cells(cell.parent).get(cell.name, ()):
+            example = read_example(prediction, reader)
+            if example is not None:
+                examples.append(example)
+    most = max((len(example.signs) for example in examples), default=0)
+    with_tokens = [example for example in examples if len(example.signs) == most and most > 4]
+    without_tokens = [Example(example.signs[:4], example.is_right) for example in examples]
     weights = {}
     for name, chosen in {"with_tokens": with_tokens, "without_tokens": without_tokens}.items():
         right = sum(example.is_right for example in chosen)

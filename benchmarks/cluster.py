@@ -144,7 +144,9 @@ def one_point(
             cluster.client.indices.delete(index=earlier)
         if code := _index(old, "k").wait(_WORK_SECONDS):
             return [f"the index could not be made (exit code {code})"], "nothing was killed"
-    askers = [threading.Thread(target=_ask, args=(stop, seen)) for _ in range(2 if work != "index" else 0)]
+    askers = []
+    if work != "index":
+        askers = [threading.Thread(target=_ask, args=(stop, seen)) for _ in range(2)]
     for asker in askers:
         asker.start()
     indexing = _index(new, index, *rebuild) if work != "ask" else None
@@ -156,7 +158,8 @@ def one_point(
         killed = "the rebuild"
     else:
         killed = f"node {cluster.kill(f'{index}.*' if rebuild else index, kind)}"
-    if indexing and (written >= passages or not written):
+    is_partly_written = 0 < written < passages
+    if indexing and not is_partly_written:
         problems.append(f"the kill came too early or too late: {written:,} passages were written")
     code = indexing.wait(_WORK_SECONDS) if indexing is not None else 0
     if not indexing:
@@ -171,8 +174,10 @@ def one_point(
         if again := _index(new, index, *rebuild).wait(_WORK_SECONDS):
             problems.append(f"the repeated command ended with exit code {again}")
         problems += _find_missing(cluster, index, passages, "Two")
-    if rebuild and len(left := cluster.client.indices.get(index="k.*")) != 1:
-        problems.append(f"{len(left)} indexes are left, not one")
+    if rebuild:
+        left = cluster.client.indices.get(index="k.*")
+        if len(left) != 1:
+            problems.append(f"{len(left)} indexes are left, not one")
     problems += [f"{count} answers: {kind}" for kind, count in seen.items() if kind.startswith("WRONG")]
     return problems, f"killed {killed} at {written:,} passages, exit code {code}, answers {dict(seen)}"
 

@@ -25,7 +25,8 @@ from prefrag.components.reader.question_form import asks_yes_no
 
 _CONDAQA = Path(__file__).resolve().parent.parent.parent / "shared/data/reading/more/condaqa.jsonl"
 _LABELS = {"YES": "yes", "NO": "no", "DON'T KNOW": "not stated"}
-_ASKED, _LEAST = 0.95, 20  # the share of right answers that is asked for, and over how many it must be seen
+_ASKED = 0.95  # the share of right answers that is asked for
+_LEAST = 20  # over how many answers this share must be seen
 
 
 def main() -> None:
@@ -35,7 +36,9 @@ def main() -> None:
     parser.add_argument("--own", type=Path, help="questions over other documents, in the same form")
     options = parser.parse_args()
     rows = read_rows(options.data)
-    halves = [[row for row in rows if row["passage"] % 2 == half] for half in (0, 1)]
+    halves = []
+    for half in (0, 1):
+        halves.append([row for row in rows if row["passage"] % 2 == half])
     threshold = choose_threshold(halves[0])
     print(f"threshold chosen on {len(halves[0])} questions: {threshold if threshold else 'none reaches 95 of 100'}")
     for name, part in (("other half", halves[1]), *([("own", read_rows(options.own))] if options.own else [])):
@@ -95,10 +98,13 @@ def with_interval(rows: Sequence[dict[str, Any]]) -> str:
         groups[row["passage"]].append(row["answer"] == row["label"])
     if not groups:
         return "-"
+    # A row for each passage: its right answers, and all its answers.
     sums = np.array([(sum(group), len(group)) for group in groups.values()])
-    draws = sums[np.random.default_rng(7).integers(0, len(sums), (10_000, len(sums)))].sum(axis=1)
+    drawn = np.random.default_rng(7).integers(0, len(sums), (10_000, len(sums)))
+    draws = sums[drawn].sum(axis=1)
     low, high = np.quantile(draws[:, 0] / draws[:, 1], (0.025, 0.975))
-    return f"{sums[:, 0].sum() / sums[:, 1].sum():.3f} ({low:.3f} to {high:.3f})"
+    share = sums[:, 0].sum() / sums[:, 1].sum()
+    return f"{share:.3f} ({low:.3f} to {high:.3f})"
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
             for file in mapped:
                 os.truncate(file, (0, 10, len(contents[file]) // 2)[number % 3])
             statuses[ask()] += 1
-            if (seconds := alive_after()) > WITHIN_SECONDS:
+            seconds = alive_after()
+            if seconds > WITHIN_SECONDS:
                 wrong.append(f"Round {number}: the server answered again only after {seconds:.1f} s.")
             for file, content in contents.items():
                 with file.open("r+b") as opened:
@@ -61,9 +62,10 @@ def cut_series(data: Path, index: Path, times: int) -> list[str]:
         stayed = worker() == first
         os.kill(worker(), signal.SIGBUS)
         seconds = alive_after()
+        served_by = "the same process" if stayed else "several processes"
         print(
             f"{len(mapped)} files were cut short {times} times. Statuses of the next question: {dict(statuses)}; "
-            f"served by {'the same process' if stayed else 'several processes'}. After SIGBUS the server answered "
+            f"served by {served_by}. After SIGBUS the server answered "
             f"within {seconds:.1f} s, and the next question got {ask()}.",
             flush=True,
         )

@@ -178,13 +178,14 @@ def percentile_95(times: list[float]) -> float:
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
     """Print the mean share of gold passages among the first 3, 4, 5 and 6 passages found."""
-    ranked = [
-        ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
-    ]
-    shares = [
-        100 * mean(len(gold.intersection(ranking[:k])) / len(gold) for ranking, gold in ranked if gold)
-        for k in RECALL_AT
-    ]
+    ranked = []
+    for question in questions:
+        documents = search(question["question"], top_k=max(RECALL_AT))
+        ranked.append(([document.id for document in documents], set(question["supporting_ids"])))
+    shares = []
+    for k in RECALL_AT:
+        of_questions = [len(gold.intersection(ranking[:k])) / len(gold) for ranking, gold in ranked if gold]
+        shares.append(100 * mean(of_questions))
     at = " / ".join(map(str, RECALL_AT))
     report(f"{name}", " / ".join(f"{share:.1f}" for share in shares), f"recall at {at}, n {len(questions)}")
 

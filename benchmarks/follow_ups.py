@@ -25,8 +25,16 @@ def _words(text: str) -> set[str]:
 def read(path: Path) -> list[dict[str, Any]]:
     """Read the questions from a JSON list, as published, or from JSON Lines."""
     text = path.read_text(encoding="utf-8")
-    rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
-    return [{key.casefold(): value for key, value in row.items()} for row in rows]
+    folded = []
+    for row in _read_rows(text):
+        folded.append({key.casefold(): value for key, value in row.items()})
+    return folded
+
+
+def _read_rows(text: str) -> list[dict[str, Any]]:
+    if text.startswith("["):
+        return list(json.loads(text))
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def main(path: str, half: str = "reported") -> None:

@@ -131,7 +131,8 @@ def fill(folder: Path, data: Path, files: int) -> None:
 
 def change(folder: Path, number: int) -> None:
     """Make a random change in the folder."""
-    file = random.choice(sorted(random.choice(sorted(path for path in folder.iterdir() if path.is_dir())).iterdir()))
+    folders = sorted(path for path in folder.iterdir() if path.is_dir())
+    file = random.choice(sorted(random.choice(folders).iterdir()))
     match random.randrange(9):
         case 0 | 1:
             (file.parent / f"new-{number}.txt").write_text(f"The bell of {number} was cast in Brannock.")
@@ -157,7 +158,8 @@ def main(data: Path = DATA / "reading" / "train.jsonl", files: int = 2_000, roun
     random.seed(1)
     place = Path(tempfile.mkdtemp(prefix="prefrag-followed-"))
     os.environ |= {"PREFRAG_DATA_DIR": str(place / "data"), "PREFRAG_WEB": "off"}
-    fill(folder := place / "Documents", data, files)
+    folder = place / "Documents"
+    fill(folder, data, files)
     try:
         with start(folder) as service:
             whole = wait(lambda: service.answer() and service.state()["state"] == "following", 1.0)

@@ -67,10 +67,11 @@ async def _measure(url: str, keys: list[str]) -> list[str]:
         for task in hanging:
             task.cancel()
         await asyncio.gather(*hanging, return_exceptions=True)
+    alone = f"{statistics.median(usual):.2f} s and {max(usual):.2f} s"
     print(
         f"{len(keys) - 1} greedy keys with {QUESTIONS} hanging questions each, refused {dict(refused)}; the other key: "
         f"{dict(statuses)}, {statistics.median(took):.2f} s (median), {max(took):.2f} s (longest); "
-        f"alone {statistics.median(usual):.2f} s and {max(usual):.2f} s",
+        f"alone {alone}",
         flush=True,
     )
     return [] if statuses == {200: ASKED} else [f"The other key got the statuses {dict(statuses)}."]

@@ -116,9 +116,10 @@ def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
     verdicts = [call_judge(judge, step) for step in steps]
+    share = mean(verdict.status for verdict in verdicts)
+    unreadable = sum(not verdict.parsed for verdict in verdicts)
     print(
-        f"{name}: the model keeps {mean(verdict.status for verdict in verdicts):.2f} of {len(steps)} steps, "
-        f"{sum(not verdict.parsed for verdict in verdicts)} replies unreadable (taken as False)"
+        f"{name}: the model keeps {share:.2f} of {len(steps)} steps, {unreadable} replies unreadable (taken as False)"
     )
     report(name, "model", steps, lambda _: [float(verdict.status) for verdict in verdicts], 0.5)
     report(name, "shipped classifier", steps, score_with(load_trees(SHIPPED_TREES, FEATURES)), LEAST)
@@ -143,9 +144,15 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 def score_with(trees: BoostedTrees) -> Numbers:
     """Return a function that scores steps by the probability of the trees, or 1 if a feature is outside their range."""
-    return lambda steps: [
-        1.0 if find_unknown(trees, step.features) else keep_probability(trees, step.features) for step in steps
-    ]
+
+    def score(steps: Sequence[JudgedStep]) -> list[float]:
+        scores = []
+        for step in steps:
+            is_unknown = bool(find_unknown(trees, step.features))
+            scores.append(1.0 if is_unknown else keep_probability(trees, step.features))
+        return scores
+
+    return score
 
 
 def report(
@@ -157,17 +164,16 @@ def report(
     low, high = interval(steps, right, seed)
     keeping = [score for step, score in zip(steps, scores, strict=True) if step.keep]
     switched = [score for step, score in zip(steps, scores, strict=True) if not step.keep]
-    area = (
-        mannwhitneyu(keeping, switched).statistic / (len(keeping) * len(switched))
-        if keeping and switched
-        else float("nan")
-    )
+    area = float("nan")
+    if keeping and switched:
+        area = mannwhitneyu(keeping, switched).statistic / (len(keeping) * len(switched))
+    majority = max(len(keeping), len(switched)) / len(steps)
+    right_of_keeping = describe([score >= threshold for score in keeping])
+    right_of_switched = describe([score < threshold for score in switched])
     print(
         f"{title:45} {judge:18} n {len(steps):4}  keep {len(keeping) / len(steps):.2f}  "
         f"accuracy {sum(right) / len(right):.3f} [{low:.3f}, {high:.3f}]  area {area:.3f}  "
-        f"majority {max(len(keeping), len(switched)) / len(steps):.3f}  "
-        f"kept {describe([score >= threshold for score in keeping])}  "
-        f"left {describe([s < threshold for s in switched])}",
+        f"majority {majority:.3f}  kept {right_of_keeping}  left {right_of_switched}",
         flush=True,
     )
 

@@ -27,11 +27,10 @@ class KeptCalls(RecordedChatGenerator):
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """Call the model or replay its reply, and keep the call."""
-        call: dict[str, Any] = {
-            "messages": [_write(message) for message in messages],
-            "parameters": generation_kwargs or {},
-            "tools": [tool.tool_spec for tool in tools or ()],
-        }
+        call: dict[str, Any] = {}
+        call["messages"] = [_write(message) for message in messages]
+        call["parameters"] = generation_kwargs or {}
+        call["tools"] = [tool.tool_spec for tool in tools or ()]
         CALLS.append(call)
         started = time.perf_counter()
         try:
@@ -52,8 +51,6 @@ class KeptCalls(RecordedChatGenerator):
 
 
 def _write(message: ChatMessage) -> dict[str, Any]:
-    return {
-        "role": message.role.value,
-        "text": "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)]),
-        "tool_calls": [{"name": call.tool_name, "arguments": call.arguments} for call in message.tool_calls],
-    }
+    results = [str(result.result) for result in message.tool_call_results]
+    calls = [{"name": call.tool_name, "arguments": call.arguments} for call in message.tool_calls]
+    return {"role": message.role.value, "text": "\n".join([*message.texts, *results]), "tool_calls": calls}

@@ -182,12 +182,16 @@ def kill_series(points: int, data: Path) -> list[str]:
                 wrong.append("the files are neither as before the change nor as after it")
             if acknowledged and files != after:
                 wrong.append("an acknowledged change is lost")
-            seen[f"{kind} {'acknowledged' if acknowledged else 'finished' if files == after else 'undone'}"] += 1
+            outcome = "finished" if files == after else "undone"
+            if acknowledged:
+                outcome = "acknowledged"
+            seen[f"{kind} {outcome}"] += 1
             problems += [f"point {number}: {problem}" for problem in wrong]
     finally:
         server.kill()
+    outcomes = ", ".join(f"{count} {name}" for name, count in sorted(seen.items()))
     print(
-        f"{points} kills: {', '.join(f'{count} {name}' for name, count in sorted(seen.items()))}; {len(problems)} "
+        f"{points} kills: {outcomes}; {len(problems)} "
         f"problems. For an upload of three files, a waiting indexing process needed {median(times):.2f} s of processor "
         f"time (median), {max(times):.2f} s at most.",
         flush=True,

@@ -39,12 +39,13 @@ def main(folder: str) -> None:
     questions = [json.loads(line) for line in lines]
 
     def recall(store: TantivyDocumentStore, kind: str) -> int:
-        asked = [question for question in questions if question["type"] == kind]
-        retrieved = (
-            (question, [_plain(document.content or "") for document in store.search(question["question"], TOP_K)])
-            for question in asked
-        )
-        return sum(any(_plain(question["sentences"][0]) in text for text in texts) for question, texts in retrieved)
+        number = 0
+        for question in questions:
+            if question["type"] == kind:
+                wanted = _plain(question["sentences"][0])
+                documents = store.search(question["question"], TOP_K)
+                number += any(wanted in _plain(document.content or "") for document in documents)
+        return number
 
     print(f"language: of {len(questions) // len(LANGUAGES)} found as English, as itself, as English among all")
     with tempfile.TemporaryDirectory() as indexes:

@@ -74,7 +74,8 @@ def main() -> None:
             in_one[name] = list(pools(name, dev_questions[name], everything))
 
         seeds = range(options.seeds)
-        on_all = [fit([pool for pools in train.values() for pool in pools], seed) for seed in seeds]
+        pools_of_all = [pool for pools_of_dataset in train.values() for pool in pools_of_dataset]
+        on_all = [fit(pools_of_all, seed) for seed in seeds]
         heading = " / ".join(str(k) for k in DEPTHS)
         print(f"Recall at {heading}, {options.seeds} seeds. In brackets: the 95% interval of the recall at 5 over the")
         print("questions. After ±: its standard deviation over the seeds.")
@@ -97,25 +98,30 @@ def main() -> None:
 
 def measure_bm25(gathered: Sequence[Pool]) -> str:
     """Measure the recall of a BM25 search for the question."""
-    return write_means(
-        {
-            k: [len(pool.gold & {d.id for d in pool.documents[:k]}) / min(k, len(pool.gold)) for pool in gathered]
-            for k in DEPTHS
-        }
-    )
+    shares = {}
+    for k in DEPTHS:
+        shares[k] = []
+        for pool in gathered:
+            ids = {document.id for document in pool.documents[:k]}
+            shares[k].append(len(pool.gold & ids) / min(k, len(pool.gold)))
+    return write_means(shares)
 
 
 def measure_trees(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
     """Measure the mean recall of several trees."""
-    shares = {k: np.array([shares_found(gathered, booster, k)[1] for booster in boosters]) for k in DEPTHS}
+    shares = {}
+    for k in DEPTHS:
+        shares[k] = np.array([shares_found(gathered, booster, k)[1] for booster in boosters])
     spread = 100 * shares[MEASURED_AT].mean(axis=1).std()
-    return f"{write_means({k: of.mean(axis=0) for k, of in shares.items()})} ± {spread:.1f}"
+    means = {k: of_depth.mean(axis=0) for k, of_depth in shares.items()}
+    return f"{write_means(means)} ± {spread:.1f}"
 
 
 def write_means(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
     """Write the mean recall at each depth, and the interval of the recall at 5."""
     [at_5] = intervals(100 * np.asarray(shares[MEASURED_AT])[:, None])
-    return f"{' / '.join(f'{100 * np.mean(of):.1f}' for of in shares.values())} ({at_5.low:.1f} to {at_5.high:.1f})"
+    means = " / ".join(f"{100 * np.mean(of_depth):.1f}" for of_depth in shares.values())
+    return f"{means} ({at_5.low:.1f} to {at_5.high:.1f})"
 
 
 def print_selections(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:

@@ -129,11 +129,12 @@ async def load(
 
     ideal = clients / (CALLS_A_RUN * DELAY_SECONDS)
     rate = len(tally.took) / spent
+    percentile_95 = sorted(tally.took)[int(0.95 * len(tally.took))]
     print(
         f"{len(tally.took)} runs in {spent:.1f} s with {clients} clients: {rate:.1f} runs a second, "
         f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {tally.lost} without an answer, {tally.crossed} with the reply "
         f"of another run; requests refused and repeated: {tally.refused}; a run took "
-        f"{statistics.median(tally.took):.2f} s (median), {sorted(tally.took)[int(0.95 * len(tally.took))]:.2f} s "
+        f"{statistics.median(tally.took):.2f} s (median), {percentile_95:.2f} s "
         f"(95th percentile); /live answered within {max(waits) * 1000:.0f} ms"
     )
 
@@ -158,12 +159,11 @@ async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally
         lines = [line async for line in reply.aiter_lines() if line.startswith("data: ")]
     if not lines or lines[-1] != "data: [DONE]":
         raise ValueError("The stream ended without [DONE].")
-    text = "".join(
-        choice["delta"].get(key) or ""
-        for line in lines[:-1]
-        for choice in json.loads(line[6:]).get("choices") or ()
-        for key in ("content", "reasoning_content")
-    )
+    text = ""
+    for line in lines[:-1]:
+        for choice in json.loads(line[6:]).get("choices") or ():
+            for key in ("content", "reasoning_content"):
+                text += choice["delta"].get(key) or ""
     if f"answer {token}" not in text:
         raise ValueError("The stream had no answer.")
     if set(re.findall(r"Q-\d{6}", text)) != {token}:

@@ -78,7 +78,7 @@ class Rule:
 def calls(result: Result, *callers: str) -> int:
     """Count the model calls of these components, by default of all components."""
     by_caller = result["usage"]["calls"]
-    return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
+    return sum(by_caller.get(caller, 0) for caller in callers or by_caller)
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
@@ -94,9 +94,8 @@ def supplements(result: Result) -> int:
 def _prefrag_counts(result: Result) -> bool:
     counts = result["counts"]
     switches = counts["total_local"] - counts["used_local"]
-    return counts["used"] == counts["used_local"] + counts["total_web"] and (
-        counts["total_web"] == switches + supplements(result)
-    )
+    used_of_web = counts["used"] - counts["used_local"]
+    return used_of_web == counts["total_web"] == switches + supplements(result)
 
 
 ONE_CALL = {"one model call (4.2)": lambda result: calls(result) == 1}
@@ -346,11 +345,11 @@ async def run_all(name: str, chosen: Iterable[tuple[int, str]]) -> list[tuple[in
 
 def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
     """Describe the rules that a method breaks."""
-    breaches = [
-        f"{text}: broken in {count} of {len(runs)} runs"
-        for text, keeps in rule.statements.items()
-        if (count := sum(not keeps(result) for _, result in runs))
-    ]
+    breaches = []
+    for text, keeps in rule.statements.items():
+        count = sum(not keeps(result) for _, result in runs)
+        if count:
+            breaches.append(f"{text}: broken in {count} of {len(runs)} runs")
     for kind, wanted in enumerate(rule.runs):
         counted = {Run.of(result) for k, result in runs if k == kind} - {wanted}
         breaches += [f"runs of kind {kind}: {run}, must be {wanted}" for run in counted]
@@ -369,6 +368,7 @@ def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> li
         return mean(lambda result: result["counts"][key])
 
     total = [calls(result) for result in results]
+    counts = [count(key) for key in ("total_local", "total_web", "total", "used_local", "used")]
     return [
         name,
         f"{statistics.fmean(total):.2f}",
@@ -376,7 +376,7 @@ def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> li
         mean(lambda result: calls(result, "reasoner")),
         mean(lambda result: calls(result, "judge")),
         mean(lambda result: calls(result) - calls(result, "reasoner", "judge")),
-        *(count(key) for key in ("total_local", "total_web", "total", "used_local", "used")),
+        *counts,
         mean(lambda result: len(result["documents"])),
         str(sum(result["forced"] for result in results)),
         mean(lambda result: result["usage"]["seconds"]),
@@ -405,10 +405,12 @@ HEAD = (
 
 def write_table(rows: Sequence[Sequence[str]]) -> str:
     lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
-    )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    written = []
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        written.append(f"| {' | '.join(cells)} |")
+    return "\n".join(written)
 
 
 def measure(names: Sequence[str], count: int) -> bool:
@@ -424,15 +426,15 @@ def measure(names: Sequence[str], count: int) -> bool:
             continue
         rule = RULES.get(name)
         wrong = find_breaches(rule, runs) if rule else []
-        verdict = "none" if rule is None else "NOT ok" if wrong else "ok"
+        verdict = "NOT ok" if wrong else "ok"
+        if rule is None:
+            verdict = "none"
         all_kept = all_kept and not wrong
         rows.append(write_row(name, runs, verdict))
         if rule is not None:
-            lines += [
-                f"{name}: {verdict}",
-                *(f"  broken: {what}" for what in wrong),
-                *(f"  {what}" for what in rule.statements),
-            ]
+            lines.append(f"{name}: {verdict}")
+            lines += [f"  broken: {what}" for what in wrong]
+            lines += [f"  {what}" for what in rule.statements]
     print(f"Means over {count} questions, except `most` (most model calls of a run) and `forced` (number of runs).\n")
     print(write_table(rows))
     print("\nThe rules of each method:")
@@ -455,15 +457,13 @@ def main() -> None:
         tempfile.TemporaryDirectory() as data,
         process(*simulated, "--delay-ms", str(options.delay_ms), ready=f"{model}/models"),
     ):
-        for variable in [
-            name for name in os.environ if name.startswith("PREFRAG_") and name != "PREFRAG_PIPELINES_DIR"
-        ]:
-            if not variable.startswith("PREFRAG_PAIR_"):
-                del os.environ[variable]
+        for name in list(os.environ):
+            is_of_pipelines = name == "PREFRAG_PIPELINES_DIR" or name.startswith("PREFRAG_PAIR_")
+            if name.startswith("PREFRAG_") and not is_of_pipelines:
+                del os.environ[name]
         os.environ |= {"PREFRAG_DATA_DIR": data, "PREFRAG_LLM_BASE_URL": model, "PREFRAG_LLM_MODEL": "simulated"}
-        all_kept = measure(names, options.questions)
-    if not all_kept:
-        raise SystemExit(1)
+        if not measure(names, options.questions):
+            raise SystemExit(1)
 
 
 if __name__ == "__main__":

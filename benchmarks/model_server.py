@@ -132,7 +132,8 @@ class MethodsScript:
         searches = len(_OBSERVED.findall(transcript))
         answered = "Final Answer:" in transcript
         names = tools[1].split(" or ")
-        if searches < self.SEARCHES[kind] or (answered and kind == 3):
+        asks_again = answered and kind == 3
+        if searches < self.SEARCHES[kind] or asks_again:
             return _text_step(_HOPS[min(searches, len(_HOPS) - 1)], question, token, names[searches % len(names)])
         doubted = kind in self.DOUBTED and not answered
         return _text_step(None, question, token, label="INCORRECT" if doubted else "CORRECT")
@@ -217,7 +218,10 @@ class ModelServer:
         if request.get("logprobs"):
             first = math.log(0.99 if "answer" in text else 0.3)
             tokens = re.findall(r"\S+\s*", text)
-            logprobs = [{"token": token, "logprob": -0.01 if place else first} for place, token in enumerate(tokens)]
+            # All tokens are as good as certain but the first.
+            logprobs = [{"token": token, "logprob": -0.01} for token in tokens]
+            if logprobs:
+                logprobs[0]["logprob"] = first
             choice["logprobs"] = {"content": logprobs}
         prompt_tokens, completion_tokens = len(prompt) // 4, len(text) // 4
         return {

@@ -22,7 +22,8 @@ QUESTIONS = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" 
 
 def main() -> None:
     """Print a line for each set of questions, with and without dates."""
-    reader, questions = ExtractiveReader(), yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+    reader = ExtractiveReader()
+    questions = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
     for name, dated in (("without dates", False), ("with dates", True)):
         for seen in (True, False):
             for changes in (True, False):
@@ -30,8 +31,10 @@ def main() -> None:
                     question for question in questions if question["seen"] is seen and ("before" in question) is changes
                 ]
                 counts = Counter(_kind(reader, question, dated) for question in those)
-                kind = f"{'seen' if seen else 'unseen'}, {'changed' if changes else 'the same'}"
-                print(f"{name}, {kind}, n {len(those)}: {', '.join(f'{n} {k}' for k, n in sorted(counts.items()))}")
+                is_seen = "seen" if seen else "unseen"
+                is_changed = "changed" if changes else "the same"
+                kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.items()))
+                print(f"{name}, {is_seen}, {is_changed}, n {len(those)}: {kinds}")
 
 
 def _kind(reader: ExtractiveReader, question: dict[str, Any], dated: bool) -> str:
@@ -43,11 +46,11 @@ def _kind(reader: ExtractiveReader, question: dict[str, Any], dated: bool) -> st
     answers = reader.read(question["question"], documents)
     if not answers or answers[0].probability < reader.probable:
         return "not found"
-    answer, right = f" {normalize_words(answers[0].text)} ", f" {normalize_words(question['answer'])} "
+    answer = f" {normalize_words(answers[0].text)} "
+    right = f" {normalize_words(question['answer'])} "
     is_right = right in answer or answer in right
-    return (
-        f"{'stated' if answers[0].probability >= reader.threshold else 'sentence'} {'right' if is_right else 'wrong'}"
-    )
+    shown = "stated" if answers[0].probability >= reader.threshold else "sentence"
+    return f"{shown} {'right' if is_right else 'wrong'}"
 
 
 if __name__ == "__main__":

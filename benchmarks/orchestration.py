@@ -48,7 +48,10 @@ TEXT = "A passage of some eighty words that says one thing or another about its 
 
 
 async def measure(runs: int) -> None:
-    documents = {"local": {f"alpha{n}": TEXT for n in range(5)}, "web": {f"delta{n}": TEXT for n in range(5)}}
+    documents = {
+        "local": dict.fromkeys([f"alpha{number}" for number in range(5)], TEXT),
+        "web": dict.fromkeys([f"delta{number}" for number in range(5)], TEXT),
+    }
     query = " ".join([*documents["local"], *documents["web"]])
     pipeline = scripted(
         search(query), search(query), search(query), answer(), verdicts=(verdict(True),) * 2, documents=documents
@@ -112,9 +115,10 @@ async def measure_http(questions: list[str]) -> None:
             spent.append((time.process_time() - started) * 1_000)
             assert result["usage"]["llm_calls"] == 6, result["usage"]
     first, spent = spent[0], sorted(spent[10:])
+    percentile_95 = spent[int(0.95 * len(spent))]
     print(
         f"{len(spent)} questions over HTTP, processor time: median {statistics.median(spent):.1f} ms, 95th percentile "
-        f"{spent[int(0.95 * len(spent))]:.1f} ms, minimum {spent[0]:.1f} ms; the first question took {first:.1f} ms"
+        f"{percentile_95:.1f} ms, minimum {spent[0]:.1f} ms; the first question took {first:.1f} ms"
     )
 
 
@@ -137,8 +141,9 @@ def count_tokens(data: Path, simulated: bool) -> None:
         # The token tells the script which run a prompt belongs to.
         token = "" if simulated else f" (Q-{100_000 + number})"
         used.append(pipelines.ask(question + token, pipeline)["usage"])
-    names = ("llm_calls", "prompt_tokens", "cached_tokens")
-    calls, read, cached = (statistics.mean(usage[name] for usage in used) for name in names)
+    calls = statistics.mean(usage["llm_calls"] for usage in used)
+    read = statistics.mean(usage["prompt_tokens"] for usage in used)
+    cached = statistics.mean(usage["cached_tokens"] for usage in used)
     print(
         f"{len(used)} questions of {data.name}: {calls:.1f} calls and {read:,.0f} prompt tokens per question, of "
         f"which {read - cached:,.0f} are new and {cached / read:.0%} cached"

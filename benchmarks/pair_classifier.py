@@ -82,18 +82,19 @@ def nine_pairs() -> list[Pair]:
     def document() -> Document:
         return Document(content=" ".join(words.choices(WORDS, k=150)))
 
-    first, second = [document() for _ in range(3)], [document() for _ in range(3)]
+    first = [document() for _ in range(3)]
+    second = [document() for _ in range(3)]
     return [(document, other) for document in first for other in second]
 
 
 def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:
     """Time the scoring of the pairs of a question, including tokenisation, after two questions for warming up."""
-    question, pairs = " ".join(random.Random(8).choices(WORDS, k=80)), nine_pairs()
+    question = " ".join(random.Random(8).choices(WORDS, k=80))
+    pairs = nine_pairs()
     scorer.warm_up()
-    texts = [(pair[0].content or "", pair[1].content or "") for pair in pairs]
-    tokens = encode_pairs(scorer._tokenizer, [question] * len(pairs), texts, document_tokens=DOCUMENT_TOKENS)[
-        "input_ids"
-    ].shape[1]
+    texts = [(first.content or "", second.content or "") for first, second in pairs]
+    encoded = encode_pairs(scorer._tokenizer, [question] * len(pairs), texts, document_tokens=DOCUMENT_TOKENS)
+    tokens = encoded["input_ids"].shape[1]
     wall, work = [], []
     for _ in range(runs + 2):
         started, worked = time.perf_counter(), time.process_time()

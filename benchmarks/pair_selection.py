@@ -132,10 +132,8 @@ def select(candidates: Sequence[Candidates], classifier: PairClassifier) -> Sele
 def write(selected: Selected) -> str:
     """Describe the means, with the interval of the recall."""
     [recall] = intervals(100 * np.asarray(selected.shares)[:, None])
-    return (
-        f"recall {100 * mean(selected.shares):.1f} ({recall.low:.1f} to {recall.high:.1f}), "
-        f"{mean(selected.documents):.1f} documents, {median(selected.milliseconds):.1f} ms"
-    )
+    shares = f"recall {100 * mean(selected.shares):.1f} ({recall.low:.1f} to {recall.high:.1f})"
+    return f"{shares}, {mean(selected.documents):.1f} documents, {median(selected.milliseconds):.1f} ms"
 
 
 def write_all(runs: Sequence[Selected]) -> str:

@@ -16,12 +16,14 @@ from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
 _LENGTHS = (40, 220)  # characters of a sentence that is changed
-# Of the question's words, the sentence must have this part, and the sentence with its title this.
-_SHARE, _SHARE_WITH_TITLE = 0.5, 0.75
-# A sentence that leans on another one does not state anything alone.
+# The share of the question's words that the sentence must have, and that the sentence with its title must have.
+_SHARE = 0.5
+_SHARE_WITH_TITLE = 0.75
+# A sentence that leans on another one does not state anything alone: "He was born in Kelderby."
 _LEANS = re.compile(
     r"(?:He|She|It|They|This|These|Those|His|Her|Its|Their|But|And|Also|However|Thus|Then|Another|Such)\b"
 )
+# A sentence with one of these words may not state what it says.
 _HEDGED = re.compile(
     r"\b(?:not|no|never|none|nor|neither|except|would|could|might|may|should|will|until|former|formerly|if|unless"
     r"|almost|nearly|still|yet|claim\w*|allege\w*|rumou?r\w*|plan\w*|believe\w*)\b|n['\u2019]t\b",
@@ -29,22 +31,30 @@ _HEDGED = re.compile(
 )
 _NUMBER = re.compile(r"\b\d{1,4}\b")
 _YEAR = re.compile(r"\b1[0-9]{3}\b|\b20[0-2]\d\b")
+# A name within a sentence: "Anna Bell" in "the bridge that Anna Bell built".
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]+)+\b")
+# The name of a person: "Anna B. Bell".
 _PERSON = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]*\.?)* [A-Z][^\W\d_]+")
 _OTHER_NAMES = ("Ottilie Brandreth", "Cassius Wendover", "Marigold Thackeray")
 _FINITE = re.compile(r"\b(?:is|are|was|were|has|had)\b")
 _BETWEEN = re.compile(r"[,;:()]|\b(?:that|which|who|and|while)\b")
 _PAST_PASSIVE = re.compile(r"\b(?:was|were) (?=\w{2,}ed\b)")
+# "Who won the race of 1890?"
 _WHO = re.compile(
     r"[Ww]ho (?P<verb>\w{2,}ed|won|wrote|led|built|made|took|held|gave|sold|drew|fought|taught|bought|shot|sang)"
     r"(?P<rest> (?:the|a|an|[A-Z])[^?,]{4,80})\??"
 )
+# "Who is the head of the school?", but not of "Who is the first head" or "Who is the named head".
 _WHO_IS = re.compile(
     r"[Ww]ho is the (?P<rest>(?!first|last|only|former|present|current|original|one|actor|\w+ed\b)[a-z][^?,]{6,80})\??"
 )
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _SIDES = "north/south east/west northern/southern eastern/western upper/lower inner/outer left/right"
-_OTHER_SIDE = {left: right for pair in _SIDES.split() for left, right in (pair.split("/"), pair.split("/")[::-1])}
+_OTHER_SIDE = {}
+for _pair in _SIDES.split():
+    _left, _right = _pair.split("/")
+    _OTHER_SIDE[_left] = _right
+    _OTHER_SIDE[_right] = _left
 
 # The text that states the answer, the other text, and the question about that one if it is another question.
 _Change = tuple[str, str, str]
@@ -87,11 +97,12 @@ def _statements(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     [sentence] = sentences
     asked = stems_of(" ".join(word for word in re.findall(r"\w+", question.lower()) if word not in _PLAIN))
     told, named = stems_of(sentence), stems_of(record["title"])
-    is_about = len(asked & told) >= _SHARE * len(asked) and len(asked & (told | named)) >= _SHARE_WITH_TITLE * len(
-        asked
-    )
-    is_short = _LENGTHS[0] <= len(sentence) <= _LENGTHS[1] and sentence.endswith(".")
-    if asked and is_about and is_short and sentence.count(answer) == 1:
+    needed, needed_with_title = _SHARE * len(asked), _SHARE_WITH_TITLE * len(asked)
+    is_about = len(asked & told) >= needed and len(asked & (told | named)) >= needed_with_title
+    if not asked or not is_about:
+        return
+    has_length = _LENGTHS[0] <= len(sentence) <= _LENGTHS[1]
+    if has_length and sentence.endswith(".") and sentence.count(answer) == 1:
         yield answer, sentence
 
 
@@ -161,7 +172,10 @@ def _said(text: str) -> _Rule:
     def rule(question: str, answer: str, sentence: str) -> _Change | None:
         match = _WHO.fullmatch(question)
         is_name = _PERSON.fullmatch(answer) and answer.split()[0] not in ("The", "A", "An")
-        if match is None or not is_name or ("having" in text and not match["verb"].endswith("ed")):
+        needs_participle = "having" in text
+        if match is None or not is_name:
+            return None
+        if needs_participle and not match["verb"].endswith("ed"):
             return None
         rest = f"{match['verb']}{match['rest']}"
         return f"{answer} {rest}.", text.format(answer=answer, rest=rest), ""
@@ -213,13 +227,13 @@ def _other_of(others: dict[str, str]) -> _Rule:
     def rule(question: str, answer: str, sentence: str) -> _Change | None:
         words = re.findall(r"\w+", sentence)
         shared = [match for match in re.finditer(r"\w+", question) if match[0] in others and match[0] in words]
-        is_clear = (
-            len(shared) == 1
-            and shared[0][0] not in question.split(shared[0][0], 1)[1]
-            and shared[0][0] not in answer
-            and others[shared[0][0]] not in words
-        )
-        return (sentence, sentence, _changed_in(question, shared[0], others[shared[0][0]])) if is_clear else None
+        if len(shared) != 1:
+            return None
+        word = shared[0][0]
+        occurs_again = word in question.split(word, 1)[1]
+        if occurs_again or word in answer or others[word] in words:
+            return None
+        return sentence, sentence, _changed_in(question, shared[0], others[word])
 
     return rule
 
@@ -231,7 +245,8 @@ def _bound(question: str, answer: str, sentence: str) -> _Change | None:
     is_exact = _ROUNDED.search(sentence[:begin]) is None
     if sentence[begin + len(answer) :].startswith("-"):
         return None
-    if question.startswith("How many ") and re.fullmatch(r"[\d,]+(?: \w+)?", answer) and begin > 0 and is_exact:
+    is_amount = re.fullmatch(r"[\d,]+(?: \w+)?", answer) is not None and begin > 0
+    if question.startswith("How many ") and is_amount and is_exact:
         return sentence, f"{sentence[:begin]}fewer than {sentence[begin:]}", ""
     return None
 
@@ -243,6 +258,7 @@ def _around(before: str = "", after: str = "") -> _Rule:
     return rule
 
 
+# A number after one of these words is not exact: "more than 30", "about 30".
 _ROUNDED = re.compile(r"\b(?:than|about|over|around|some|approximately|least|most|only|another|to|the|roughly|of) $")
 _FURTHER = "\n\nThe house is open on most days. Dogs wait outside.\n\n"
 _NEXT_ORDINAL = dict(zip(_ORDINALS, _ORDINALS[1:] + _ORDINALS[:1], strict=True))

@@ -65,7 +65,8 @@ class ToolModel(ModelServer):
 
     def _completion(self, request: dict[str, Any]) -> dict[str, Any]:
         self._calls += 1
-        if not (tools := [tool["function"]["name"] for tool in request.get("tools") or ()]):
+        tools = [tool["function"]["name"] for tool in request.get("tools") or ()]
+        if not tools:
             return super()._completion(request)
         if "Grade" in tools[0]:
             # About one passage in five gets the grade irrelevant, so that the web is searched.
@@ -272,10 +273,11 @@ async def measure(name: str, address: str, data: Path, questions: int, first: in
 
 def table(rounds: list[dict[str, dict[str, float]]]) -> str:
     """Return a table of the medians over the rounds. The framework with the least orchestration comes first."""
-    names = {
-        name: {column: statistics.median(measured[name][column] for measured in rounds) for column in rounds[0][name]}
-        for name in rounds[0]
-    }
+    names = {}
+    for name in rounds[0]:
+        names[name] = {}
+        for column in rounds[0][name]:
+            names[name][column] = statistics.median(measured[name][column] for measured in rounds)
     lines = ["framework          calls  searches  ms whole  ms searching  ms orchestration  ms a call"]
     for name, row in sorted(names.items(), key=lambda item: item[1]["orchestration"]):
         lines.append(

@@ -72,29 +72,33 @@ def count_question(question: Mapping[str, Any], result: Mapping[str, Any]) -> di
     is_first = places[:1] == [True]
     answer, golds = str(result["answer"]), question["answers"]
     is_right = bool(acc_word(answer, golds) or fair(answer, golds))
+    is_stated = certainty == "stated"
+    is_probable = certainty == "probably"
+    has_right_statement = is_stated and is_first and is_right
     counts = {
         "answerable": True,
         "first": is_first,
         "among three": any(places[:3]),
-        "stated": certainty == "stated",
-        "stated, right": certainty == "stated" and is_first and is_right,
-        "probably": certainty == "probably",
-        "probably, right": certainty == "probably" and is_first,
+        "stated": is_stated,
+        "stated, right": has_right_statement,
+        "probably": is_probable,
+        "probably, right": is_probable and is_first,
     }
     if question["type"] == "row":
-        counts |= {
-            "rows": True,
-            "rows stated, right": counts["stated, right"],
-            "another row stated": certainty == "stated" and not is_first,
-            "another row probably": certainty == "probably" and not is_first,
-        }
+        counts["rows"] = True
+        counts["rows stated, right"] = has_right_statement
+        counts["another row stated"] = is_stated and not is_first
+        counts["another row probably"] = is_probable and not is_first
     return counts
 
 
 def write_counts(counted: list[dict[str, bool]]) -> str:
     """Add up the counts of questions, and write them in the order in which they appear."""
     names = dict.fromkeys(name for counts in sorted(counted, key=len, reverse=True) for name in counts)
-    return ", ".join(f"{name} {sum(counts.get(name, False) for counts in counted)}" for name in names)
+    texts = []
+    for name in names:
+        texts.append(f"{name} {sum(counts.get(name, False) for counts in counted)}")
+    return ", ".join(texts)
 
 
 def _ask(questions: list[dict[str, Any]], place: Path) -> list[dict[str, Any]]:

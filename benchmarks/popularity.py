@@ -62,11 +62,15 @@ def answer_both_ways(folder: Path, split: str, llm: str, memory: float) -> list[
 
 def measure(answered: list[Answered], threshold: float) -> tuple[float, float]:
     """For a threshold, return the percentage of right answers and the percentage of questions with a retrieval."""
-    searched = [question.popularity < threshold for question in answered]
-    right = [
-        question.retrieved if search else question.known for question, search in zip(answered, searched, strict=True)
-    ]
-    return 100 * sum(right) / len(right), 100 * sum(searched) / len(searched)
+    searches = 0
+    right = 0
+    for question in answered:
+        if question.popularity < threshold:
+            searches += 1
+            right += question.retrieved
+        else:
+            right += question.known
+    return 100 * right / len(answered), 100 * searches / len(answered)
 
 
 def choose(answered: list[Answered]) -> float:

@@ -62,8 +62,10 @@ async def _ask(questions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def is_right(question: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
     """Check whether a gold answer accepts an answer."""
+    if not question["answerable"]:
+        return False
     answer, golds = str(result["answer"]), question["answers"]
-    return bool(question["answerable"] and (acc_word(answer, golds) or fair(answer, golds)))
+    return bool(acc_word(answer, golds) or fair(answer, golds))
 
 
 def find_document(result: Mapping[str, Any]) -> str:

@@ -103,6 +103,9 @@ def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict
             result = ask(question.question, built)
             seconds = time.process_time() - started
             answer = result["answer"] or result["guess"] or ""
+            overlap = f1(answer, question.answers) if answer else 0.0
+            queries = [step["query"] for step in result["steps"] if step["query"]]
+            sources = [step["source"] for step in result["steps"] if step["source"]]
             rows.append(
                 {
                     "id": question.id,
@@ -110,13 +113,13 @@ def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict
                     "golds": question.answers,
                     "answer": answer,
                     **score(question, result),
-                    "f1": f1(answer, question.answers) if answer else 0.0,
+                    "f1": overlap,
                     "right": float(bool(answer) and is_right(question, answer)),
                     "seconds": seconds,
                     "probability": result["probability"],
                     "evidence": result["evidence"],
-                    "queries": [step["query"] for step in result["steps"] if step["query"]],
-                    "sources": [step["source"] for step in result["steps"] if step["source"]],
+                    "queries": queries,
+                    "sources": sources,
                 }
             )
     return rows
@@ -127,11 +130,12 @@ def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
 
     :param rows: The results from :func:`measure`.
     """
-    right, stated = (sum(row.get(score, 0.0) for row in rows) for score in ("right_of_given", "answered"))
-    scores = ("guess_em", "f1", "answered", "right_of_given", "evidence_held", "evidence_gold")
-    em, overlap, answered, right_of_given, evidence_held, gold = (
-        with_interval([100 * row[score] for row in rows if score in row]) for score in scores
-    )
+    right = sum(row.get("right_of_given", 0.0) for row in rows)
+    stated = sum(row.get("answered", 0.0) for row in rows)
+    means = []
+    for key in ("guess_em", "f1", "answered", "right_of_given", "evidence_held", "evidence_gold"):
+        means.append(with_interval([100 * row[key] for row in rows if key in row]))
+    em, overlap, answered, right_of_given, evidence_held, gold = means
     counts = f"{right:.0f}, {stated - right:.0f}"
     cells = (name, pipeline, len(rows), em, overlap, answered, right_of_given, counts, evidence_held, gold)
     return f"| {' | '.join(map(str, cells))} | {mean(row['seconds'] for row in rows):.3f} |"

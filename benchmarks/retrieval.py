@@ -61,13 +61,18 @@ def main() -> None:
         seconds = measure_time(lambda: store.write_documents(passages))
         report("indexed", f"{len(passages) / seconds:,.0f} passages/s", f"{len(passages):,} in one write_documents")
         in_batches = TantivyDocumentStore(path=str(Path(folder) / "batches"))
-        seconds = measure_time(
-            lambda: [in_batches.write_documents(passages[n : n + 5000]) for n in range(0, len(passages), 5000)]
-        )
+
+        def write_in_batches() -> None:
+            for begin in range(0, len(passages), 5000):
+                in_batches.write_documents(passages[begin : begin + 5000])
+
+        seconds = measure_time(write_in_batches)
         report("indexed in batches", f"{len(passages) / seconds:,.0f} passages/s", "5,000 a write_documents")
         size = sum(file.stat().st_size for file in Path(path).iterdir())
         report("size on disk", f"{size / 1e6:.0f} MB", "files of the index")
-        first, opened = (mean(times) for times in zip(*(reopen(path) for _ in range(5)), strict=True))
+        times = [reopen(path) for _ in range(5)]
+        first = mean(first for first, _ in times)
+        opened = mean(opened for _, opened in times)
         report("reopened", f"{opened * 1000:.1f} ms", "open and count, in a new process, mean of 5")
         report("reopened, first search", f"{first * 1000:.1f} ms", "open and first top-5, in a new process, mean of 5")
 
@@ -150,11 +155,15 @@ def repeat_passages(passages: list[Document]) -> Iterable[Document]:
 
 def respell(text: str, copy: int) -> str:
     """Change the spelling of the words with an even number of letters, in each copy in another way."""
-    return re.sub(
-        r"\b(\w*?)([aeiou])(\w+)",
-        lambda m: m[0] if len(m[0]) % 2 else f"{m[1]}{chr(97 + copy % 26)}{m[2]}{m[2]}{m[3]}",
-        text,
-    )
+    letter = chr(ord("a") + copy % 26)
+
+    def change(match: re.Match[str]) -> str:
+        if len(match[0]) % 2:
+            return match[0]
+        begin, vowel, rest = match.groups()
+        return f"{begin}{letter}{vowel}{vowel}{rest}"
+
+    return re.sub(r"\b(\w*?)([aeiou])(\w+)", change, text)
 
 
 def read_questions(path: Path) -> list[dict]:

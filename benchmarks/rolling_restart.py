@@ -98,7 +98,10 @@ def roll(data: Path, clients: int, silent_seconds: float) -> list[str]:
                 }
                 text = httpx.post(f"{nginx.url}/v1/chat/completions", json=body, headers=KEY, timeout=300)
                 whole = text.text.endswith("data: [DONE]\n\n")
-                seen["answered" if whole else "cut" if text.status_code == 200 else f"{text.status_code}"] += 1
+                outcome = "answered" if whole else "cut"
+                if not whole and text.status_code != 200:
+                    outcome = str(text.status_code)
+                seen[outcome] += 1
             except httpx.HTTPError as error:
                 seen[type(error).__name__] += 1
 

@@ -57,11 +57,16 @@ OUTPUT = CHECKOUT / "runs" / "small_model"
 # The sets of which the corpus is divided between the sources, and their folders.
 DIVIDED = {"hotpotqa": "hotpotqa", "2wiki": "2wikimultihopqa", "musique": "musique", "bioasq": "bioasq"}
 SETS = ("demo", "demo-train", "own", "own-train", *DIVIDED)
-ANSWERABLE, UNANSWERABLE, FROM_DIVIDED = 40, 20, 50
+ANSWERABLE, UNANSWERABLE = 40, 20  # questions of the set `own`
+FROM_DIVIDED = 50  # questions of a set in `DIVIDED`
 RIVALS = ("reader", "vanilla_mix", "dr_rag_linked")
 
 # What is asked of `prefrag` with a small model. Shares are in percent.
-MOST_UNREADABLE, MOST_COPIED, MOST_REPEATED, MOST_BEFORE_A_SEARCH, LEAST_SEARCHED = 0.0, 2.0, 0.0, 0.0, 100.0
+MOST_UNREADABLE = 0.0
+MOST_REPEATED = 0.0
+MOST_BEFORE_A_SEARCH = 0.0
+MOST_COPIED = 2.0
+LEAST_SEARCHED = 100.0
 LEAST_RIGHT = {"demo": 16, "own": 20}
 LEAST_RIGHT_OF_GIVEN = {"demo": 85.0, "own": 90.0}
 MOST_UNANSWERABLE_ANSWERED = 1
@@ -98,18 +103,19 @@ def read_set(
     indexing.index([files], LocalCollection(name))
     offices = {file["path"].partition("/")[0] for file in read_organisations(train)}
     lines = load_questions(CHECKOUT / "evaluation" / "own_files" / f"{'train' if train else 'dev'}.jsonl")
-    chosen = [one for one in lines if one.id.rpartition("-")[0] in offices and not one.history]
-    answerable = [one for one in chosen if one.answerable][:ANSWERABLE]
-    unanswerable = [one for one in chosen if not one.answerable][:UNANSWERABLE]
+    chosen = [question for question in lines if question.id.rpartition("-")[0] in offices and not question.history]
+    answerable = [question for question in chosen if question.answerable][:ANSWERABLE]
+    unanswerable = [question for question in chosen if not question.answerable][:UNANSWERABLE]
     # In turn, so that a part of the set is like the whole.
     share = len(answerable) // max(1, len(unanswerable))
-    turns = [[*answerable[share * n : share * (n + 1)], one] for n, one in enumerate(unanswerable)]
+    turns = [[*answerable[share * n : share * (n + 1)], question] for n, question in enumerate(unanswerable)]
     return list(chain(*turns)), {}, {"PREFRAG_INDEX": name, "PREFRAG_WEB": "off"}
 
 
 def is_right(prediction: Mapping[str, Any]) -> bool:
     """Check whether the answer has a gold answer as whole words or, of a yes/no question, begins with the right one."""
-    answer, golds = _plain(str(prediction["result"].get("answer") or "")), map(_plain, prediction["answers"])
+    answer = _plain(str(prediction["result"].get("answer") or ""))
+    golds = map(_plain, prediction["answers"])
     if set(prediction["answers"]) <= {"yes", "no"}:
         return answer.split()[:1] == prediction["answers"][:1]
     return any(gold and f" {gold} " in f" {answer} " for gold in golds)
@@ -123,17 +129,19 @@ def count_question(prediction: Mapping[str, Any]) -> dict[str, float]:
     """Count what a question brought and cost; a measure that does not apply to it is left out."""
     result, calls = prediction["result"], prediction.get("calls") or ()
     given, usage = bool(result.get("answered")), result.get("usage") or {}
-    found = [event for event in result.get("trace") or () if event["kind"] == "found" and not event.get("error")]
+    trace = result.get("trace") or ()
+    counts = result.get("counts") or {}
+    found = [event for event in trace if event["kind"] == "found" and not event.get("error")]
     sent = [(event["source"], str(event.get("query")).casefold()) for event in found]
-    tokens = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
+    read, written, cached = (usage.get(f"{kind}_tokens") or 0 for kind in ("prompt", "completion", "cached"))
     counted = {
         "query repeated": float(len(sent) > len(set(sent))),
         "answer before search": float(_answers_first(result)),
-        "documents searched": float(bool((result.get("counts") or {}).get("total_local"))),
+        "documents searched": float(bool(counts.get("total_local"))),
         "failed": float(bool(prediction.get("error"))),
         "calls": float(usage.get("llm_calls") or 0),
-        "new tokens": float(tokens - (usage.get("cached_tokens") or 0)),
-        "tokens": float(tokens),
+        "new tokens": float(read + written - cached),
+        "tokens": float(read + written),
     }
     if all(call.get("seconds", 0) > _PLAYED_BACK for call in calls):
         counted["seconds"] = float(prediction["seconds"])
@@ -146,8 +154,11 @@ def count_question(prediction: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _answers_first(result: Mapping[str, Any]) -> bool:
-    kinds = [event["kind"] for event in result.get("trace") or () if event["kind"] in ("found", "answer")]
-    return kinds[:1] == ["answer"] or (bool(result.get("answered")) and "found" not in kinds)
+    trace = result.get("trace") or ()
+    kinds = [event["kind"] for event in trace if event["kind"] in ("found", "answer")]
+    if kinds[:1] == ["answer"]:
+        return True
+    return bool(result.get("answered")) and "found" not in kinds
 
 
 def count_copied(prediction: Mapping[str, Any]) -> int:
@@ -155,7 +166,8 @@ def count_copied(prediction: Mapping[str, Any]) -> int:
 
     A line that an earlier reply wrote by itself stands in the prompt too, and is no copy.
     """
-    own, copied = set(_lines(prediction["question"])), 0
+    own = set(_lines(prediction["question"]))
+    copied = 0
     for call in prediction.get("calls") or ():
         texts = [message["text"] for message in call["messages"] if message["role"] != "assistant"]
         laid_out = json.dumps([call["parameters"], call["tools"]], ensure_ascii=False, default=str)
@@ -168,7 +180,7 @@ def count_copied(prediction: Mapping[str, Any]) -> int:
 def text_of(call: Mapping[str, Any]) -> str:
     """Return all that a reply says, with the arguments of its tool calls."""
     reply = call.get("reply") or {}
-    arguments = [json.dumps(one["arguments"], ensure_ascii=False) for one in reply.get("tool_calls") or ()]
+    arguments = [json.dumps(call["arguments"], ensure_ascii=False) for call in reply.get("tool_calls") or ()]
     return "\n".join([reply.get("text") or "", *arguments])
 
 
@@ -190,13 +202,13 @@ def summarise(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Interval]:
     unread = sum(count_unparsable(prediction["result"]) for prediction in predictions)
     for name, number in {"unreadable": unread, "placeholder copied": sum(map(count_copied, predictions))}.items():
         gathered[name] = [float(place < number) for place in range(calls)]
-    return {
-        name: wilson(100 * sum(values) / len(values), len(values))
-        if name in SHARES
-        else intervals(np.array([values]).T)[0]
-        for name, values in gathered.items()
-        if values
-    }
+    figures = {}
+    for name, values in gathered.items():
+        if values and name in SHARES:
+            figures[name] = wilson(100 * sum(values) / len(values), len(values))
+        elif values:
+            figures[name] = intervals(np.array([values]).T)[0]
+    return figures
 
 
 def count_of(figure: Interval | None) -> int:
@@ -210,7 +222,8 @@ def lay_out(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     for name, predictions in cells.items():
         figures = summarise(predictions)
         shares = [_show_share(figures.get(share)) for share in SHARES]
-        rows.append([f"`{name}`", str(len(predictions)), *shares, *(_show_mean(figures.get(mean)) for mean in MEANS)])
+        means = [_show_mean(figures.get(mean)) for mean in MEANS]
+        rows.append([f"`{name}`", str(len(predictions)), *shares, *means])
     rows.insert(1, ["---"] * len(rows[0]))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -233,13 +246,17 @@ def list_shortfalls(name: str, pipelines: Mapping[str, Sequence[Mapping[str, Any
     mine = figures["prefrag"]
 
     def show(measure: str, asked: str, is_met: bool) -> list[str]:
-        shown = (_show_share if measure in SHARES else _show_mean)(mine.get(measure)) or "none"
-        return [] if is_met else [f"{name}, {measure}: {shown}; asked is {asked}"]
+        if is_met:
+            return []
+        write = _show_share if measure in SHARES else _show_mean
+        return [f"{name}, {measure}: {write(mine.get(measure)) or 'none'}; asked is {asked}"]
 
     def bound(measure: str, asked: float, most: bool) -> list[str]:
         # Without any value, nothing is over a limit, and nothing is enough.
         value = mine[measure].mean if measure in mine else 0.0
-        return show(measure, f"at {'most' if most else 'least'} {asked:g}", value <= asked if most else value >= asked)
+        if most:
+            return show(measure, f"at most {asked:g}", value <= asked)
+        return show(measure, f"at least {asked:g}", value >= asked)
 
     short = [
         *bound("unreadable", MOST_UNREADABLE, True),
@@ -271,24 +288,22 @@ def list_shortfalls(name: str, pipelines: Mapping[str, Sequence[Mapping[str, Any
 
 def read_cells(output: Path) -> dict[str, list[dict[str, Any]]]:
     """Read all predictions in a folder, by the name of the cell."""
-    files = sorted(output.glob(f"*/{PREDICTIONS}"))
-    return {
-        file.parent.name: [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.endswith("}")]
-        for file in files
-    }
+    cells = {}
+    for file in sorted(output.glob(f"*/{PREDICTIONS}")):
+        lines = file.read_text("utf-8").split("\n")
+        cells[file.parent.name] = [json.loads(line) for line in lines if line.endswith("}")]
+    return cells
 
 
 def list_cases(cells: Mapping[str, Sequence[Mapping[str, Any]]], most: int) -> list[dict[str, Any]]:
     """List short replies of all cells in turn, each only once, those of one cell spread over its questions."""
-    by_cell = [
-        [
-            {"cell": name, "question": prediction["question"], **call}
-            for prediction in predictions
-            for call in prediction.get("calls") or ()
-            if 0 < len(text_of(call)) <= _LONGEST_CASE
-        ]
-        for name, predictions in cells.items()
-    ]
+    by_cell = []
+    for name, predictions in cells.items():
+        of_cell = []
+        for prediction in predictions:
+            calls = [call for call in prediction.get("calls") or () if 0 < len(text_of(call)) <= _LONGEST_CASE]
+            of_cell += [{"cell": name, "question": prediction["question"], **call} for call in calls]
+        by_cell.append(of_cell)
     cases: dict[str, dict[str, Any]] = {}
     for place in range(most):
         for calls in filter(None, by_cell):
@@ -317,7 +332,8 @@ async def measure(
         if retry_failed:
             done = [prediction for prediction in done if not prediction["error"]]
             folder.rewrite(done)
-        pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
+        done_ids = {prediction["id"] for prediction in done}
+        pending = [question for question in asked if question.id not in done_ids]
         if not pending or time.monotonic() > until:
             return
         folder.open(config)
@@ -385,9 +401,11 @@ def main(
     most_cases: Annotated[int, typer.Option(help="How many replies to write.")] = 30,
 ) -> None:
     """Measure the cells of these sets and pipelines, and print a table of all cells so far."""
-    if unknown := set(sets or ()) - set(SETS):
+    unknown = set(sets or ()) - set(SETS)
+    if unknown:
         raise typer.BadParameter(f"there is no set {', '.join(unknown)}: choose from {', '.join(SETS)}")
-    if (changes or replay) and not label:
+    is_variant = bool(changes) or replay
+    if is_variant and not label:
         raise typer.BadParameter("give this variant a name of its own: --label NAME")
     until = time.monotonic() + 60 * minutes if minutes is not None else float("inf")
     output = output.expanduser().resolve()

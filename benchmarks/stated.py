@@ -49,17 +49,19 @@ def main() -> None:
             text = pair.stated if is_true else pair.unstated
             doubts.clear()
             answers = reader.read(question, [Document(content=text, meta={"title": pair.title})])
+            best = answers[0] if answers else None
+            by_rule = "" if place < written else " (by rule)"
             rows.append(
                 {
-                    "form": f"{pair.part}, {pair.form}{'' if place < written else ' (by rule)'}",
-                    "part": f"{pair.part}{'' if place < written else ' (by rule)'}",
+                    "form": f"{pair.part}, {pair.form}{by_rule}",
+                    "part": f"{pair.part}{by_rule}",
                     "question": question,
                     "title": pair.title,
                     "text": text,
                     "is_true": is_true,
-                    "answer": answers[0].text if answers else "",
-                    "probability": answers[0].probability if answers else 0.0,
-                    "is_stated": bool(answers) and answers[0].probability >= reader.threshold,
+                    "answer": best.text if best else "",
+                    "probability": best.probability if best else 0.0,
+                    "is_stated": best is not None and best.probability >= reader.threshold,
                     "doubt": "".join(doubts),
                 }
             )
@@ -71,11 +73,11 @@ def main() -> None:
             groups[str(row[key])].append(row)
         for name, group in sorted(groups.items()):
             before = [row for row in group if row["is_stated"]]
-            counts = [
-                f"{sum(row['is_true'] == true for row in before)}, "
-                f"{sum(row['is_true'] == true and not row['doubt'] for row in before)}"
-                for true in (False, True)
-            ]
+            counts = []
+            for is_true in (False, True):
+                of_kind = [row for row in before if row["is_true"] == is_true]
+                undoubted = [row for row in of_kind if not row["doubt"]]
+                counts.append(f"{len(of_kind)}, {len(undoubted)}")
             print(f"| {name} | {len(group) // 2} | {counts[0]} | {counts[1]} |")
     if options.write is not None:
         options.write.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

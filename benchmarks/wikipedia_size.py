@@ -41,7 +41,9 @@ from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
 from prefrag.components.text.title_mentions import FUNCTION_WORDS  # noqa: E402
 from prefrag.training.pair_classifier.pool import linked_retrieval  # noqa: E402
 
-VOCABULARY, NAMES_FROM, TOGETHER = 600_000, 3_000, 10_000
+VOCABULARY = 600_000  # words
+NAMES_FROM = 3_000  # from this rank on, every tenth word is a name
+TOGETHER = 10_000  # passages that are made at a time
 SCRIPTS = {
     "latin": ("bdfgklmnprstvz", "aeiou"),
     "cyrillic": ("бвгдзклмнпрстж", "аеиоу"),
@@ -120,10 +122,11 @@ def _vocabulary(script: str) -> list[str]:
     syllables = ["".join(pair) for pair in product(consonants, vowels)]
     made = ["".join(some) for length in (2, 3, 4) for some in product(syllables, repeat=length)][:VOCABULARY]
     words = [*sorted(FUNCTION_WORDS), *made] if script == "latin" else made
-    return [
-        word.capitalize() if rank >= NAMES_FROM and rank % 10 == 0 else word
-        for rank, word in enumerate(words[:VOCABULARY])
-    ]
+    vocabulary = []
+    for rank, word in enumerate(words[:VOCABULARY]):
+        is_name = rank >= NAMES_FROM and rank % 10 == 0
+        vocabulary.append(word.capitalize() if is_name else word)
+    return vocabulary
 
 
 def _title(number: int, words: list[str], between: str) -> str:

@@ -66,12 +66,12 @@ async def measure(data: Path, limit: int) -> None:
         await pipelines.ask_async(pipeline, question)
         warm.append((time.process_time() - started) * 1_000)
         assert TimedSession.runs == read
+    of_cold = f"{statistics.mean(cold):.1f} and {statistics.median(cold):.1f} ms"
+    of_warm = f"{statistics.mean(warm):.1f} and {statistics.median(warm):.1f} ms"
     print(
         f"{data.name}, {len(questions)} questions, {statistics.mean(searches):.1f} searches each, processor time per "
-        f"question (mean and median): all but the encoder {statistics.mean(cold):.1f} and "
-        f"{statistics.median(cold):.1f} ms; with a full cache {statistics.mean(warm):.1f} and "
-        f"{statistics.median(warm):.1f} ms; encoder {statistics.mean(encoder):.0f} ms in "
-        f"{TimedSession.runs / len(questions):.1f} runs"
+        f"question (mean and median): all but the encoder {of_cold}; with a full cache {of_warm}; encoder "
+        f"{statistics.mean(encoder):.0f} ms in {TimedSession.runs / len(questions):.1f} runs"
     )
 
 
