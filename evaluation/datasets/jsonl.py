@@ -99,8 +99,8 @@ def _read_hop(hop: dict[str, Any]) -> Hop:
 def _read_texts(values: object, key: str) -> tuple[str, ...]:
     if values is None:
         return ()
-    is_list = isinstance(values, list)
-    if not is_list or any(not isinstance(value, str) or not value for value in values):
+    are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
+    if not isinstance(values, list) or not are_texts or "" in values:
         raise ValueError(f"'{key}' must be a list of texts that are not empty")
     for value in values:
         check_unicode(value, key)

@@ -58,9 +58,10 @@ def _summarise_questions(predictions: Sequence[PredictionLine], questions: Seque
         calls_of_callers[caller] = sum(numbers.get(caller, 0.0) for numbers in calls) / n
     seconds = sum(float(prediction.get("seconds") or 0) for prediction in predictions)
     shares = {**_average(scores), **macro_f1_of_run(questions, scores)}
+    failed = sum(has_failed(prediction) for prediction in predictions)
     return {
         "n": n,
-        "errors": sum(has_failed(prediction) for prediction in predictions),
+        "errors": failed,
         **{name: 100 * share for name, share in shares.items()},
         **_average(taken),
         "llm_calls_by_caller": calls_of_callers,

@@ -30,15 +30,17 @@ def read_text(path: Path) -> str:
         return read_pdf(data, Outline())[1]
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = [
-                name for name in archive.namelist() if re.search(r"document|slides/s|sheet\d|sharedS|content.xml", name)
-            ]
+            # The parts of each format that hold its text.
+            parts = re.compile(r"document|slides/s|sheet\d|sharedS|content.xml")
+            names = [name for name in archive.namelist() if parts.search(name)]
             data = b"\n".join(archive.read(name) for name in names)
     try:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode("cp1252", "replace")
-    return html.unescape(re.sub(r"<[^<>]*>", "", text)) if path.suffix in (".html", ".htm", *_OFFICE) else text
+    if path.suffix in (".html", ".htm", *_OFFICE):
+        return html.unescape(re.sub(r"<[^<>]*>", "", text))
+    return text
 
 
 def squeeze(text: str) -> str:

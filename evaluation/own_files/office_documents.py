@@ -76,7 +76,8 @@ def _make_docx(blocks: list[Any]) -> bytes:
         else:
             for block in rows:
                 document.add_paragraph(block.removeprefix("# "), "Heading 1" if block.startswith("# ") else None)
-    document.save(file := io.BytesIO())
+    file = io.BytesIO()
+    document.save(file)
     return file.getvalue()
 
 
@@ -89,7 +90,8 @@ def _make_xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(row)
-    book.save(file := io.BytesIO())
+    file = io.BytesIO()
+    book.save(file)
     return file.getvalue()
 
 
@@ -100,7 +102,8 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
     for title, *points in slides:
         shapes = show.slides.add_slide(show.slide_layouts[1]).shapes
         shapes.title.text, shapes.placeholders[1].text = title, "\n".join(points)
-    show.save(file := io.BytesIO())
+    file = io.BytesIO()
+    show.save(file)
     return file.getvalue()
 
 

@@ -58,8 +58,10 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     """Describe what answers the questions: the configured model, or the pipeline's own model or extractive reader."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     has_only_own = bool(own) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
-    replaces_every_model = experiment.llm in (SIMULATED, READER)
-    replaces_own = replaces_every_model or (has_only_own and experiment.llm is not None)
+    # These two answer in place of every model. Another one answers in place of the configured model alone.
+    replaces_own = experiment.llm in (SIMULATED, READER)
+    if has_only_own and experiment.llm is not None:
+        replaces_own = True
     if own and replaces_own:
         raise ValueError(
             f"The pipeline {name} has a fixed model ({class_of(own[0])}), which llm cannot replace: "
@@ -100,8 +102,9 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, object], prompts: str = E
     """
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
-    has_no_server = llm.get("kind") in (EMBEDDED, READER)
-    has_trees_first = "judge" not in llm and (has_no_server or prompts == "product")
+    # Without a server, or with the product's prompts, an AutoJudge asks its trees first.
+    prefers_trees = prompts == "product" or llm.get("kind") in (EMBEDDED, READER)
+    has_trees_first = prefers_trees and "judge" not in llm
     for block in blocks(pipeline):
         settings = parameters_of(block)
         if block["type"] in _JUDGING and settings.get("enabled", True):
@@ -160,10 +163,10 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
     outside = any(is_outside(source) for source in sources)
     if outside and experiment.web is not None:
         return experiment.web
-    second = any(is_second(source, pipeline) for source in sources)
-    if experiment.corpus is not None and (outside or second):
-        return str(experiment.web_corpus or experiment.corpus)
-    return None
+    replaces_second = outside or any(is_second(source, pipeline) for source in sources)
+    if experiment.corpus is None or not replaces_second:
+        return None
+    return str(experiment.web_corpus or experiment.corpus)
 
 
 def describe_noise(config: Mapping[str, object]) -> str:

@@ -102,15 +102,18 @@ class Replacement:
         experiment = self.experiment
         if not experiment.is_web_noisy:
             return web
-        settings = {
+        corpus = str(experiment.web_corpus or experiment.corpus)
+        questions = None if self.questions is None else str(self.questions)
+        parameters = {
+            "web": web,
             "sentences": experiment.web_sentences,
             "junk": experiment.web_junk,
-            "corpus": str(experiment.web_corpus or experiment.corpus),
-            "questions": None if self.questions is None else str(self.questions),
+            "corpus": corpus,
+            "questions": questions,
             "format": self.format,
             "seed": experiment.seed or 0,
         }
-        return {"type": NOISY_WEB, "init_parameters": {"web": web, **settings}}
+        return {"type": NOISY_WEB, "init_parameters": parameters}
 
     def _make_elasticsearch_retriever(self) -> Block:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}

@@ -116,16 +116,18 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
     shared_words = None
     if cases:
         shared_words = round(sum(case["shared"] for case in cases) / len(cases), 3)
+    by_model = sum(case["written_by"] == "model" for case in cases)
+    kind_of_answerer = "reader" if answerer == READER else "model"
     return {
         "sentence": say_sentence(whole, answerer),
         "bound": whole.to_dict(),
         "bound_if_unseen_were_wrong": bound(cases, strict=True).to_dict(),
         "hardest_third": bound(hardest(cases)).to_dict(),
         "shared_words": shared_words,
-        "written_by_model": sum(case["written_by"] == "model" for case in cases),
+        "written_by_model": by_model,
         "rates": _rates(cases),
         "by_kind": rates_of_kinds,
-        "threshold": choose_threshold(cases, "reader" if answerer == READER else "model"),
+        "threshold": choose_threshold(cases, kind_of_answerer),
         "loops": compare_loops(cases),
     }
 

@@ -58,6 +58,7 @@ _NOT_PLAIN = re.compile(
 _DATE_FIRST = re.compile(r"(?:In|On) (?P<date>[^,]{4,20}?),? (?P<rest>(?:the|an?|[A-Z])\w* .+)\.$")
 # "Opening hours: 9 to 5"
 _FIELD = re.compile(r"(?P<key>[A-Z][a-z]{2,}(?: [a-z]{2,}){0,2}) ?: (?P<value>[^:;|<>{}=]{2,40})")
+# A key that is no name of a fact, as in "Note: restart the server".
 _NO_FIELD = re.compile(
     r"\b(?:note|warning|example|usage|see|default|caution|description|options?|input|output|date|from|to|name)\b", re.I
 )

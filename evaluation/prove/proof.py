@@ -120,8 +120,9 @@ def prove(
     is_whole = len(cases) == asked["questions"]
     prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
     is_switched = False
-    if applies and is_whole and model is not None and prefers_other:
-        is_switched = True
+    if model is not None and applies and is_whole:
+        is_switched = prefers_other
+    if model is not None and is_switched:
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
     stated_from = earlier

@@ -16,6 +16,7 @@ from prefrag.evaluation.prove.wording import NUMBER_WORDS, root, roots
 
 # A number that is no part of a name, a version or a range: "12", "1,250" or "2.5", but not "A-12", "1.2.3" and "3-4".
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
+# "1931", "Monday" or "mondays"
 _DAY_OR_YEAR = re.compile(r"\b(?:\d{4}\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.IGNORECASE)
 # "Zero" and "one" say no number in most sentences.
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})\b", re.I)

@@ -20,6 +20,7 @@ _NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", 
 _BESIDE_NUMBER = {"the", "a", "an", "of", "in", "on", "at", "about", "around", "was", "is", "are", "were", "it", "has"}
 _BESIDE_NUMBER |= {"had", "have", "year", "date", "number"}
 _FORMS_OF_ADDRESS = {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame"}
+# Words that take an answer back or leave it open: those of a doubtful sentence, "Paris or Rome", "isn't".
 _TAKES_BACK = re.compile(rf"{DOUBTFUL.pattern}|\bor\b|n['\u2019]t\b", re.IGNORECASE)
 
 

@@ -195,7 +195,8 @@ def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] |
             change = rows[text]
             if change is not None:
                 before, after = change
-                rows_left.append([row.group, *(after if cell == before else cell for cell in row.cells)])
+                cells = [after if cell == before else cell for cell in row.cells]
+                rows_left.append([row.group, *cells])
         size = table.size - len(table.rows) + len(rows_left)
         if rows_left:
             changed.append([table.number, table.title, list(table.columns), table.first, size, rows_left])

@@ -128,15 +128,10 @@ def _make_task(
     shares = describe_split(every) if task == "split" else None
     if shares:
         tables.insert(0, shares)
-    return Task(
-        task or "",
-        _TASKS[task],
-        settings,
-        tuple(tables),
-        tuple(against),
-        tuple(compare_one_change(settings, against)),
-        draw_all(settings, intervals, task or ""),
-    )
+    name = task or ""
+    one_change = tuple(compare_one_change(settings, against))
+    plots = draw_all(settings, intervals, name)
+    return Task(name, _TASKS[task], settings, tuple(tables), tuple(against), one_change, plots)
 
 
 @cache

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from prefrag.evaluation.question import PredictionLine
-from prefrag.file_lock import take_lock
 from prefrag.evaluation.settings_file import write_settings
+from prefrag.file_lock import take_lock
 
-PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+PREDICTIONS = "predictions.jsonl"
+METRICS = "metrics.json"
+CONFIG = "config.json"
 # The file with all settings that `prefrag evaluate --experiment` needs to repeat the run.
 EXPERIMENT = "experiment.yaml"
 # Settings that may be paths. Two paths count as equal if they lead to the same file.

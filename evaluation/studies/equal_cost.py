@@ -163,6 +163,11 @@ def _trace(curve: Curve, best: Sequence[np.ndarray], scale: str, size: str) -> l
     return points
 
 
+def _interpolate(draws: Sequence[tuple[np.ndarray, np.ndarray]], budgets: np.ndarray) -> np.ndarray:
+    """Return a curve's values at the budgets: a row over all questions, and then one over each resample."""
+    return np.array([np.interp(budgets, scales, sizes) for scales, sizes in draws])
+
+
 def _score_questions(curve: Curve, steps: np.ndarray, cost: str, budgets: np.ndarray) -> np.ndarray:
     """Return the accuracy of each question, averaged over the budgets, with the steps best over all questions."""
     costs = curve.means[cost][0][steps]
@@ -195,7 +200,7 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
     start = max(firsts)
     end = max(start, min(lasts))
     budgets = np.linspace(start, end, _BUDGETS)
-    mine, theirs = (np.array([np.interp(budgets, *draw) for draw in draws]) for draws in traced)
+    mine, theirs = (_interpolate(draws, budgets) for draws in traced)
     if at_equal_accuracy:
         at_each = mine[0] / theirs[0]
         means = mine.mean(axis=1) / theirs.mean(axis=1)
@@ -264,7 +269,10 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
     ids = tuple(sorted(rows[0]))
     by_measure = {}
     for key in (ACC.key, *COSTS):
-        by_measure[key] = np.array([[values[id][key] for id in ids] for values in rows])
+        numbers = []
+        for values in rows:
+            numbers.append([values[id][key] for id in ids])
+        by_measure[key] = np.array(numbers)
     return Curve(ids, by_measure)
 
 

@@ -195,7 +195,8 @@ def count_question(world: World, prediction: PredictionLine) -> dict[str, float]
     usage = result.get("usage") or {}
     answer = normalise(str(result.get("answer") or ""))
     is_given = bool(result.get("answered"))
-    is_right = is_given and any(gold and f" {gold} " in f" {answer} " for gold in answers)
+    golds = [gold for gold in answers if gold]
+    is_right = is_given and any(f" {gold} " in f" {answer} " for gold in golds)
     counted = {
         "home first": float(bool(searches) and searches[0]["source"] == LOCAL),
         "web asked": float(bool(sent)),

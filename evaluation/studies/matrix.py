@@ -216,6 +216,10 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
     return files
 
 
+def _is_left_out(pipeline: str) -> bool:
+    return any(word in pipeline for word in _LEFT_OUT)
+
+
 @contextmanager
 def open_evaluation(
     output: Path, concurrency: int, limit: int | None = None
@@ -285,7 +289,8 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
         for key in _VARIED:
             row.append("-" if key in useless else str(getattr(own, key)))
         row += [str(metrics["n"]), str(metrics["errors"])]
-        row += ["-" if metrics.get(key) is None else f"{metrics[key]:.2f}" for key in _COLUMNS]
+        for key in _COLUMNS:
+            row.append("-" if metrics.get(key) is None else f"{metrics[key]:.2f}")
         rows.append(row)
     return rows
 
@@ -368,7 +373,8 @@ def main(
         file = Path(table)
     elif table:
         paper = PaperTable.find(table)
-    if paper is not None and (judges or pipeline):
+    chooses_pipelines = judges or bool(pipeline)
+    if paper is not None and chooses_pipelines:
         raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
     if judges:
         if pipeline:
@@ -376,7 +382,7 @@ def main(
         pipeline = list(write_judge_pipelines(output / "pipelines").values())
     pipelines = pipeline
     if not pipelines:
-        pipelines = [name for name in names() if not any(word in name for word in _LEFT_OUT)]
+        pipelines = [name for name in names() if not _is_left_out(name)]
     single, of_pipeline = split_changes(changes or ())
     folders = find_dataset_folders(datasets, questions)
     tried = dict(_TRIED)
@@ -396,7 +402,9 @@ def main(
         tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
     chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)
     of_all = [*chosen.get("changes", ()), *of_pipeline]
-    settings = {name: value if isinstance(value, list) else [value] for name, value in chosen.items()}
+    settings = {}
+    for name, value in chosen.items():
+        settings[name] = value if isinstance(value, list) else [value]
     wanted = []
     for named in pipelines:
         # In a paper's table, changed settings may follow the name.

@@ -80,7 +80,9 @@ def _list_lines(table: Table) -> Iterator[str]:
     yield f"| {' | '.join([table.label, *columns])} |"
     yield "|" + "---|" * (len(columns) + 1)
     for row in table.rows:
-        texts = [f"{cell.text} ({cell.interval})" if cell.interval else cell.text for cell in row.cells]
+        texts = []
+        for cell in row.cells:
+            texts.append(f"{cell.text} ({cell.interval})" if cell.interval else cell.text)
         label = row.label
         if not row.cells:
             # A heading above other lines.

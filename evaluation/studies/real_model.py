@@ -321,8 +321,10 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     head += ["new tokens", "seconds", "left", "malformed", "record"]
     rows = {}
     for cell in cells:
-        scores = [intervals.get((cell.run.name, measure.key)) for measure in (ACC, EM, F1)]
-        shown = [f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH for score in scores]
+        shown = []
+        for measure in (ACC, EM, F1):
+            score = intervals.get((cell.run.name, measure.key))
+            shown.append(f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH)
         local, web, calls = (_means(cell, key) for key in ("total_local", "total_web", "llm_calls"))
         rows[cell.row] = [
             str(len(cell.predictions)),
@@ -382,9 +384,11 @@ def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:
 
 
 def _show_differences(compared: Comparison) -> list[str]:
-    shown = [compared.differences.get(measure.key) for measure in COMPARED]
-    texts = [f"{score.mean_text} ({score.interval_text})" if score else DASH for score in shown]
-    return [str(compared.n), *texts]
+    texts = [str(compared.n)]
+    for measure in COMPARED:
+        score = compared.differences.get(measure.key)
+        texts.append(f"{score.mean_text} ({score.interval_text})" if score else DASH)
+    return texts
 
 
 def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:

@@ -9,6 +9,7 @@ wrote are first added to `results.csv`. They replace lines with the same setting
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Annotated, Any
@@ -106,8 +107,11 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
-    numbers_of = {name: [_read(line, name) for line in chosen] for name in re.findall(r"{(\w+)}", cell)}
     texts = {}
+    # The names in braces in a template such as "{acc} / {total}".
+    numbers_of = {}
+    for name in re.findall(r"{(\w+)}", cell):
+        numbers_of[name] = [_read(line, name) for line in chosen]
     for name, numbers in numbers_of.items():
         decimals = _DECIMALS.get(name, 1)
         texts[name] = f"{mean(numbers):.{decimals}f}"
@@ -130,8 +134,13 @@ def write_into(document: Path, tables: Mapping[str, str]) -> None:
     if not named:
         raise ValueError(f"{document} has no comments for the tables {', '.join(tables)}: add a line <!-- NAME -->.")
     for name in named:
-        text = places[name].sub(lambda place, table=tables[name]: f"{place[1]}{table}\n", text)  # type: ignore[misc]
+        text = places[name].sub(partial(_put_table, tables[name]), text)
     document.write_text(text, encoding="utf-8")
+
+
+def _put_table(table: str, place: re.Match[str]) -> str:
+    comment = place[1]
+    return f"{comment}{table}\n"
 
 
 def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of `matrix`.")] = None) -> None:

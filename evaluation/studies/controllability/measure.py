@@ -62,15 +62,20 @@ def shares(predictions: Iterable[PredictionLine], unfavourable: frozenset[str]) 
     def share(counts: Iterable[bool]) -> float:
         return 100 * sum(counts) / len(runs) if runs else 0.0
 
-    shown = [run["result"].get("documents") or [] for run in runs]
-    of_web = [any(document["source"] == "web" for document in documents) for documents in shown]
-    speaks_ill = [any(document["id"] in unfavourable for document in documents) for documents in shown]
-    counts_of_runs = [run["result"].get("counts") or {} for run in runs]
+    of_web = []
+    speaks_ill = []
+    asks_web = []
+    for run in runs:
+        documents = run["result"].get("documents") or []
+        counts = run["result"].get("counts") or {}
+        of_web.append(any(document["source"] == "web" for document in documents))
+        speaks_ill.append(any(document["id"] in unfavourable for document in documents))
+        asks_web.append(counts.get("total_web", 0) > 0)
     return {
         "n": len(runs),
         "web": share(of_web),
         "unfavourable": share(speaks_ill),
-        "asked_web": share(counts.get("total_web", 0) > 0 for counts in counts_of_runs),
+        "asked_web": share(asks_web),
         "acc": share(run["scores"].get("acc", 0) == 1 for run in runs),
     }
 
