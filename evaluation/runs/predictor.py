@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from prefrag.errors import find_cause
 from prefrag.components.recording import NotRecorded
+from prefrag.errors import find_cause
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.pipelines.asking import RunFailed, ask_async

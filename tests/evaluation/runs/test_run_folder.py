@@ -129,9 +129,7 @@ class TestResuming:
         config = read(output, "config.json")
         assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "kept as it was given"
 
-    def test_another_file_or_edited_pipeline_is_other_settings(
-        self, boxes: Path, output: Path, tmp_path: Path
-    ):
+    def test_another_file_or_edited_pipeline_is_other_settings(self, boxes: Path, output: Path, tmp_path: Path):
         """The file has the same name."""
 
         for folder in ("a", "b"):

@@ -42,9 +42,7 @@ class TestRun:
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
         assert ended.output == output
 
-    def test_takes_an_experiment_or_its_fields_and_no_others(
-        self, boxes: Path
-    ):
+    def test_takes_an_experiment_or_its_fields_and_no_others(self, boxes: Path):
         experiment = evaluation.Experiment(top_k=3)
 
         ended = [run(boxes, experiment=experiment, **fields) for fields in ({}, {"top_k": 4})]
@@ -106,7 +104,9 @@ class TestRun:
         )
         settings = {"corpus": corpus, "llm": "simulated", "progress": False}
 
-        whole, bare = (evaluation.run("vanilla_local", file, contents=contents, **settings) for contents in (True, False))
+        whole, bare = (
+            evaluation.run("vanilla_local", file, contents=contents, **settings) for contents in (True, False)
+        )
 
         [document] = whole.predictions[0]["result"]["documents"]
         assert document["content"] == passage["text"]
