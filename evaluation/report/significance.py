@@ -63,4 +63,5 @@ def _sign_test(positive: int, n: int) -> float:
         return 1.0
     rarer = min(positive, n - positive)
     combinations = sum(math.comb(n, number) for number in range(rarer + 1))
-    return min(1.0, combinations / 2 ** (n - 1))
+    p: float = combinations / 2 ** (n - 1)
+    return min(1.0, p)

@@ -183,7 +183,9 @@ class GoldQuestion:
     def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
         """Yield the lists of facts for :meth:`is_in_snippet`, in order; a fact is a tuple of interchangeable names."""
         question = self.question
-        facts = [(hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id]
+        facts: list[tuple[str, ...]] = [
+            (hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id
+        ]
         for subject, _, value in question.evidence_triples:
             if find_about(subject, self.passages) == passage:
                 facts.append((value,))

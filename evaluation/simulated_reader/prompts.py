@@ -90,11 +90,11 @@ def read_call(
             return _json_step(step, transcript, schema["schema"])
     if tools:
         calls = [call for message in messages for call in message.tool_calls]
-        searches = [(call.tool_name, str(call.arguments.get("query", ""))) for call in calls]
+        searches_by_tools = [(call.tool_name, str(call.arguments.get("query", ""))) for call in calls]
         return step(
             form="tools",
             tools=tuple(tool.name for tool in tools),
-            searches=tuple(searches),
+            searches=tuple(searches_by_tools),
             may_search=kwargs.get("tool_choice") != "none",
             evaluates="Self-Evaluation:" in head,
         )

@@ -405,7 +405,7 @@ def main(
     settings = {}
     for name, value in chosen.items():
         settings[name] = value if isinstance(value, list) else [value]
-    wanted = []
+    wanted: list[Cell] = []
     for named in pipelines:
         # In a paper's table, changed settings may follow the name.
         name, *changed = named.split() if paper is not None else [named]

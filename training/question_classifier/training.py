@@ -138,8 +138,16 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
         head = ["dataset, only measured", "answered questions", "right", "right by the most frequent class"]
         rows = []
         for measured in training.measured:
-            right = (f"{measured.right:.1%}", f"{measured.most_frequent:.1%}")
-            rows.append((measured.dataset, measured.questions, *right, write_shares(measured.chosen)))
+            shares = write_shares(measured.chosen)
+            rows.append(
+                (
+                    measured.dataset,
+                    measured.questions,
+                    f"{measured.right:.1%}",
+                    f"{measured.most_frequent:.1%}",
+                    shares,
+                )
+            )
         parts.append(table([*head, f"chosen: {classes}"], rows))
     write_card(training.output, "Trees of `prefrag train questions`", *parts)
 
