@@ -73,7 +73,7 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     :raises PrefragError: When a run or its language model fails. What was answered before is kept.
     """
     deadline = time.monotonic() + plan.minutes * 60
-    # Nobody asks these questions: in the audit log, they are told from those of people by this.
+    # The label tells these questions in the audit log from those that people ask.
     label_audit(measured=plan.index.name)
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
     changed = [change_value(question, sentences) for question in questions]
@@ -82,7 +82,8 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     if waiting and time.monotonic() < deadline:
         with ExitStack() as stack:
             worlds = _make_worlds(plan, questions, changed, sentences, stack.enter_context(shadow_folder()))
-            # The pipelines have files of the shadows open, which Windows then does not delete.
+            # The pipelines have files of the shadows open, and Windows deletes no open file. So they are forgotten
+            # before the folder is deleted.
             stack.callback(worlds.clear)
             for place in waiting:
                 if time.monotonic() >= deadline:
@@ -107,11 +108,12 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
 
 @dataclass
 class _Worlds:
-    """The pipelines of each world.
+    """The pipelines that are asked, by the name of the world that they search.
 
-    :param closed: Those that are measured, with the web closed.
-    :param looped: Two with the other loop of the model.
-    :param held_back: Two with the web open, but every query held back.
+    :param closed: For every world, the pipeline that is measured. Its web is closed.
+    :param looped: For two worlds, a pipeline with the other loop of the model. Empty if the loops are not compared.
+    :param held_back: For two worlds, a pipeline whose web is open, but which holds every query back. Empty if the
+        pipeline has no web, or the web is switched off.
     """
 
     closed: dict[str, Any] = field(default_factory=dict)
@@ -125,7 +127,7 @@ class _Worlds:
 
 
 class _Failed(Exception):
-    """The error when an answer is none of what is measured, because a run or its language model failed."""
+    """The error when there is no answer to measure, because a run or its language model failed."""
 
 
 def _name(question: Question) -> str:
@@ -168,7 +170,7 @@ def _make_worlds(
     for world in (AS_IS, WITHOUT):
         pipeline = None if web_setting() == "off" else load_on(plan.pipeline, folder / world, plan.replace)
         if pipeline is not None and hold_queries(pipeline):
-            # The shadow's own consent: the person's index keeps theirs.
+            # The consent is written into the shadow. The consent of the index that it copies stays as it is.
             keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
             worlds.held_back[world] = pipeline
         if plan.other_loop:
@@ -179,8 +181,8 @@ def _make_worlds(
     return worlds
 
 
-def list_open_loops(pipeline: object) -> list[Any]:
-    """List the parts of a pipeline whose reply format the model decides, and that any format suits.
+def list_open_loops(pipeline: Any) -> list[Any]:
+    """List the parts of a pipeline whose reply format depends on the model, and that work with any reply format.
 
     :param pipeline: A loaded pipeline.
     :returns: The parts; none if one of them lacks the reader that checks a small model's answers.
@@ -198,7 +200,7 @@ def _put(question: Question, value: str) -> str:
 
 
 async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _Worlds) -> Question:
-    """Have the model write the question, if there is one and what it writes asks for the same."""
+    """Have a model write the question. Without a model, or if it asks for something else, return the question."""
     parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
     if plan.writer is None or not parts or not is_written_about(question):
         return question
@@ -251,13 +253,14 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
     from prefrag import pipelines
 
     try:
-        # Nothing leaves: the index may allow the web to questions, but these are made of its sentences.
+        # The web is closed even if the index allows it: the questions are made of the sentences of the index.
         web = None if is_held else False
         result = await pipelines.ask_async(pipeline, question, history=history, web=web)
     except pipelines.RunFailed as error:
         raise _Failed(str(error)) from error
     failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
-    # Replies that cannot be used are the model's own. After any other failure, what answers is another reader.
+    # A reply that cannot be used is an answer of the model, and is measured. After any other failure of the model,
+    # the extractive reader has answered in its place.
     failure = next((message for message in failures if message != UNREAD), "")
     if failure:
         raise _Failed(failure)

@@ -25,11 +25,11 @@ _FEWEST = 20  # documents in each half, to choose a threshold by one half and me
 
 @dataclass(frozen=True)
 class Bound:
-    """In how many documents a stated answer was wrong, and how many it may be at most.
+    """The number of documents with a wrong stated answer, and an upper bound of their share.
 
-    The documents are independent of each other, the answers in the worlds of one question are not. So a document counts
-    once, and as wrong if any of its answers is. The bound holds for the average share of wrong answers of a document,
-    too, because that is never larger.
+    The answers in the worlds of one question depend on each other, but documents do not. So each document counts once,
+    as wrong if any of its answers is wrong. The average share of wrong answers in a document is never larger than the
+    share of such documents, so the bound holds for it too.
 
     :param wrong: The documents with a wrong answer that was given as stated.
     :param documents: The documents with any answer that was given as stated.
@@ -80,7 +80,7 @@ def hardest(cases: Sequence[Case]) -> list[Case]:
 
 
 def say_sentence(of: Bound, answerer: str) -> str:
-    """Write the sentence that can be checked.
+    """Write the main sentence of the report: how many stated answers were wrong.
 
     :param of: What was counted.
     :param answerer: What answered, such as the name of a model.
@@ -159,10 +159,10 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
 
 
 def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
-    """Choose the certainty from which *Stated* is said: by one half of the documents, measured by the other.
+    """Choose the lowest certainty of a stated answer by one half of the documents, and measure it by the other half.
 
-    A hash of the document's name decides which half it is in, whatever its folder and kind. Only answers of what is
-    measured count: of a model those that it gave itself, because those of the reader have a limit of their own.
+    A hash of a document's name decides which half it is in. Only the answers of the reader or only those of the model
+    count (``by``), because each of them has a threshold of its own.
 
     :param cases: The records of the questions.
     :param by: What is measured: ``reader`` or ``model``.
@@ -198,9 +198,9 @@ def _only_by(answerer: str, case: Case) -> Case:
 def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
     """Compare the loop that a model has with the other one, on the questions that were asked in both.
 
-    A right answer that is given as stated counts for a loop, a wrong one in either world, with its sentence or without,
-    against it. The other loop is chosen if it does better on more questions beyond chance (exact sign test, two-sided,
-    5%) and is wrong on no more of them.
+    Each question was asked in two worlds: with its sentence and without it. A loop scores 1 if it states the right
+    answer with the sentence, -1 if it states a wrong answer in either world, and otherwise 0. The other loop is chosen
+    if it scores higher on significantly more questions (exact sign test, two-sided, 5%) and is not wrong more often.
 
     :param cases: The records of the questions.
     :returns: ``n`` questions, of which the other loop did ``better`` and ``worse``, the wrong ones of both, and whether
@@ -234,7 +234,7 @@ def _score(worlds: dict[str, Any]) -> int:
 
 
 def half_of(document: str) -> int:
-    """Return in which half of the documents one is, by a hash of its name: 0 or 1."""
+    """Assign a document to one of two halves, 0 or 1, by a hash of its name."""
     return sha256(document.encode(errors="backslashreplace")).digest()[0] % 2
 
 

@@ -37,7 +37,8 @@ def hold_queries(pipeline: object) -> bool:
     sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
     for source in sources:
         if isinstance(source.retriever, WebRetriever):
-            # The demo's stand-in would be searched, although in a folder of one's own the same query would leave.
+            # Over the demo, a local stand-in is searched in place of the web. With documents of the user, the query
+            # would be sent.
             source.retriever.demo_stand_in = False
         gate = HeldGate(source.gate.max_characters, source.gate.domains)
         gate.stores = source.gate.stores

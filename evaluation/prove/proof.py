@@ -116,7 +116,8 @@ def prove(
     if not cases:
         return proof | {"switched": False}
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
-    # A loop is chosen at one look only, when all questions were asked: each further look would find chance again.
+    # A loop is chosen only once, when all questions were asked. With a choice after each part of the questions, chance
+    # alone would sooner or later choose one.
     is_whole = len(cases) == asked["questions"]
     prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
     is_switched = False
@@ -126,7 +127,7 @@ def prove(
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
     stated_from = earlier
-    # A certainty of the old loop says nothing of the new one.
+    # The threshold was measured with the old loop, so it says nothing about the new one.
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
     record = {
@@ -155,12 +156,12 @@ def _find_model(pipeline: str) -> ChatModel | None:
 
 
 def index_version(index: Path) -> str:
-    """Return what changes with the passages of an index."""
+    """Return a checksum that changes whenever the passages of an index change."""
     return f"{zlib.crc32((index / 'meta.json').read_bytes()):08x}"
 
 
 def answering_version(pipeline: str) -> str:
-    """Return what changes with all that answers besides the index: the pipeline, the models' settings, the program.
+    """Return a digest of everything but the index that decides the answers: pipeline, models' settings and program.
 
     :param pipeline: The name of a pipeline, or a YAML file.
     """
@@ -173,7 +174,7 @@ def answering_version(pipeline: str) -> str:
 
 
 def reader_version() -> str:
-    """Return what changes with the shipped reader."""
+    """Return a checksum that changes whenever the shipped reader changes."""
     return f"{zlib.crc32((SHIPPED_READER / CARD).read_bytes()):08x}"
 
 
@@ -184,7 +185,7 @@ def file_marks(collection: LocalCollection) -> list[str]:
 
 
 def say_kept(collection: LocalCollection) -> str:
-    """Say what was measured on a collection, with its date, or that it was measured before something changed.
+    """Say what was measured on a collection and when, or that something has changed since it was measured.
 
     :param collection: The collection.
     :returns: A sentence or two for each pipeline; empty if nothing was measured.
@@ -210,7 +211,7 @@ def _is_of_another_loop(loop: str) -> bool:
     model = ChatModel()
     if model.is_absent:
         return False
-    # Before its trial, a model's loop is a guess, by which nothing was measured.
+    # Before its trial, the loop of a model is only guessed. No measurement was made with a guessed loop.
     return not model.is_format_guessed and model.reply_format != loop
 
 

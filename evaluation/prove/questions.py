@@ -78,7 +78,7 @@ def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Q
             continue
         proposals = [question for sentence in files[file] for question in propose(sentence)]
         draw.shuffle(proposals)
-        # A form that is rare so far comes first.
+        # Forms of which there are few questions so far come first.
         proposals.sort(key=lambda question: wanted[question.form])
         refused: dict[int, str] = {}
         for proposal in proposals[:_MOST_TRIED]:
@@ -129,7 +129,7 @@ def _spread(files: dict[str, list[Sentence]], draw: random.Random) -> Iterator[s
 def propose(sentence: Sentence) -> Iterator[Question]:
     """Make the questions that a sentence answers by its form alone, in words that a person might type."""
     for formed in find_formed(sentence):
-        # The hour of a day has no rule for another value, and "in the office" is no place that only one sentence names.
+        # There is no rule for another value of an hour. A place such as "the office" may be named by other sentences.
         is_common_place = formed.kind == "place" and not formed.value[0].isupper()
         if formed.kind == "time" or is_common_place:
             continue
@@ -151,7 +151,7 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     """Make sure that only one sentence answers a question; add the title if the question names nothing."""
     title = str(question.sentence.passage.meta.get("title") or "")
     core = roots(question.core)
-    # "The default is 100" says of too little what it says. A field is named by its document.
+    # A question such as "What is the default?" names too little. A field, however, is named by its document.
     if len(core) < _FEWEST_OWN and question.form != "cell":
         return None
     for text in (question.text, f"{question.text} {_title_words(title, question)}"):
@@ -211,7 +211,7 @@ def find_copies(question: Question, sentences: Sentences) -> list[Sentence] | No
             copies.append(other)
         elif may_say_same or other.file == own.file:
             return None
-    # What stands beside the sentence may speak of it without naming it.
+    # The sentences beside it may speak of the same thing without naming it.
     near = sentences.all[max(0, own.number - 3) : own.number + 4]
     beside = [other for other in near if other.file == own.file and other not in (own, *copies)]
     if any(says_value(question.form, question.value, other.text) for other in beside):

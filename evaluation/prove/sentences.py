@@ -18,7 +18,7 @@ from prefrag.evaluation.prove.wording import NUMBER_WORDS, root, roots
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
 # "1931", "Monday" or "mondays"
 _DAY_OR_YEAR = re.compile(r"\b(?:\d{4}\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.IGNORECASE)
-# "Zero" and "one" say no number in most sentences.
+# "Zero" and "one" are left out: in most sentences they count nothing.
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})\b", re.I)
 
 
@@ -92,7 +92,7 @@ class Sentences:
         """Find the sentences that have a value, as :func:`says_value` tells."""
         keys = numbers_of(value)
         if kind == "date":
-            # The year is in every way to write a date.
+            # Every way to write a date contains the year.
             keys = frozenset(key for key in keys if len(key) == 4)
         elif kind != "number":
             keys = frozenset([root(telling_part(kind, value))])

@@ -16,7 +16,7 @@ from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED
 Verdict = Literal["right", "wrong", "withheld", "unseen", "part"]
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 _NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", "was", "is", "are"}
-# Words beside a number that leave it as it is. Any other, as in "before 1931" and "five million", may change it.
+# Words beside a number that do not change its meaning. Any other word may, as in "before 1931" or "five million".
 _BESIDE_NUMBER = {"the", "a", "an", "of", "in", "on", "at", "about", "around", "was", "is", "are", "were", "it", "has"}
 _BESIDE_NUMBER |= {"had", "have", "year", "date", "number"}
 _FORMS_OF_ADDRESS = {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame"}
@@ -69,7 +69,7 @@ def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
 
 
 def _says(question: Question, text: str) -> bool:
-    # Of a cell such as "20 mm", says_value asks only for the last word.
+    # Of a cell such as "20 mm", `says_value` compares only the last word.
     is_whole = question.form != "cell" or set(_tokens(question.value)) <= set(_tokens(text))
     return is_whole and says_value(question.form, question.value, text)
 

@@ -6,7 +6,7 @@ from prefrag.components.text.term_statistics import PLAIN_WORDS, QUESTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][a-z]+)?")
 _NAMING = re.compile(r"\b(?:[A-Z]\w+|\d+)\b")
-# Pairs of words that may stand for each other in most sentences. The form of both is the same.
+# Pairs of words that may stand for each other in most sentences. Both have the same form, such as the past or plural.
 _PAIRS = """
 built constructed|build construct|founded established|begins starts|began started|bought purchased|ends finishes
 ended finished|company business|firm business|error mistake|errors mistakes|image picture|images pictures|shop store
@@ -29,7 +29,7 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 nineteen twenty
 """
 NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
-# Words that a question leaves out besides those that are plain.
+# Further words, besides the plain words and question words, that do not say what a sentence is about.
 _SMALL_WORDS = """
 about after all also any are because before being but can could during each every few here if just made make more most
 no only or other our out over own per shall so some still such under until up used using very was we will would you

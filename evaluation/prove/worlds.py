@@ -1,4 +1,4 @@
-"""The worlds of a question: without its sentence, with another value in it, and with its sentence denied or planned."""
+"""The worlds of a question: its sentence is taken out, gets another value, or is denied or changed into a plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def change_value(question: Question, sentences: Sentences) -> str:
     """
     near = sentences.all[max(0, question.sentence.number - 40) : question.sentence.number + 41]
     taken = " ".join([question.text, question.sentence.context, *(sentence.text for sentence in near)]).lower()
-    # Numbers whole, with their decimals and thousands, and words.
+    # Words, and whole numbers such as "1,250.50", of which no part counts as a number of its own.
     told = set(re.findall(r"\d[\d,]*\.\d+|\d[\d,]*\d|\w+", taken))
     for value in _list_values(question):
         if value and value != question.value and told.isdisjoint(_telling(value)):
@@ -137,7 +137,7 @@ def _are_together(text: str, span: tuple[int, int], other: tuple[int, int]) -> b
 def edit_passages(
     questions: Sequence[Question], new: Sequence[str | None], sentences: Sentences
 ) -> tuple[list[Document], list[str]]:
-    """Write the passages anew in which the sentences of questions are replaced.
+    """Replace the sentences of questions in their passages.
 
     :param questions: The questions.
     :param new: For each the new text of its sentence; empty to take the sentence out, None to leave all as it is.
