@@ -36,11 +36,14 @@ MOST_MEMORY = 2_000_000_000
 _MOST_WAIT = 3_600.0
 # The maximum number of elapsed seconds until the process has started.
 _START_SECONDS = 120.0
+# How often the time and the memory of the process are checked, in seconds.
 _CHECK_SECONDS = 0.25
+# What the process writes when it can take files.
 _READY = b"ready\n"
 # So many new objects let Python look for cycles; 700 by default.
 _COLLECTED = 100_000
 _WATCHES_MEMORY = sys.platform != "linux"
+# How a process ends that has used up its processor time. Windows has no such signal.
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
@@ -96,7 +99,8 @@ class ConverterProcess:
 
     def close(self) -> None:
         """End the process. The next file will start a new process."""
-        process, self._process, self._is_ready = self._process, None, False
+        process = self._process
+        self._process, self._is_ready = None, False
         if process is not None:
             process.kill()
             process.communicate()
@@ -117,7 +121,8 @@ class ConverterProcess:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        reply, is_late = b"", threading.Event()
+        reply = b""
+        is_late = threading.Event()
         try:
             if not self._is_ready:
                 with self._watched(process, _START_SECONDS, is_late):
@@ -157,7 +162,8 @@ class ConverterProcess:
         while not is_done.wait(_CHECK_SECONDS):
             if time.monotonic() > end:
                 is_late.set()
-            if is_late.is_set() or (_WATCHES_MEMORY and self._uses_too_much(process.pid)):
+            uses_too_much = _WATCHES_MEMORY and self._uses_too_much(process.pid)
+            if is_late.is_set() or uses_too_much:
                 process.kill()
                 return
 
@@ -227,8 +233,10 @@ def _end_with(parent: int) -> None:
 
 
 def _limit(name: str, most: int) -> None:
+    """Limit a resource of this process, such as its memory, if the system can."""
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         number = getattr(resource, name)
-        resource.setrlimit(number, (most, resource.getrlimit(number)[1]))
+        _, hard_limit = resource.getrlimit(number)
+        resource.setrlimit(number, (most, hard_limit))

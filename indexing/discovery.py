@@ -36,10 +36,14 @@ _REASONS = {
         "save the mails as .eml or .mbox": ".msg .pst .ost",
     }.items()
 }
+# The maximum number of kinds of files to name among those that are left out.
 _MOST_KINDS = 10
+# A JSON file is a corpus if a passage stands in so many bytes at its beginning.
 _LIST_BEGINNING_BYTES = 1_000_000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
+# The folders in which files may lie: the top folder and, below a link that leads out of it, the folder to which the
+# link leads.
 _Fences = tuple[Path, ...]
 
 
@@ -68,8 +72,9 @@ def find_files(
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
     seen: set[str] = set()
     for path in places:
-        above = real_path(path if top is None else top)
-        for candidate, real in _walk(path, path if top is None else top, links, seen, report):
+        top_of_path = path if top is None else top
+        above = real_path(top_of_path)
+        for candidate, real in _walk(path, top_of_path, links, seen, report):
             try:
                 can_be_read = _can_be_read(real)
                 if candidate is not path and not can_be_read and not _can_be_read(candidate):
@@ -117,12 +122,14 @@ def describe_kinds(others: Counter[str]) -> list[str]:
 
     ``others`` are the numbers of files by their suffixes.
     """
-    kinds = [
-        one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}")
-        for suffix, files in others.most_common(_MOST_KINDS)
-    ]
-    more = [counted(len(others) - _MOST_KINDS, "other kind")] if len(others) > _MOST_KINDS else []
-    return [f"{counted(others.total(), 'file')} of other kinds left out", *kinds, *more] if others else []
+    if not others:
+        return []
+    lines = [f"{counted(others.total(), 'file')} of other kinds left out"]
+    for suffix, files in others.most_common(_MOST_KINDS):
+        lines.append(one_line(f"{files:,} {suffix or 'without a suffix'}: {why_left_out(suffix)}"))
+    if len(others) > _MOST_KINDS:
+        lines.append(counted(len(others) - _MOST_KINDS, "other kind"))
+    return lines
 
 
 def is_corpus(path: Path) -> bool:
@@ -153,8 +160,10 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 def _can_be_read(path: Path) -> bool:
+    if not may_be_readable(path):
+        return False
     # A name such as README or LGPL-2.1 does not show the kind of file, so the file's beginning is checked.
-    return may_be_readable(path) and (path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path))
+    return path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path)
 
 
 def _is_text(path: Path) -> bool:
@@ -212,10 +221,12 @@ def _list(path: Path, report: IndexReport) -> list[Path]:
 
 
 def _widen(real: Path, fences: _Fences, links: bool) -> _Fences | None:
-    """Return the folders that hold a path and what lies below it; None if a link that is not followed leads there.
+    """Return the folders in which a path and what lies below it may be, or None if it is behind a link not to follow.
 
-    ``fences`` has the top folder and, below a link that leads out of it, the folder to which the link leads.
+    ``real`` is the path without its links. ``fences`` are the folders for the path above it.
     """
     if any(map(real.is_relative_to, fences)):
         return fences
-    return (*fences, real) if links and len(fences) == 1 else None
+    # Only one link that leads out of the top folder is followed, and none behind it.
+    may_lead_out = links and len(fences) == 1
+    return (*fences, real) if may_lead_out else None

@@ -70,8 +70,8 @@ _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
 }
 # The forms of files whose first lines do not describe the document, because they are code or data.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
-_MOST_DEPTH = 3
-_MOST_REASONS = 3
+_MOST_DEPTH = 3  # of mails that are attached to mails
+_MOST_REASONS = 3  # that are named, if parts of a mail are not read
 _MOST_SECTIONS = 2_000  # characters of metadata about the sections of a passage
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # If the extraction keeps less than this share of the characters of an HTML mail, the whole mail is used instead.
@@ -104,13 +104,13 @@ class FileConverter:
         file_hash = fingerprint(data)
         texts = list(self._passages_with_meta(path, data))
         _set_standing(texts, path, folders)
-        stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
-        of_the_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
-        of_the_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
+        id_of_file = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
+        meta_of_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
+        meta_of_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
         if modified is not None:
-            of_the_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
+            meta_of_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
         return [
-            Document(id=f"{stem}-{position}", content=text, meta={**meta, **of_the_file, "split_id": position})
+            Document(id=f"{id_of_file}-{position}", content=text, meta={**meta, **meta_of_file, "split_id": position})
             for position, (text, meta) in enumerate(texts)
         ]
 
@@ -127,13 +127,13 @@ class FileConverter:
         if form == forms.MAIL:
             yield from self._mails(path, data, depth)
             return
-        text = ""
+        source = ""
         if form not in _BYTE_READERS and form != forms.EPUB:
-            text = decode_text(data, declared_charset(data) if form == forms.HTML else None)
+            source = decode_text(data, declared_charset(data) if form == forms.HTML else None)
         outline = Outline()
         with _collect_warnings() as complaints:
             try:
-                own_title, marked, own_meta = self._convert(form, data, text, outline)
+                own_title, marked, own_meta = self._convert(form, data, source, outline)
             except (CannotRead, MemoryError):
                 raise
             except RecursionError as error:
@@ -141,7 +141,6 @@ class FileConverter:
             # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
                 raise CannotRead(_why(error)) from error
-        page = text
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
         if form in _BYTE_READERS and not is_title(own_title, text, path.stem):
@@ -149,50 +148,48 @@ class FileConverter:
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
             own_title = own_title or headings[0].words
         parts = _split(text, form)
-        texts = [
-            (normalize_unicode(text), place, sections, part, rows)
-            for part, (text, place), sections, rows in zip(
-                parts,
-                _with_places(parts, form),
-                find_sections(parts, headings),
-                rows_of_parts(parts, outline.rows),
-                strict=True,
-            )
-            if text
+        places = _with_places(parts, form)
+        sections_of_parts = find_sections(parts, headings)
+        all_rows = rows_of_parts(parts, outline.rows)
+        passages = [
+            (normalize_unicode(content), place, sections, part, rows)
+            for part, (content, place), sections, rows in zip(parts, places, sections_of_parts, all_rows, strict=True)
+            if content
         ]
-        if not texts:
-            is_deep = form == forms.HTML and is_nested_deeply(page)
+        if not passages:
+            is_deep = form == forms.HTML and is_nested_deeply(source)
             raise CannotRead(TOO_DEEP if is_deep else _reason(complaints))
 
+        is_code = form == forms.CODE
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
-        name = path.name if form == forms.CODE or path.suffix.lower() not in FORMATS else path.stem
-        title = normalize_unicode(_one_line(front_title if isinstance(front_title, str) else "") or own_title or name)
-        dated = find_date(front_matter, "" if form == forms.CODE else texts[0][0], path.name, title)
-        for text, place, sections, part, rows in texts:
-            meta: dict[str, object] = {
-                **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
-                **dated,
-                "title": title,
-                "kind": form,
-                **write_tables(rows),
-            }
-            if place is not None:
-                meta["line" if form == forms.CODE else "page_number"] = place
-                starts = "" if form == forms.CODE else _page_starts(part, place)
+        if isinstance(front_title, str):
+            own_title = _one_line(front_title) or own_title
+        name = path.name if is_code or path.suffix.lower() not in FORMATS else path.stem
+        title = normalize_unicode(own_title or name)
+        dated = find_date(front_matter, "" if is_code else passages[0][0], path.name, title)
+        own_fields = {key: value for key, value in front_matter.items() if key not in _NOT_FOR_META}
+        for content, place, sections, part, rows in passages:
+            meta: dict[str, Any] = {**own_fields, **dated, "title": title, "kind": form, **write_tables(rows)}
+            if is_code:
+                meta["line"] = place
+            elif place is not None:
+                meta["page_number"] = place
+                starts = _page_starts(part, place)
                 if starts:
                     meta[PAGES] = starts
             if sections.main is not None:
                 meta["heading"] = normalize_unicode(sections.main)
-            if sections.begins and form != forms.CODE:
-                begins = [(normalize_unicode(_plain(part[:start])), path) for start, path in sections.begins]
-                lines = "\n".join(f"{len(before)} {normalize_unicode(path)}" for before, path in begins)
-                meta |= {SECTIONS: lines} if len(lines) <= _MOST_SECTIONS else {}
-            yield text, meta
+            if sections.begins and not is_code:
+                lines = _section_starts(part, sections.begins)
+                if len(lines) <= _MOST_SECTIONS:
+                    meta[SECTIONS] = lines
+            yield content, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the passages of mails and of their attachments, each with its metadata."""
-        refused, losses = Counter[str](), list[str]()
+        refused = Counter[str]()  # how many mails and attachments are not read, by the reason
+        losses: list[str] = []
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
             if isinstance(mail, CannotRead):
@@ -200,12 +197,12 @@ class FileConverter:
                 continue
             title = normalize_unicode(_one_line(mail.subject)) or path.stem
             fields = {name: value for name, value in mail.fields.items() if name != "date"}
-            of_the_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
-            for text in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
-                text = _plain(text)
+            meta_of_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
+            for part in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
+                text = _plain(part)
                 if text:
                     is_empty = False
-                    yield normalize_unicode(text), {**of_the_mail, "kind": forms.MAIL}
+                    yield normalize_unicode(text), {**meta_of_mail, "kind": forms.MAIL}
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
@@ -218,13 +215,15 @@ class FileConverter:
                         raise CannotRead("it is not text")
                     for text, meta in self._passages_with_meta(attached, content, depth + 1):
                         is_empty = False
-                        yield text, {**of_the_mail, **meta, "attachment": name, "mail": title}
-                    losses += [f"in {name}: {self.loss}"] if self.loss else []
+                        yield text, {**meta_of_mail, **meta, "attachment": name, "mail": title}
+                    if self.loss:
+                        losses.append(f"in {name}: {self.loss}")
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
         named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_REASONS))
         if is_empty:
-            raise CannotRead(f"there is no text in it{f' ({named})' if named else ''}")
+            details = f" ({named})" if named else ""
+            raise CannotRead(f"there is no text in it{details}")
         if refused:
             losses.insert(0, f"{counted(refused.total(), 'part')} not read ({named})")
         self.loss = "; ".join(losses[:_MOST_REASONS])
@@ -244,7 +243,9 @@ class FileConverter:
     def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, Any]]:
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
-        return (write_bar_tables(converted[0].content or "", outline), converted[0].meta) if converted else ("", {})
+        if not converted:
+            return "", {}
+        return write_bar_tables(converted[0].content or "", outline), converted[0].meta
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
         """Convert one file. Returns its title, its text with the marks of `headings`, and its metadata."""
@@ -258,12 +259,13 @@ class FileConverter:
             pages = [_ASIDE_OR_FOOTER.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
         title = _one_line(html_title(text)) if form == forms.HTML else ""
-        if form in _MARK_HEADINGS:
-            text = _MARK_HEADINGS[form](text, outline)
-        content, meta = self._run(form, text, outline)
+        marked = _MARK_HEADINGS[form](text, outline) if form in _MARK_HEADINGS else text
+        content, meta = self._run(form, marked, outline)
+        if form == forms.TEXT:
+            content = unwrap_lines(content)
         # The title is not repeated in the text, because every search covers the titles, too.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
-        return title, f"{write_fields(fields)}\n{unwrap_lines(content) if form == forms.TEXT else content}", meta
+        return title, f"{write_fields(fields)}\n{content}", meta
 
 
 def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
@@ -339,14 +341,22 @@ def _split(text: str, form: str) -> list[str]:
 
 def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
     """Normalise the white space of each passage. Find the page on which the passage begins or, in code, the line."""
-    border = "\n" if form == forms.CODE else "\f"
+    is_code = form == forms.CODE
+    has_places = is_code or form in (forms.PDF, forms.PPTX, forms.ODP)
+    border = "\n" if is_code else "\f"
     place = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
         first = place + part.count(border, 0, leading)
         place += part.count(border)
-        has_place = form in (forms.PDF, forms.PPTX, forms.ODP, forms.CODE)
-        yield part.strip("\n") if form == forms.CODE else _plain(part), first if has_place else None
+        text = part.strip("\n") if is_code else _plain(part)
+        yield text, first if has_places else None
+
+
+def _section_starts(part: str, begins: Sequence[tuple[int, str]]) -> str:
+    """Write a line for each section of a passage: where it begins in the stored text, a blank, and its headings."""
+    places = [len(normalize_unicode(_plain(part[:start]))) for start, _ in begins]
+    return "\n".join(f"{place} {normalize_unicode(path)}" for place, (_, path) in zip(places, begins, strict=True))
 
 
 def _page_starts(part: str, page: int) -> str:
@@ -412,7 +422,9 @@ def _is_simple(value: object) -> bool:
         return bool(value) and all(isinstance(item, str) and is_text(item) for item in value)
     if isinstance(value, int):
         return value in _STORED_INTEGERS
-    return is_text(value) if isinstance(value, str) else isinstance(value, float) and math.isfinite(value)
+    if isinstance(value, str):
+        return is_text(value)
+    return isinstance(value, float) and math.isfinite(value)
 
 
 @contextmanager

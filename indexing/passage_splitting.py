@@ -13,6 +13,7 @@ MOST_WORDS = 140
 MOST_CHARACTERS = 1500
 # If the last passage of a text has fewer words than this, it is joined to the passage before it.
 FEWEST_WORDS = 30
+# A paragraph of fewer words without a full stop is a heading.
 _HEADING_WORDS = 15
 
 
@@ -27,19 +28,22 @@ def split_into_passages(text: str) -> list[str]:
     current, words = "", 0
     for unit in _units(text):
         unit_words = len(unit.split())
-        if current and (words + unit_words > MOST_WORDS or len(current) + len(unit) > MOST_CHARACTERS):
+        has_room = words + unit_words <= MOST_WORDS and len(current) + len(unit) <= MOST_CHARACTERS
+        if current and not has_room:
             passages.append(current)
             current, words = "", 0
         current += unit
         words += unit_words
-        if words >= ENOUGH_WORDS and "\n\n" in current[len(current.rstrip()) :]:
+        space_at_end = current[len(current.rstrip()) :]
+        if words >= ENOUGH_WORDS and "\n\n" in space_at_end:
             passages.append(current)
             current, words = "", 0
-    if current:
-        if passages and words < FEWEST_WORDS and len(passages[-1]) + len(current) <= MOST_CHARACTERS:
-            passages[-1] += current
-        else:
-            passages.append(current)
+    if not current:
+        return passages
+    if passages and words < FEWEST_WORDS and len(passages[-1]) + len(current) <= MOST_CHARACTERS:
+        passages[-1] += current
+    else:
+        passages.append(current)
     return passages
 
 
@@ -59,8 +63,11 @@ def _units(text: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     start = 0
     for end, after, kind in sentence_ends(text):
-        # Do not split at a line end, which may only be due to the width of a page, nor after a heading.
-        if kind == "line" or (kind == "paragraph" and _is_heading(text[start:end])):
+        # A line end may only be due to the width of a page.
+        if kind == "line":
+            continue
+        # A heading belongs to the text after it.
+        if kind == "paragraph" and _is_heading(text[start:end]):
             continue
         yield text[start:after]
         start = after
@@ -73,14 +80,18 @@ def _is_heading(paragraph: str) -> bool:
 
 
 def _runs_of_words(line: str) -> Iterator[str]:
+    """Divide a line between words, or within words that are too long for a passage."""
     run, words = "", 0
     # Take one word at a time. The line may be a whole file, and a list of its words would take ten times its size.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
-        word, begin = match[0], 0
+        word = match[0]
+        begin = 0
         while begin < len(word):
             end = find_cut(word, MOST_CHARACTERS, begin)
-            piece, begin = word[begin:end], end
-            if run and (words + 1 > MOST_WORDS or len(run) + len(piece) > MOST_CHARACTERS):
+            piece = word[begin:end]
+            begin = end
+            has_room = words < MOST_WORDS and len(run) + len(piece) <= MOST_CHARACTERS
+            if run and not has_room:
                 yield run
                 run, words = "", 0
             run += piece

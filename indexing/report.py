@@ -52,12 +52,14 @@ def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     seen: set[str] = set()
     for skip in skipped:
         more = same[skip.reason] - 1
-        if skip.line is not None or not (more >= _MOST_NAMED or (more and skip.reason == NEEDS_FILES)):
+        fewest = 1 if skip.reason == NEEDS_FILES else _MOST_NAMED
+        if skip.line is not None or more < fewest:
             named.append(str(skip))
         elif skip.reason not in seen:
             seen.add(skip.reason)
-            kinds = {Path(other.path).suffix.lower() for other in files if other.reason == skip.reason} - {""}
-            named.append(f"{skip}. And {more:,} more like this ({', '.join(sorted(kinds)) or 'without a suffix'}).")
+            suffixes = {Path(other.path).suffix.lower() for other in files if other.reason == skip.reason} - {""}
+            kinds = ", ".join(sorted(suffixes)) or "without a suffix"
+            named.append(f"{skip}. And {more:,} more like this ({kinds}).")
     return named
 
 
@@ -75,7 +77,8 @@ class Skipped:
     def __str__(self) -> str:
         """Write the path, the line number and the reason in one line."""
         # A file name may contain terminal control sequences.
-        return one_line(f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}")
+        place = self.path if self.line is None else f"{self.path}, line {self.line}"
+        return one_line(f"{place}: {self.reason}")
 
 
 @dataclass(frozen=True)
@@ -115,12 +118,11 @@ class IndexReport:
     seconds: float = 0.0
 
     def describe_links(self) -> str:
-        """Say how many links were left, and what of them was deleted; nothing if none was left."""
+        """Say how many links were not followed, and how many passages deleted therefore; "" if all were followed."""
         if not self.left_links:
             return ""
         deleted = f" Passages deleted that were read through them earlier: {self.unlinked:,}." if self.unlinked else ""
-        advice = "" if settings.follow_links else " PREFRAG_FOLLOW_LINKS=on follows them."
-        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}{advice}"
+        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}"
 
     @property
     def links_left(self) -> int:

@@ -41,9 +41,11 @@ def split_code(text: str) -> list[str]:
 
 
 def _pack(text: str, depth: int) -> Iterator[str]:
+    """Split code at the borders of a depth, and join the pieces that fit into a passage."""
     current = ""
     for block in _BORDERS[depth].split(text):
-        if current and (_is_long(current + block) or len(current.split()) >= ENOUGH_WORDS):
+        is_full = _is_long(current + block) or len(current.split()) >= ENOUGH_WORDS
+        if current and is_full:
             yield current
             current = ""
         if not _is_long(block):

@@ -51,7 +51,10 @@ _WRITING_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _EARLIEST = date(1900, 1, 1)
-_FIRST_LINES, _LONGEST, _LONGEST_TITLE = 12, 80, 120
+# The date is looked for in so many lines at the beginning of a document, of so many characters each.
+_FIRST_LINES = 12
+_LONGEST = 80
+_LONGEST_TITLE = 120
 IN_DOCUMENT, IN_NAME = "document", "name"
 
 
@@ -63,11 +66,13 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
     """
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
+    # The first ten characters of a stated date are the day, as in 2026-03-04T12:00:00Z.
     for line in (stated, stated[:10], *map(str.strip, lines)):
         document_date = _read_line(line) if len(line) <= _LONGEST else ""
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
-    for line in (title, next(filter(str.strip, lines), "")):
+    first_line = next(filter(str.strip, lines), "")
+    for line in (title, first_line):
         document_date = _read_title(line.strip("#*_= \t"))
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
@@ -77,9 +82,12 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
             if document_date:
                 return {"date": document_date, "date_in": IN_NAME}
     years = list(_YEAR_IN_NAME.finditer(name))
-    if len(years) != 1 or int(years[0]["y"]) > date.today().year or _is_of_event(name[: years[0].start()]):
+    if len(years) != 1:
         return {}
-    return {"date": years[0]["y"], "date_in": IN_NAME}
+    [year] = years
+    if int(year["y"]) > date.today().year or _is_of_event(name[: year.start()]):
+        return {}
+    return {"date": year["y"], "date_in": IN_NAME}
 
 
 def _is_of_event(before: str) -> bool:
@@ -87,6 +95,7 @@ def _is_of_event(before: str) -> bool:
 
 
 def _read_line(line: str) -> str:
+    """Read the date in a line that has nothing else, except words such as "Last updated". Returns "" without one."""
     for written in find_dates(line)[:1]:
         is_alone = _DATED.fullmatch(line, 0, written.begin) and line[written.end :] in ("", ".")
         if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
@@ -96,21 +105,29 @@ def _read_line(line: str) -> str:
 
 def _read_title(line: str) -> str:
     """Read the date in a title. A line with several dates, or that is a sentence, is not read."""
-    if len(line) > _LONGEST_TITLE or ends_with_stop(line) or line[:1].islower() or _ANOTHER_DAY.search(line):
+    if len(line) > _LONGEST_TITLE or ends_with_stop(line):
         return ""
-    written = [span for span in find_dates(line) if span.first == span.last]
-    if len(written) != 1 or not _EARLIEST <= written[0].first <= date.today():
+    if line[:1].islower() or _ANOTHER_DAY.search(line):
         return ""
-    before, behind = line[: written[0].begin], line[written[0].end :]
-    return written[0].first.isoformat() if _BEFORE.search(before) and _BEHIND.match(behind) else ""
+    days = [span for span in find_dates(line) if span.first == span.last]
+    if len(days) != 1:
+        return ""
+    [written] = days
+    if not _EARLIEST <= written.first <= date.today():
+        return ""
+    is_apart = _BEFORE.search(line[: written.begin]) and _BEHIND.match(line[written.end :])
+    return written.first.isoformat() if is_apart else ""
 
 
 def _to_iso(match: re.Match[str]) -> str:
+    """Return the date of a file name, as in 2026-03-04 or 2026-03. Returns "" if it is none, or in the future."""
     year, month, day = (int(match.groupdict().get(part) or 0) for part in "ymd")
     try:
         written_day = date(year, month, day or 1)
     except ValueError:
         return ""
     # "Budget 2010-11" may be of November 2010, or of the years 2010 and 2011.
-    is_span = not day and month == year % 100 + 1
-    return "" if is_span or written_day > date.today() else written_day.isoformat()[: 10 if day else 7]
+    may_be_span = not day and month == year % 100 + 1
+    if may_be_span or written_day > date.today():
+        return ""
+    return f"{written_day:%Y-%m-%d}" if day else f"{written_day:%Y-%m}"

@@ -36,7 +36,9 @@ _SENTENCES = (
     re.compile(rf"\W*this\s(?:document|version|page|file)\s(?:is|has\sbeen)\s(?:an?\s)?{_WORD}\b.*", re.IGNORECASE),
 )
 _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
-_FIRST_LINES, _LONGEST = 6, 120
+# What a document says of itself stands in its first lines that are not blank, and these are not long.
+_FIRST_LINES = 6
+_LONGEST = 120  # characters
 _Pattern = Callable[[str], re.Match[str] | None]
 _LINES: Sequence[_Pattern] = (
     _AT_START.match,
@@ -61,7 +63,8 @@ def find_standing(
     stated = flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}")
     if stated:
         return stated
-    lines = [line.strip() for line in text[: _FIRST_LINES * _LONGEST].splitlines() if line.strip()][:_FIRST_LINES]
+    beginning = text[: _FIRST_LINES * _LONGEST]
+    lines = [line.strip() for line in beginning.splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
         # Decision records state their status in the line below the heading "Status".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
@@ -87,5 +90,8 @@ def find_heading_standing(heading: str | None) -> str | None:
 
 
 def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:
-    match = next(filter(None, (pattern(text) for pattern in patterns)), None)
-    return _STANDING_OF_WORD[match["word"].casefold()] if match else None
+    for pattern in patterns:
+        match = pattern(text)
+        if match:
+            return _STANDING_OF_WORD[match["word"].casefold()]
+    return None

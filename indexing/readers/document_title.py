@@ -8,7 +8,8 @@ _FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)
 _BRACKETED = re.compile(r"[(\[<].*[)\]>]")
 _WORD = re.compile(r"\w{3,}")
 # Only so many characters of a title and of the text are compared.
-_MOST_TITLE, _MOST_TEXT = 300, 200_000
+_MOST_TITLE = 300
+_MOST_TEXT = 200_000
 # Defaults whose words may stand in the text.
 _DEFAULTS = ("untitled", "title", "document", "presentation", "powerpoint presentation")
 
@@ -24,11 +25,18 @@ def is_title(title: str, text: str, name: str) -> bool:
     plain = title[:_MOST_TITLE].strip()
     if _PATH.match(plain) or _FILE_NAME.fullmatch(plain) or _BRACKETED.fullmatch(plain):
         return False
-    # Their first letters, because the text may have another form of a word. "Document1" is a word of a program.
-    words = [word if word[-1].isdecimal() else word[:5].rstrip("s") for word in _WORD.findall(plain.lower())]
-    words = [word for word in words if not word.isdecimal()]
     if plain.lower() in _DEFAULTS:
         return False
+    beginnings = map(_beginning, _WORD.findall(plain.lower()))
+    compared = [beginning for beginning in beginnings if not beginning.isdecimal()]
     # A title in a script without blanks, or of short words, cannot be compared.
-    there = f"{name} {text[:_MOST_TEXT]}".lower()
-    return not words or any(word in there for word in words)
+    if not compared:
+        return True
+    document = f"{name} {text[:_MOST_TEXT]}".lower()
+    return any(beginning in document for beginning in compared)
+
+
+def _beginning(word: str) -> str:
+    """Return the first letters of a word, of which the text may have another form."""
+    # In "Document1", which is a word of a program, the number must be compared, too.
+    return word if word[-1].isdecimal() else word[:5].rstrip("s")

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prefrag.components.text.sentences import cut_text, ends_with_stop
 from prefrag.components.text.table_rows import Table
@@ -23,16 +23,28 @@ from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 _SIGN = "\u205c"
 # If the converter dropped the words of a heading, only the mark is left in the line, so the line end is removed too.
 _MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
+# An opening or closing tag, such as <h2 class="title"> or </h2>. Group 1 is the stroke of a closing tag.
 _HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
-# Matches the tags between a heading and the next text.
-_HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000}>){0,30}+(?=[^\s<])", re.IGNORECASE)
+# The white space and up to 30 tags between a heading and the next text, such as `</header><p class="first">`. No other
+# heading, script or comment may stand between the two. The possessive quantifiers keep the search fast.
+_HTML_TAGS = re.compile(
+    r"""
+    (?: \s++ | <(?! /?h[1-6]\b | script\b | style\b | ! ) [^<>]{1,1000}> ){0,30}+
+    (?= [^\s<] )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# The tags that separate words.
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
-_MOST_READ = 2_000  # only so many characters of a heading are read
+_MOST_READ = 2_000  # only the first characters of a heading are read
 _MOST_CHARACTERS = 120  # longer headings are cut to this length
 # The maximum level, as in Word. If a file claimed thousands of levels, each passage would get as many headings.
 _MOST_LEVELS = 9
-# Letters are large if they are this many times as high as those of the text. At most this share of the text is large.
-_LARGER, _MOST_LARGE = 1.15, 0.2
+# The letters of a heading are at least this many times as high as those of the text.
+_LARGER = 1.15
+# If more than this share of a text has such letters, they do not make headings.
+_MOST_LARGE = 0.2
+# A line with more words is no heading.
 _MOST_WORDS = 15
 _HAS_WORD = re.compile(r"[^\W\d_]{2}")
 
@@ -46,25 +58,29 @@ class Heading(NamedTuple):
 
 
 class Outline:
-    """The headings of one file, in order. It makes a mark for each, and finds the marks in the converted text."""
+    """The headings and the rows of tables of one file, in order.
+
+    Makes a mark for each of them, and finds the marks in the converted text.
+    """
 
     def __init__(self) -> None:
+        # What is marked: the level and the words of a heading, or a table and the number of its row. The number in a
+        # mark is a position in this list.
         self._marked: list[tuple[int, str] | tuple[Table, int]] = []
         self._tables = 0
-        self.rows: list[
-            tuple[int, Table, int]
-        ] = []  # after `read`: where a row stands, its table, and its number there
-        self.loss = ""  # says which parts of the file could not be read
+        # After `read`: for each row its position in the text in characters, its table, and its number in the table.
+        self.rows: list[tuple[int, Table, int]] = []
+        self.loss = ""  # says which parts of the file could not be read; set by the reader of the file
 
     def mark(self, level: int, words: str) -> str:
         """Add the next heading of the file. Returns the mark to write before it, or "" if the heading has no words."""
-        words = " ".join(words[:_MOST_READ].split())
-        if not words:
+        shown = " ".join(words[:_MOST_READ].split())
+        if not shown:
             return ""
-        return self._add((min(level, _MOST_LEVELS), cut_text(words, _MOST_CHARACTERS, "...")))
+        return self._add((min(level, _MOST_LEVELS), cut_text(shown, _MOST_CHARACTERS, "...")))
 
     def count_table(self) -> int:
-        """Return the number of the next table of the file, from 1."""
+        """Count a table of the file. Returns its number, from 1."""
         self._tables += 1
         return self._tables
 
@@ -84,8 +100,10 @@ class Outline:
         pieces: list[str] = []
         headings: list[Heading] = []
         length = end = 0
-        # Headings and rows are marked one after the other, so each of the two kinds has its own order.
-        following = {Heading: 0, Table: 0}
+        # A mark may stand in the text twice, because `mark_html` repeats it. The second is left out: the numbers of
+        # headings must rise, and so must those of rows. Rows of tables in Markdown are marked after all headings of the
+        # file, so the two kinds are not compared with each other.
+        next_heading = next_row = 0
         for mark in _MARK.finditer(marked):
             pieces.append(marked[end : mark.start()])
             length += len(pieces[-1])
@@ -94,13 +112,12 @@ class Outline:
             if number >= len(self._marked):
                 continue
             first, second = self._marked[number]
-            kind = Table if isinstance(first, Table) else Heading
-            if number < following[kind]:
-                continue
-            following[kind] = number + 1
             if isinstance(first, Table):
-                self.rows.append((length, first, int(second)))
-            else:
+                if number >= next_row:
+                    next_row = number + 1
+                    self.rows.append((length, first, int(second)))
+            elif number >= next_heading:
+                next_heading = number + 1
                 headings.append(Heading(length, first, str(second)))
         return "".join([*pieces, marked[end:]]), headings
 
@@ -109,27 +126,41 @@ def mark_markdown(text: str, outline: Outline) -> str:
     """Mark the headings of a Markdown text, except in code blocks, and write each paragraph on one line."""
     from markdown_it import MarkdownIt
 
+    # Without the rule "inline", the parser finds only blocks, which is faster. The words of a heading are parsed below.
+    block_parser = MarkdownIt().disable("inline")
     parser = MarkdownIt()
-    # Split where the parser does, because its line numbers are used below.
+    # Split where the parser does, because its line numbers are used below. None stands for a line that was joined.
     lines: list[str | None] = [*re.sub(r"\r\n?", "\n", text).split("\n")]
-    for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
+    # The token after that of an opening has the content.
+    for opening, content in pairwise(block_parser.parse(text)):
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
             continue
-        source, (number, end) = content.content.partition("\n")[0], opening.map
-        before, source_words, after = (lines[number] or "").partition(source) if source else ("", "", "")
-        if source_words and opening.type == "paragraph_open":
-            # Two spaces at the end of a line mean that its line break must stay.
-            if end - number > 1 and "  \n" not in content.content:
-                hang = re.sub(r"[^>\s]", " ", before)
-                lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{hang}")
-                lines[number + 1 : end] = [None] * (end - number - 1)
-        elif source_words:
-            shown = [
-                child for inline in parser.parseInline(content.content[:_MOST_READ]) for child in inline.children or ()
-            ]
-            words = "".join(child.content if child.type in ("text", "code_inline") else " " for child in shown)
-            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{source_words}{after}"
+        number, end = opening.map
+        source = content.content.partition("\n")[0]
+        line = lines[number] or ""
+        if not source or source not in line:
+            continue
+        # Before the words may stand the signs of a quotation, a list or a heading.
+        before, _, after = line.partition(source)
+        if opening.type == "heading_open":
+            words = _heading_words(content.content, parser)
+            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{source}{after}"
+        # Two spaces at the end of a line mean that its line break must stay.
+        elif end - number > 1 and "  \n" not in content.content:
+            # Further lines stand below the first, in the same quotation.
+            indent = re.sub(r"[^>\s]", " ", before)
+            lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{indent}")
+            lines[number + 1 : end] = [None] * (end - number - 1)
     return "\n".join(line for line in lines if line is not None)
+
+
+def _heading_words(content: str, parser: Any) -> str:
+    """Return the words of a heading without their Markdown, such as links and emphasis."""
+    words = []
+    for inline in parser.parseInline(content[:_MOST_READ]):
+        for child in inline.children or ():
+            words.append(child.content if child.type in ("text", "code_inline") else " ")
+    return "".join(words)
 
 
 def mark_html(text: str, outline: Outline) -> str:
@@ -137,7 +168,8 @@ def mark_html(text: str, outline: Outline) -> str:
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
-        if opening[1] or not closing[1]:
+        is_pair = not opening[1] and closing[1]
+        if not is_pair:
             continue
         inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
         words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
@@ -174,35 +206,54 @@ def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]
     characters = Counter[float]()
     for lines, heights in zip(pages, sizes, strict=True):
         for line, height in zip(lines, heights, strict=False):
-            characters[round(height * 2) / 2] += len(line.strip())
+            characters[_half_points(height)] += len(line.strip())
+    # The size of most letters; of two such sizes, the smaller.
     body = max(characters, key=lambda size: (characters[size], -size), default=0.0)
     larger = sorted((size for size in characters if size >= _LARGER * body), reverse=True)
     levels = {size: level for level, size in enumerate(larger, start=1)}
-    # Slides, and texts that change their size, have no headings that the size could tell.
+    # In slides, and in texts that change their size, large letters are no sign of a heading.
     if not body or sum(characters[size] for size in larger) > _MOST_LARGE * characters.total():
         return
     for lines, heights in zip(pages, sizes, strict=True):
-        grades = [round(height * 2) / 2 for height in heights[: len(lines)]]
-        for size, group in groupby(range(len(grades)), key=lambda place: lines[place].strip() and grades[place]):
+        line_sizes = [_half_points(height) for height in heights[: len(lines)]]
+        for place, line in enumerate(lines[: len(line_sizes)]):
+            # No heading goes across a blank line.
+            if not line.strip():
+                line_sizes[place] = 0.0
+        for size, group in groupby(range(len(line_sizes)), key=line_sizes.__getitem__):
             places = list(group)
             words = " ".join(lines[place].strip() for place in places)
-            is_short = len(words.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS and len(words) <= _MOST_CHARACTERS
-            if size in levels and is_short and _HAS_WORD.search(words) and not ends_with_stop(words):
+            if size in levels and _may_be_heading(words):
                 lines[places[0]] = f"\n{outline.mark(levels[size], words)}{words}\n"
                 for place in places[1:]:
                     lines[place] = ""
 
 
+def _half_points(height: float) -> float:
+    """Round the height of letters, because the measures of one size differ a little."""
+    return round(height * 2) / 2
+
+
+def _may_be_heading(words: str) -> bool:
+    if len(words) > _MOST_CHARACTERS or len(words.split(maxsplit=_MOST_WORDS)) > _MOST_WORDS:
+        return False
+    return _HAS_WORD.search(words) is not None and not ends_with_stop(words)
+
+
 class Sections(NamedTuple):
     """The sections that a passage lies in."""
 
-    main: str | None  # the headings of the section that holds most of the passage, such as "Setup > Linux"
-    begins: Sequence[tuple[int, str]] = ()  # for each of several sections: its start in the passage, and its headings
+    # The headings of the section that holds most of the passage, such as "Setup > Linux"; None without a heading.
+    main: str | None
+    # If the passage lies in several sections: where each begins in the passage, and its headings.
+    begins: Sequence[tuple[int, str]] = ()
 
 
 def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sections]:
     """Find the sections of each passage. ``parts`` are all passages of a text, in order."""
-    begins, names, above = [0], [""], list[Heading]()
+    # Before the first heading is a section without a name.
+    begins, names = [0], [""]
+    above: list[Heading] = []
     for heading in headings:
         above = [*(parent for parent in above if parent.level < heading.level), heading]
         begins.append(heading.place)
@@ -211,10 +262,15 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
     begin = 0
     for part in parts:
         end = begin + len(part)
-        first, after = bisect_right(begins, begin) - 1, bisect_left(begins, end)
+        # The sections from `first` to before `after` have characters of the passage.
+        first = bisect_right(begins, begin) - 1
+        after = bisect_left(begins, end)
         borders = [begin, *begins[first + 1 : after], end]
+        starts = [start - begin for start in borders[:-1]]
         lengths = [stop - start for start, stop in pairwise(borders)]
-        inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
-        sections.append(Sections(names[first + lengths.index(max(lengths))] or None, inside if inside[1:] else ()))
+        longest = first + lengths.index(max(lengths))
+        main = names[longest] or None
+        inside = list(zip(starts, names[first:after], strict=False))
+        sections.append(Sections(main, inside if len(inside) > 1 else ()))
         begin = end
     return sections

@@ -4,6 +4,7 @@ import html
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_html
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, place_cells, write_grid
@@ -58,9 +59,10 @@ def is_nested_deeply(page: str) -> bool:
 def without_tags(page: str) -> str:
     """Remove the tags of a page, and begin a new line at each paragraph, list item, heading and the like."""
     # A match contains no second opening tag. Otherwise a page with very many unclosed tags would take hours.
-    page = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
-    page = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", page, flags=re.IGNORECASE)
-    return re.sub(r"\n\s*", "\n", html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", page))).strip()
+    body = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
+    broken = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", body, flags=re.IGNORECASE)
+    text = html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", broken))
+    return re.sub(r"\n\s*", "\n", text).strip()
 
 
 def mark_page(page: str, outline: Outline) -> str:
@@ -69,7 +71,8 @@ def mark_page(page: str, outline: Outline) -> str:
     end = 0
     for opening, closing in pairwise(_TABLE_TAG.finditer(page)):
         # Only a table that holds no other table is read, because others lay out the page.
-        if opening[1] or not closing[1]:
+        is_innermost = not opening[1] and closing[1]
+        if not is_innermost:
             continue
         reader = _TableReader()
         reader.feed(page[opening.end() : closing.start()])
@@ -82,14 +85,21 @@ def mark_page(page: str, outline: Outline) -> str:
     return mark_html("".join([*pieces, page[end:]]), outline)
 
 
+class _Cell(NamedTuple):
+    pieces: list[str]  # of its text
+    down: int  # how many rows and columns it covers
+    across: int
+    is_name: bool
+
+
 class _TableReader(HTMLParser):
     """Read the cells of a table."""
 
     def __init__(self) -> None:
         super().__init__()
         self.caption = ""
-        self._rows: list[list[tuple[list[str], int, int, bool]]] = []
-        self._pieces: list[str] | None = None  # of the cell or caption that is open
+        self._rows: list[list[_Cell]] = []
+        self._pieces: list[str] | None = None  # of the cell or caption that is open; None if none is
         self._is_layout = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -98,9 +108,10 @@ class _TableReader(HTMLParser):
             self._rows.append([])
         elif tag in ("td", "th"):
             self._rows = self._rows or [[]]
-            down, across = (_whole_number(dict(attrs).get(name)) for name in ("rowspan", "colspan"))
+            attributes = dict(attrs)
+            down, across = _whole_number(attributes.get("rowspan")), _whole_number(attributes.get("colspan"))
             self._pieces = []
-            self._rows[-1].append((self._pieces, down, across, tag == "th"))
+            self._rows[-1].append(_Cell(self._pieces, down, across, is_name=tag == "th"))
         elif tag == "caption":
             self._pieces = []
         elif self._pieces is not None:
@@ -120,11 +131,16 @@ class _TableReader(HTMLParser):
     def grid(self) -> Grid | None:
         """Return the cells; None if the table has a single row or column, or only lays out a page."""
         rows = [row for row in self._rows if row]
-        texts = [[("".join(pieces).strip(), down, across) for pieces, down, across, _ in row] for row in rows]
-        is_data = len(rows) > 1 and len(rows) <= _MOST_ROWS and max(map(len, rows), default=0) > 1
-        if self._is_layout or not is_data or any(len(text) > _LONGEST_CELL for row in texts for text, _, _ in row):
+        if self._is_layout or not 1 < len(rows) <= _MOST_ROWS or max(map(len, rows)) == 1:
             return None
-        headers = [number for number, row in enumerate(rows) if all(is_name for _, _, _, is_name in row)]
+        texts = []
+        headers = []
+        for number, row in enumerate(rows):
+            texts.append([("".join(cell.pieces).strip(), cell.down, cell.across) for cell in row])
+            if all(cell.is_name for cell in row):
+                headers.append(number)
+        if any(len(text) > _LONGEST_CELL for row in texts for text, _, _ in row):
+            return None
         if self.caption:
             texts.insert(0, [(self.caption, 1, MOST_COLUMNS)])
             headers = [number + 1 for number in headers]

@@ -18,9 +18,11 @@ from prefrag.indexing.report import TOO_DEEP, CannotRead
 # Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped as `>From `.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+# The maximum number of characters of a header field that are shown, and of those that are parsed.
 _MOST_HEAD = 500
-_MOST_PARTS = 1_000
 _MOST_FIELD = 2_000
+# The maximum number of parts of a mail that are looked at.
+_MOST_PARTS = 1_000
 _FORWARDED = "message/rfc822"
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
@@ -46,13 +48,17 @@ class _ShortFields(Compat32):
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
     """Read one mail, or all mails of a mailbox. If a mail cannot be read, yield the error in its place."""
-    begins = [match.span() for match in _FROM.finditer(data)] if is_mailbox else [(0, 0)]
-    if not begins:
+    # Where the line begins and ends that stands before each mail.
+    borders = [(0, 0)]
+    if is_mailbox:
+        borders = [match.span() for match in _FROM.finditer(data)]
+    if not borders:
         raise CannotRead("there is no mail in it")
-    ends = [*(begin for begin, _ in begins[1:]), len(data)]
-    for (_, begin), end in zip(begins, ends, strict=True):
+    ends = [*(line_begin for line_begin, _ in borders[1:]), len(data)]
+    for (_, begin), end in zip(borders, ends, strict=True):
+        mail = data[begin:end]
         try:
-            yield _read_mail(_ESCAPED.sub(rb"\1", data[begin:end]) if is_mailbox else data[begin:end])
+            yield _read_mail(_ESCAPED.sub(rb"\1", mail) if is_mailbox else mail)
         except MemoryError:
             raise
         # For a malformed mail, the library raises almost any kind of exception.
@@ -68,7 +74,9 @@ def _read_mail(data: bytes) -> Mail:
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
     with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
-    texts, pages, attachments = list[str](), list[str](), list[tuple[str, bytes]]()
+    texts: list[str] = []
+    pages: list[str] = []
+    attachments: list[tuple[str, bytes]] = []
     for part in _leaves(message):
         # The name of an attachment may be a path on the sender's machine, so keep only the file name.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
@@ -80,10 +88,12 @@ def _read_mail(data: bytes) -> Mail:
             attachments.append((name, _content(part)))
         elif kind in ("text/plain", "text/html"):
             text = _decode(part)
+            same_kind = texts if kind == "text/plain" else pages
             if text.strip():
-                (texts if kind == "text/plain" else pages).append(text)
+                same_kind.append(text)
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
-    return Mail(head.get("Subject", ""), lines, fields, texts, "" if texts else "\n".join(pages), attachments)
+    html = "" if texts else "\n".join(pages)
+    return Mail(head.get("Subject", ""), lines, fields, texts, html, attachments)
 
 
 def _leaves(message: Message) -> Iterator[Any]:

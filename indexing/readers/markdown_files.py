@@ -6,14 +6,17 @@ import yaml
 
 from prefrag.indexing.readers.headings import Outline, mark_markdown
 
+# A front matter with more characters or more brackets is not parsed.
 _MOST_FRONT_MATTER = 10_000
 _MOST_BRACKETS = 200
+# The fields between two lines of three hyphens at the beginning of a file.
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
 # Matches a link between notes, such as [[folder/Note#Heading|words]]. With a ! before it, the link embeds a note or a
 # picture. [[1, 2]] is not a link, but a list in a list.
 _NOTE_LINK = re.compile(
     r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
+# A block of code between two lines of three backticks or tildes, or code within a line.
 _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -37,16 +40,22 @@ def _is_small_front_matter(text: str) -> bool:
 
 def _link_as_words(match: re.Match[str]) -> str:
     """Return the text that replaces a link between notes: the words that the link shows, and the name of the note."""
-    note, shown = match[2].strip().rpartition("/")[2], (match[3] or "").strip()
-    return "" if match[1] else f"{shown} ({note})" if shown and shown != note else note
+    is_embedded = match[1] == "!"
+    if is_embedded:
+        return ""
+    note = match[2].strip().rpartition("/")[2]
+    shown = (match[3] or "").strip()
+    return f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
     """Mark each heading of Markdown with :meth:`Outline.mark`, and replace links between notes by words."""
+    # Every second part is code, in which nothing is replaced.
     parts = _CODE.split(text)
-    text = "".join(part if number % 2 else _NOTE_LINK.sub(_link_as_words, part) for number, part in enumerate(parts))
-    match = _FRONT_MATTER.match(text)
+    parts[::2] = [_NOTE_LINK.sub(_link_as_words, part) for part in parts[::2]]
+    linked = "".join(parts)
+    match = _FRONT_MATTER.match(linked)
     front = match[0] if match else ""
-    marked = front + mark_markdown(text[len(front) :], outline)
+    marked = front + mark_markdown(linked[len(front) :], outline)
     # If the front matter is too large, an empty line before it keeps the converter from parsing it. It becomes text.
-    return marked if _is_small_front_matter(text) else f"\n{marked}"
+    return marked if _is_small_front_matter(linked) else f"\n{marked}"

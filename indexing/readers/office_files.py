@@ -23,17 +23,34 @@ _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
 _TOO_MUCH = "it unpacks to more than can be read: split it"
+# This many bytes from the beginning of a part show whether it is XML.
 _SIGNATURE_BYTES = 100
+# A field of RTF, such as a link.
 _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
 # The bytes that may stand before the first `<` of XML: white space, byte order marks, and the zeros of UTF-16.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
+# The first element of XML must begin within this many bytes.
 XML_BEGINNING = 1_000_000
-# In the XML of a sheet: a merged cell, and a formula without a value.
-_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^<>]{0,200}?\bref=\"([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})\"")
-_UNCOMPUTED = re.compile(
-    rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^<>]{0,500}/>)\s*"
-    rb"(?:<(?:\w+:)?v\s*(?:/>|></(?:\w+:)?v>)\s*)?</(?:\w+:)?c>"
+# A merged cell in the XML of a sheet, such as <mergeCell ref="A1:C2"/>. As below, tags may have a prefix, as in <x:c>.
+_MERGED = re.compile(
+    rb"""
+    <(?:\w+:)?mergeCell\s [^<>]{0,200}? \bref="
+    ([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})
+    "
+    """,
+    re.VERBOSE,
 )
+# A formula without a value in the XML of a sheet, such as <c><f>A1+B1</f><v/></c>.
+_UNCOMPUTED = re.compile(
+    rb"""
+    (?: </(?:\w+:)?f> | <(?:\w+:)?f\b[^<>]{0,500}/> )      # </f>, or a whole formula such as <f si="3"/>
+    \s*
+    (?: <(?:\w+:)?v\s*(?: /> | ></(?:\w+:)?v> ) \s* )?     # an empty value: nothing, <v/> or <v></v>
+    </(?:\w+:)?c>
+    """,
+    re.VERBOSE,
+)
+# The maximum number of merged cells to read in a sheet.
 _MOST_MERGED = 1_000_000
 # Only the first rows of a sheet are looked at for bold names of columns.
 _MOST_HEADER_ROWS = 1_000
@@ -81,7 +98,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
         title = slide.shapes.title
         words = " ".join(title.text_frame.text.split()) if title is not None else ""
         title_of_file = title_of_file or words
-        heading = f"Slide {number}" + (f": {words}" if words else "")
+        heading = f"Slide {number}: {words}" if words else f"Slide {number}"
         blocks = [outline.mark(1, heading) + heading]
         blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
@@ -129,11 +146,12 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
     numbers: list[int] = []
     headers = set()
     for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS)):
-        line = [show_cell(cell.value, cell.number_format) if cell.value is not None else "" for cell in row]
+        line = ["" if cell.value is None else show_cell(cell.value, cell.number_format) for cell in row]
         while line and not line[-1]:
             line.pop()
-        # Of empty rows one is kept, because there can be a million of them between two other rows.
-        if not line and (not rows or not rows[-1]):
+        # Of several empty rows the first is kept. There can be a million of them between two other rows.
+        follows_text = bool(rows) and bool(rows[-1])
+        if not line and not follows_text:
             continue
         if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in row if cell.value is not None):
             headers.add(len(rows))
@@ -193,8 +211,11 @@ def check_xml(beginning: bytes, name: str) -> None:
     def refuse(*_: object) -> None:
         raise CannotRead(f"its part {name} has a DOCTYPE declaration, so the file may be malicious")
 
+    def note_element(tag: str, _: Any) -> None:
+        begun.append(tag)
+
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = lambda tag, _: begun.append(tag)
+    parser.StartElementHandler = note_element
     for start in range(0, len(beginning), 4096):
         try:
             parser.Parse(beginning[start : start + 4096], False)
@@ -208,6 +229,8 @@ def check_xml(beginning: bytes, name: str) -> None:
 
 
 def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
+    """Yield the paragraphs and tables. A heading has its mark, an item of a list a hyphen before it."""
+    # The level of each style for headings, and the styles for list items, both by the style's ID.
     levels: dict[str | None, int] = {}
     lists: set[str | None] = set()
     for style in document.styles:
@@ -224,24 +247,28 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             lines = list(write_grid(_word_grid(element), outline))
             if lines:
                 yield "\n".join(lines)
-        elif text := _word_text(element).strip():
-            properties = element.find(f"{_WORD}pPr")
-            named = None if properties is None else properties.find(f"{_WORD}pStyle")
-            style_id = None if named is None else named.get(f"{_WORD}val")
-            level = levels.get(style_id)
-            if level:
-                words = " ".join(text.split())
-                yield outline.mark(level, words) + words
-            elif style_id in lists or (properties is not None and properties.find(f"{_WORD}numPr") is not None):
-                yield f"- {text}"
-            else:
-                yield text
+            continue
+        text = _word_text(element).strip()
+        if not text:
+            continue
+        style = element.find(f"{_WORD}pPr/{_WORD}pStyle")
+        style_id = None if style is None else style.get(f"{_WORD}val")
+        heading_level = levels.get(style_id)
+        is_numbered = element.find(f"{_WORD}pPr/{_WORD}numPr") is not None
+        if heading_level:
+            words = " ".join(text.split())
+            yield outline.mark(heading_level, words) + words
+        elif style_id in lists or is_numbered:
+            yield f"- {text}"
+        else:
+            yield text
 
 
 def _word_grid(table: Any) -> Grid:
+    """Read the cells of a table. Word states for each cell whether it goes on with the merged cell above it."""
     rows: list[list[str]] = []
     spans: list[Span] = []
-    begun: dict[int, int] = {}  # for a column, the number in `spans` of the cell that is merged downwards
+    begun: dict[int, int] = {}  # for a column, the position in `spans` of the cell that is merged downwards
     headers = set()
     for number, row in enumerate(table.iterchildren(f"{_WORD}tr")):
         line: list[str] = []
@@ -298,14 +325,15 @@ def _word_text(element: Any) -> str:
 
 
 def _slide_grid(table: Any) -> Grid:
-    rows = [list(row.cells) for row in table.rows]
-    spans = [
-        Span(number, column, cell.span_height, cell.span_width)
-        for number, row in enumerate(rows)
-        for column, cell in enumerate(row)
-        if cell.is_merge_origin
-    ]
-    return Grid([[cell.text for cell in row] for row in rows], spans)
+    rows: list[list[str]] = []
+    spans = []
+    for number, row in enumerate(table.rows):
+        cells = list(row.cells)
+        rows.append([cell.text for cell in cells])
+        for column, cell in enumerate(cells):
+            if cell.is_merge_origin:
+                spans.append(Span(number, column, cell.span_height, cell.span_width))
+    return Grid(rows, spans)
 
 
 def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterator[str]:
@@ -317,14 +345,28 @@ def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterat
             yield from _slide_blocks(shape.shapes, title_id, outline)
         elif getattr(shape, "has_table", False):
             yield "\n".join(write_grid(_slide_grid(shape.table), outline))
-        elif shape.has_text_frame and (text := shape.text_frame.text.strip()):
+        elif shape.has_text_frame:
             # A vertical tab is a line break within a paragraph.
-            yield text.replace("\v", "\n")
+            text = shape.text_frame.text.strip().replace("\v", "\n")
+            if text:
+                yield text
 
 
+# The first of several number formats of a cell, which are separated by semicolons: `0.0` in `0.0;-0.0;"none; empty"`.
 _SECTION = re.compile(r'(?:"[^"]*"|[^;"])*')
+# The digits of a number format, as in `#,##0.00`.
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
-_LITERAL = re.compile(r'\[\$([^\]-]*)[^\]]*\]|"([^"]*)"|\\(.)|_.|\*.|\[[^\]]*\]')
+# What stands in a number format besides the digits. Only the groups are shown.
+_LITERAL = re.compile(
+    r"""
+    \[\$([^\]-]*)[^\]]*\]      # a currency, such as "EUR" in [$EUR-407]
+    | "([^"]*)"                # words in quotation marks
+    | \\(.)                    # a character after a backslash
+    | _. | \*.                 # a blank of the width of a character; a character that fills the cell
+    | \[[^\]]*\]               # a colour or a condition, such as [Red] or [>100]
+    """,
+    re.VERBOSE,
+)
 
 
 def show_cell(value: object, form: str) -> str:
@@ -341,24 +383,43 @@ def show_cell(value: object, form: str) -> str:
     if isinstance(value, date | time):
         return _show_time(value, _LITERAL.sub("", shown).lower())
     if isinstance(value, timedelta):
-        minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
-        sign = "-" if value < timedelta() else ""
-        return f"{sign}{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
-    pattern = _LITERAL.sub(lambda literal: "".join(filter(None, literal.groups())), shown)
+        return _show_duration(value)
+    return _show_number(value, _LITERAL.sub(_literal_text, shown))
+
+
+def _literal_text(literal: re.Match[str]) -> str:
+    return "".join(filter(None, literal.groups()))
+
+
+def _show_duration(value: timedelta) -> str:
+    minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+    sign = "-" if value < timedelta() else ""
+    shown_seconds = f":{seconds:02}" if seconds else ""
+    return f"{sign}{minutes // 60}:{minutes % 60:02}{shown_seconds}"
+
+
+def _show_number(value: float, pattern: str) -> str:
     digits = _DIGITS.search(pattern)
-    if digits is None or "E+" in pattern or "/" in pattern or digits[0].endswith(","):
+    # Powers of ten, fractions and numbers in thousands are shown in full.
+    is_scaled = "E+" in pattern or "/" in pattern
+    if digits is None or is_scaled or digits[0].endswith(","):
         return f"{value:.15g}" if isinstance(value, float) else str(value)
     before, after = pattern[: digits.start()], pattern[digits.end() :]
     number = value * 100 if "%" in after else value
     whole, _, decimals = digits[0].partition(".")
-    text = f"{abs(number):{',' if ',' in whole else ''}.{len(decimals)}f}"
-    for _ in range(len(decimals) - len(decimals.rstrip("#"))):
+    separator = "," if "," in whole else ""
+    text = f"{abs(number):{separator}.{len(decimals)}f}"
+    # Each # at the end stands for a digit that is left out if it is zero.
+    optional_digits = len(decimals) - len(decimals.rstrip("#"))
+    for _ in range(optional_digits):
         text = text.removesuffix("0")
-    is_negative = number < 0 and text.strip("0.,") != ""
-    return f"{'-' if is_negative else ''}{before}{text.removesuffix('.')}{after}".strip()
+    is_zero = text.strip("0.,") == ""
+    sign = "-" if number < 0 and not is_zero else ""
+    return f"{sign}{before}{text.removesuffix('.')}{after}".strip()
 
 
 def _show_time(value: date | time, form: str) -> str:
+    # A date with the time 00:00 is a date.
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     if isinstance(value, datetime | time):

@@ -16,6 +16,7 @@ _PARTS = {
     "endnotes": "Endnote",
     "comments": "Comment",
 }
+# The part with the comments of a sheet, such as xl/comments1.xml or xl/comments/comment1.xml.
 _COMMENTS = re.compile(r"xl/comments/?(?:comment)?\d*\.xml", re.IGNORECASE)
 
 
@@ -35,8 +36,10 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
             continue
         parts_read.add(relation.target_part.partname)
         root = parse_xml(relation.target_part.blob)
-        # A header is one text; notes and comments are elements of their own. Lines between notes have a type.
-        texts = [root] if name.startswith("Page") else [note for note in root if note.get(f"{_WORD}type") is None]
+        texts = [root]
+        if not name.startswith("Page"):
+            # Notes and comments are elements of their own. Those with a type are the lines between notes.
+            texts = [element for element in root if element.get(f"{_WORD}type") is None]
         for text in texts:
             words = " ".join(read_text(text).split())
             note = f"{name}: {words}"
@@ -56,15 +59,16 @@ def sheet_comments(data: bytes, sheets: Mapping[str, str]) -> Iterator[str]:
 
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = package.namelist()
-        related = {get_rels_path(path): name for path, name in sheets.items()} if len(sheets) > 1 else {}
-        sheet_of = {
-            relation.target: f" of the sheet {name}"
-            for path, name in related.items()
-            if path in parts
-            for relation in get_dependents(package, path)
-        }
+        sheet_of: dict[str, str] = {}  # by the part with the comments
+        if len(sheets) > 1:
+            for sheet_path, name in sheets.items():
+                relations_path = get_rels_path(sheet_path)
+                if relations_path in parts:
+                    for relation in get_dependents(package, relations_path):
+                        sheet_of[relation.target] = f" of the sheet {name}"
         for part in filter(_COMMENTS.fullmatch, parts):
             for comment in fromstring(package.read(part)).iter(f"{_SHEET}comment"):
-                words = " ".join(" ".join(text.text or "" for text in comment.iter(f"{_SHEET}t")).split())
+                text = " ".join(piece.text or "" for piece in comment.iter(f"{_SHEET}t"))
+                words = " ".join(text.split())
                 if words:
                     yield f"Comment on cell {comment.get('ref')}{sheet_of.get(part, '')}: {words}"

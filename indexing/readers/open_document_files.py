@@ -11,13 +11,20 @@ from prefrag.indexing.readers.office_files import OfficeText, check_package
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, write_grid
 from prefrag.indexing.report import CannotRead
 
-_NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
-_TEXT, _TABLE, _OFFICE, _STYLE = (f"{{{_NAMES}{name}:1.0}}" for name in ("text", "table", "office", "style"))
-_DRAW, _PRESENTATION = (f"{{{_NAMES}{name}:1.0}}" for name in ("drawing", "presentation"))
+# The namespaces of the elements and attributes.
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 # The elements that are not read: deleted text, comments in the margin, and the numbers of footnotes.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
+# The elements between a table and its rows.
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
+# A cell or a row with text that is to be repeated is repeated at most this often.
 _MOST_REPEATED = 100
+# A merged cell covers at most this many rows, and as many columns.
 _MOST_SPANNED = 1_000_000
 _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
@@ -34,7 +41,8 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):
         name = sheet.get(f"{_TABLE}name", "")
-        name += " (hidden sheet)" if sheet.get(f"{_TABLE}style-name") in hidden else ""
+        if sheet.get(f"{_TABLE}style-name") in hidden:
+            name += " (hidden sheet)"
         lines = list(write_grid(_grid(sheet), outline))
         if lines:
             sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
@@ -50,12 +58,22 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         titles = [frame for frame in frames if frame.get(f"{_PRESENTATION}class") == "title"]
         words = " ".join(" ".join(map(_text, titles)).split())
         title = title or words
-        heading = f"Slide {number}" + (f": {words}" if words else "")
+        heading = f"Slide {number}: {words}" if words else f"Slide {number}"
         blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, outline)]
-        notes = " ".join(" ".join(_blocks(note, Outline())) for note in slide.iterfind(f"{_PRESENTATION}notes")).strip()
-        blocks += [f"Notes: {notes}"] if notes else []
-        slides.append("\n\n".join([outline.mark(1, heading) + heading, *blocks]) if words or blocks else "")
+        notes = _slide_notes(slide)
+        if notes:
+            blocks.append(f"Notes: {notes}")
+        if words or blocks:
+            slides.append("\n\n".join([outline.mark(1, heading) + heading, *blocks]))
+        else:
+            slides.append("")
     return OfficeText(title, "\f".join(limit_text(slides)))
+
+
+def _slide_notes(slide: Element) -> str:
+    # They have an outline of their own, because their headings are none of the presentation.
+    notes = (" ".join(_blocks(note, Outline())) for note in slide.iterfind(f"{_PRESENTATION}notes"))
+    return " ".join(notes).strip()
 
 
 def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
@@ -108,12 +126,14 @@ def _grid(table: Element) -> Grid:
         merged: list[Span] = []
         for cell in row:
             if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell") and len(cells) < MOST_COLUMNS:
-                down, across = (_number(cell, f"number-{what}-spanned", _MOST_SPANNED) for what in ("rows", "columns"))
+                down = _number(cell, "number-rows-spanned", _MOST_SPANNED)
+                across = _number(cell, "number-columns-spanned", _MOST_SPANNED)
                 if down > 1 or across > 1:
                     merged.append(Span(len(rows), len(cells), down, across))
                 cells += _cells(cell)
-        # Of empty rows one is kept, because there can be a million of them below the last row with text.
-        if not any(cells) and (not rows or not any(rows[-1])):
+        # Of several empty rows the first is kept. There can be a million of them below the last row with text.
+        follows_text = bool(rows) and any(rows[-1])
+        if not any(cells) and not follows_text:
             continue
         if is_header:
             headers.add(len(rows))
@@ -133,12 +153,14 @@ def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element
 
 
 def _cells(cell: Element) -> list[str]:
+    """Return the text of a cell as often as the file says that the cell is repeated."""
     date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
     text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
     return [text] * _number(cell, "number-columns-repeated", _MOST_REPEATED if text else MOST_COLUMNS)
 
 
 def _number(element: Element, name: str, most: int) -> int:
+    """Read a number from an attribute, at least 1 and at most ``most``; 1 if there is none."""
     number = element.get(f"{_TABLE}{name}", "1")
     return max(1, min(int(number[:9]), most)) if number.isdecimal() else 1
 

@@ -14,18 +14,23 @@ from typing import Any, NamedTuple
 
 # Between two columns, a gap is wider than this many times the height of the letters. Justified text has smaller gaps.
 _WIDE = 1.0
-# So many times, the text must go from one column to the next.
+# Wide gaps in at least so many lines must end at the same place, and each of the two columns has as many lines.
 _LEAST_LINES = 6
-# All lines are looked at only if of every third line two may be shared by two columns.
-_SAMPLED, _LEAST_SAMPLES = 3, 2
+# First, only every third line is looked at. The others are if at least two of these may be shared by two columns.
+_SAMPLED = 3
+_LEAST_SAMPLES = 2
 # If the next line is this many times as far as usual, it begins another block, such as a row of a table.
 _APART = 1.5
-# Lines of sentences have so many words, fill this share of their column, and this share of them goes on with a small
-# letter. In a table without such lines, the cells of a row belong together.
-_LEAST_WORDS, _LEAST_FILLED, _LEAST_GOING_ON = 3, 0.3, 0.2
+# The lines of a column are parts of sentences if half of them have at least so many words, if half of them fill at
+# least this share of the column, and if at least this share of them begins with a small letter. Otherwise, they are the
+# cells of a table, in which the cells of a row belong together.
+_LEAST_WORDS = 3
+_LEAST_FILLED = 0.3
+_LEAST_GOING_ON = 0.2
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 # In a block, the text goes over to the next column at least so many times, and at this share of the lines.
-_LEAST_TURNS, _LEAST_SHARED = 3, 0.6
+_LEAST_TURNS = 3
+_LEAST_SHARED = 0.6
 _MOST_COLUMNS = 6
 # The signs that PDFium writes for a hyphen at the end of a line. What it reads next follows without a line break.
 _HYPHENS = "\ufffe\x02"
@@ -56,8 +61,10 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
     if len(text) != part.count_chars():
         return lines
     boxes = _Boxes(part)
-    shared = (pair for pair in [*pairwise(lines)][::_SAMPLED] if _may_be_shared(text, pair, boxes))
-    if len(list(islice(shared, _LEAST_SAMPLES))) < _LEAST_SAMPLES:
+    sampled = list(pairwise(lines))[::_SAMPLED]
+    shared = (pair for pair in sampled if _may_be_shared(text, pair, boxes))
+    first_shared = list(islice(shared, _LEAST_SAMPLES))
+    if len(first_shared) < _LEAST_SAMPLES:
         return lines
     segments = [segment for line in lines for segment in _segments(text, line, boxes)]
     ordered = _order(text, segments, _MOST_COLUMNS)
@@ -67,14 +74,13 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
 def _rejoin(
     ordered: Sequence[Segment], segments: Sequence[Segment], lines: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Join what followed each other in a line and still does, such as the cells of a table's row."""
+    """Join segments that follow each other in the new order as in their line, such as the cells of a table's row."""
     following = dict(pairwise(segments))
     ends = {end for _, end in lines}
-    begin = None
-    for number, segment in enumerate(ordered):
+    begin = None  # the begin of the joined segments; None before the first of them
+    for segment, next_segment in zip(ordered, [*ordered[1:], None], strict=True):
         begin = segment.begin if begin is None else begin
-        behind = ordered[number + 1] if number + 1 < len(ordered) else None
-        if behind is None or following.get(segment) != behind or segment.end in ends:
+        if next_segment is None or following.get(segment) != next_segment or segment.end in ends:
             yield begin, segment.end
             begin = None
 
@@ -103,16 +109,20 @@ class _Boxes:
 
 def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
     """Divide a line at wide gaps, where it goes back, and behind a hyphen that PDFium took for one inside a word."""
-    begin, left, right, bottom, top = -1, 0.0, 0.0, 0.0, 0.0
+    begin = -1  # the begin of the present segment; -1 before the first word
+    left = right = bottom = top = 0.0
     last = 0
     for word in _WORD.finditer(text, *line):
         box = boxes[word.start()]
-        is_beside = -_WIDE <= (box.left - right) / (top - bottom or 1) <= _WIDE
-        if begin < 0 or not is_beside or (text[last - 1] in _HYPHENS and box.top < bottom):
+        gap = (box.left - right) / (top - bottom or 1)  # in heights of the letters
+        is_below_hyphen = text[last - 1] in _HYPHENS and box.top < bottom
+        if begin < 0 or not -_WIDE <= gap <= _WIDE or is_below_hyphen:
             if begin >= 0:
                 yield Segment(begin, last, left, right, bottom, top)
-            begin, left, bottom, top = word.start(), box.left, box.bottom, box.top
-        last, right = word.end(), boxes[word.end("shown") - 1].right
+            begin = word.start()
+            left, bottom, top = box.left, box.bottom, box.top
+        last = word.end()
+        right = boxes[word.end("shown") - 1].right
     if begin >= 0:
         yield Segment(begin, last, left, right, bottom, top)
 
@@ -138,28 +148,38 @@ def _order(text: str, segments: list[Segment], columns: int) -> list[Segment]:
     if gutter is None:
         return segments
     blocks = list(_blocks(segments, gutter))
-    shared = {
-        number: _sides(block, gutter)
-        for number, block in enumerate(blocks)
-        if _is_shared(block, gutter) and all(_holds_sentences(text, side) for side in _sides(block, gutter))
-    }
-    counts = [sum(len(sides[side]) for sides in shared.values()) for side in (0, 1)]
-    if min(counts) < _LEAST_LINES:
-        return segments
-    ordered = []
+    shared: dict[int, tuple[list[Segment], list[Segment]]] = {}  # by the number of the block
     for number, block in enumerate(blocks):
-        left, right = shared.get(number, (block, []))
-        ordered += [*_order(text, left, columns - 1), *_order(text, right, columns - 1)] if right else left
+        if _is_shared(block, gutter):
+            left, right = _sides(block, gutter)
+            if _holds_sentences(text, left) and _holds_sentences(text, right):
+                shared[number] = left, right
+    left_lines = sum(len(left) for left, _ in shared.values())
+    right_lines = sum(len(right) for _, right in shared.values())
+    if min(left_lines, right_lines) < _LEAST_LINES:
+        return segments
+    ordered: list[Segment] = []
+    for number, block in enumerate(blocks):
+        if number in shared:
+            left, right = shared[number]
+            ordered += _order(text, left, columns - 1)
+            ordered += _order(text, right, columns - 1)
+        else:
+            ordered += block
     return ordered
 
 
 def _find_gutter(segments: Sequence[Segment]) -> float | None:
     """Find the left edge of a column: the place that the most wide gaps reach, if they are enough."""
     gaps = [(before.right, after.left) for before, after in pairwise(segments) if _is_beside(before, after)]
-    begins, ends = (sorted(sides) for sides in zip(*gaps, strict=True)) if gaps else ([], [])
+    if not gaps:
+        return None
+    begins = sorted(begin for begin, _ in gaps)
+    ends = sorted(end for _, end in gaps)
+    # The gaps that reach a place are those that begin left of it, but do not end left of it.
     counts = {end: bisect_left(begins, end) - bisect_left(ends, end) for end in ends}
-    gutter = max(counts, key=lambda end: (counts[end], -end), default=0.0)
-    return gutter if counts.get(gutter, 0) >= _LEAST_LINES else None
+    gutter = max(counts, key=lambda end: (counts[end], -end))
+    return gutter if counts[gutter] >= _LEAST_LINES else None
 
 
 def _blocks(segments: Sequence[Segment], gutter: float) -> Iterator[list[Segment]]:
@@ -169,10 +189,13 @@ def _blocks(segments: Sequence[Segment], gutter: float) -> Iterator[list[Segment
     most = _APART * median(steps) if steps else 0.0
     block: list[Segment] = []
     for segment in segments:
-        is_across = any(_crosses(neighbour, gutter) for neighbour in (segment, *block[-1:]))
-        if block and (is_across or min(above.top for above in block[-2:]) - segment.top > most):
-            yield block
-            block = []
+        if block:
+            is_across = _crosses(segment, gutter) or _crosses(block[-1], gutter)
+            # The last two segments may be the two columns of the same line.
+            line_top = min(above.top for above in block[-2:])
+            if is_across or line_top - segment.top > most:
+                yield block
+                block = []
         block.append(segment)
     yield block
 
@@ -192,7 +215,7 @@ def _is_shared(block: Sequence[Segment], gutter: float) -> bool:
 
     In a list of terms and their descriptions, several lines follow each term.
     """
-    turns = [number for number, pair in enumerate(pairwise(block)) if pair[0].right < gutter <= pair[1].left]
+    turns = [number for number, (before, after) in enumerate(pairwise(block)) if before.right < gutter <= after.left]
     if len(turns) < _LEAST_TURNS:
         return False
     sides = _sides(block[turns[0] : turns[-1] + 1], gutter)
@@ -200,13 +223,14 @@ def _is_shared(block: Sequence[Segment], gutter: float) -> bool:
 
 
 def _count_lines(segments: Sequence[Segment]) -> int:
-    return 1 + sum(not _is_beside(*pair) for pair in pairwise(segments))
+    return 1 + sum(not _is_beside(before, after) for before, after in pairwise(segments))
 
 
 def _holds_sentences(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether the lines of a column are broken sentences, rather than the cells of a table."""
     widths = sorted(segment.right - segment.left for segment in segments)
-    is_filled = median(widths) >= _LEAST_FILLED * widths[len(widths) * 9 // 10]
+    column_width = widths[len(widths) * 9 // 10]  # nine of ten lines are not wider
+    is_filled = median(widths) >= _LEAST_FILLED * column_width
     words = median(len(_LETTERS.findall(text, segment.begin, segment.end)) for segment in segments)
     going_on = sum(text[segment.begin].islower() for segment in segments)
     return is_filled and words >= _LEAST_WORDS and going_on >= _LEAST_GOING_ON * len(segments)

@@ -9,11 +9,13 @@ _MOST_LINES = 3
 _LEAST_PAGES = 3
 # From its first page to its last, it stands on at least this share of the pages. On every second page, it is one too.
 _LEAST_SHARE = 0.4
-_LONGEST = 200
+_LONGEST = 200  # characters
 _NUMBER = re.compile(r"\d{1,5}")
 # What a line with the number of the page may hold besides; another line with a number, as "Invoice No. 1001", is text.
 _BESIDE = re.compile(r"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:page|seite|p|s|of|von)\b)*", re.IGNORECASE)
 
+# What a line has in common with lines of other pages: the line, and None; or the line with # in the place of one of its
+# numbers, and how much this number is larger than that of the page.
 _Key = tuple[str, int | None]
 
 
@@ -29,15 +31,18 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     pages_of: dict[_Key, list[int]] = defaultdict(list)
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
         outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
-        for key in {key for place in outer for key in _keys(lines[place], number)}:
+        keys_of_page: set[_Key] = set()
+        for place in outer:
+            keys_of_page.update(_keys(lines[place], number))
+        for key in keys_of_page:
             pages_of[key].append(number)
-    most = sum(map(bool, filled))
-    least = max(2, min(_LEAST_PAGES, most))
-    running = {
-        key: len(there)
-        for key, there in pages_of.items()
-        if len(there) >= least and len(there) >= _LEAST_SHARE * (there[-1] - there[0] + 1)
-    }
+    pages_with_text = sum(map(bool, filled))
+    least = max(2, min(_LEAST_PAGES, pages_with_text))
+    running: set[_Key] = set()
+    for key, numbers in pages_of.items():
+        pages_between = numbers[-1] - numbers[0] + 1
+        if len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
+            running.add(key)
     shown: set[str] = set()
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
         done: set[int] = set()
@@ -50,7 +55,8 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
                 if repeated is None:
                     break
                 line = lines[place].strip()
-                lines[place] = "" if repeated[1] is not None or line in shown else f"{line}\n"
+                is_numbered = repeated[1] is not None
+                lines[place] = "" if is_numbered or line in shown else f"{line}\n"
                 shown.add(line)
                 done.add(place)
 

@@ -39,14 +39,33 @@ _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb"
 _SAMPLE_BYTES = 50_000
 # This many bytes from the beginning of a file show whether it is text.
 BEGINNING_BYTES = 8_192
+# If at least this share of the lines of a file are names with values, the file is one of settings.
 _NEARLY_ALL = 0.8
+# Control characters that no text has. Tabs, line breaks, form feeds and escape sequences of terminals are allowed.
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
-# The lines of a file of credentials: sections, names with values, and what `.netrc` writes. One name says "secret".
-_SETTING = re.compile(r"\s*(?:\[[^\]]+\]|[\w.-]{1,60}\s*[=:]\s*\S+|(?:machine|default)\s.*\spassword\s+\S+)\s*")
+# A line of a file of credentials.
+_SETTING = re.compile(
+    r"""
+    \s*
+    (?: \[ [^\]]+ \]                                      # a section, such as [default]
+      | [\w.-]{1,60} \s* [=:] \s* \S+                     # a name with a value, such as user = ada
+      | (?:machine|default) \s .* \s password \s+ \S+      # what .netrc has: machine host login ada password 123
+    )
+    \s*
+    """,
+    re.VERBOSE,
+)
+# The beginning of a line whose name says that its value is a secret, such as "api_key =", or of a line of .netrc.
 _SECRET = re.compile(
-    r"(?im)^\s*(?:[\w.-]{0,60}(?:secret|password|passwd|token|api_?key|access_?key)[\w.-]{0,60}\s*[=:]|machine\s)"
+    r"""
+    ^ \s*
+    (?: [\w.-]{0,60} (?:secret|password|passwd|token|api_?key|access_?key) [\w.-]{0,60} \s* [=:]
+      | machine \s
+    )
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 
 
@@ -108,12 +127,15 @@ def _holds_credentials(text: str) -> bool:
 
 
 def _python_name(declared: str | None) -> str | None:
+    """Return the name that Python has for a declared encoding; None if it is unknown or cannot be declared."""
     try:
         name = codecs.lookup(declared or "").name
     except (LookupError, ValueError):
         return None
     # Like browsers, read Latin-1 and ASCII as Windows-1252.
-    return _WESTERN if name in ("iso8859-1", "ascii") else name if name.startswith(_DECLARABLE) else None
+    if name in ("iso8859-1", "ascii"):
+        return _WESTERN
+    return name if name.startswith(_DECLARABLE) else None
 
 
 def _refuse_zeros(text: str) -> str:
@@ -124,9 +146,12 @@ def _refuse_zeros(text: str) -> str:
 
 def _decode_without_mark(data: bytes) -> str:
     """Decode UTF-16 without a byte order mark. It must be Western text, in which every second byte is mostly zero."""
-    even, odd = data[::2].count(0), data[1::2].count(0)
-    encoding = "utf-16-le" if odd > even else "utf-16-be"
-    if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:
+    # The numbers of zeros among the first bytes of all characters, and among the second.
+    first, second = data[::2].count(0), data[1::2].count(0)
+    encoding = "utf-16-le" if second > first else "utf-16-be"
+    has_many_zeros = 4 * max(first, second) > len(data)
+    has_few_others = 20 * min(first, second) < len(data)
+    if has_many_zeros and has_few_others and len(data) % 2 == 0:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
@@ -145,18 +170,23 @@ def _decode_broken_utf8(data: bytes) -> str | None:
     """Decode UTF-8 with a few broken bytes. Returns None if over a tenth of the non-ASCII characters are broken."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    beyond = len(text) - sum(map(text.count, map(chr, range(128))))
-    return text if broken * 10 <= beyond and not _CONTROLS.search(text) else None
+    # Counting each of the 128 ASCII characters is faster than looking at each character of the text.
+    ascii_characters = sum(text.count(chr(code)) for code in range(128))
+    others = len(text) - ascii_characters
+    return text if broken * 10 <= others and not _CONTROLS.search(text) else None
 
 
 def _likely_encodings(data: bytes) -> list[str]:
+    """List the older encodings that fit a text, the likeliest first."""
     # Only lines with non-ASCII letters differ between encodings.
     lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
     western = next((match for match in matches if _WESTERN in match.could_be_from_charset), None)
-    if western and all(
-        western.coherence + _CLEARLY >= match.coherence and western.chaos <= match.chaos + _CLEARLY for match in matches
-    ):
-        return [_WESTERN]
+    if western:
+        # The coherence is the share of letters that a language would have, the chaos that of odd characters.
+        is_as_coherent = all(western.coherence + _CLEARLY >= match.coherence for match in matches)
+        is_as_tidy = all(western.chaos <= match.chaos + _CLEARLY for match in matches)
+        if is_as_coherent and is_as_tidy:
+            return [_WESTERN]
     return [match.encoding for match in matches]

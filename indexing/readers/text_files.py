@@ -15,8 +15,9 @@ from prefrag.indexing.readers.tables import Grid, limit_text, place_cells, write
 from prefrag.indexing.report import CannotRead
 
 _SEPARATORS = ",;\t|"
-# Excel writes and reads such a line above a table.
+# Excel writes and reads such a line above a table, as in "sep=;".
 _SEPARATOR_LINE = re.compile(rf"sep=([{_SEPARATORS}])\s*", re.IGNORECASE)
+# A line that is drawn between two rows of a table, as in "|---|:--:|" or "+====+====+", or a blank line.
 _RULE = re.compile(r"[\s|+:=-]*")
 
 
@@ -44,14 +45,17 @@ def write_bar_tables(text: str, outline: Outline) -> str:
     pieces: list[str] = []
     for columns, group in groupby(text.split("\n"), key=_count_columns):
         lines = list(group)
-        rows = [line for line in map(str.strip, lines) if not _RULE.fullmatch(line)]
+        stripped = [line.strip() for line in lines]
+        rows = [line for line in stripped if not _RULE.fullmatch(line)]
         cells = (line.strip("|").split("|") for line in rows)
         is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
         # Bars also occur in code. So a table must have a rule below its header, or a bar at both ends of each row.
-        if columns > 1 and rows and (len(rows) < len(lines) or (columns > 2 and is_framed)):
-            form = "".join(" " if _RULE.fullmatch(line.strip()) else "x" for line in lines).strip()
-            headers = frozenset({0} if re.fullmatch("x x+", form) else ())
-            pieces += write_grid(Grid([*map(list, cells)], headers=headers), outline)
+        has_rule = len(rows) < len(lines)
+        has_frame = columns > 2 and is_framed
+        is_drawn = has_rule or has_frame
+        if columns > 1 and rows and is_drawn:
+            headers = frozenset({0} if _has_marked_header(stripped) else ())
+            pieces += write_grid(Grid(list(cells), headers=headers), outline)
         elif columns == 2 and is_framed:
             pieces += (": ".join(filter(None, map(_one_line, row))) for row in cells)
         else:
@@ -59,9 +63,16 @@ def write_bar_tables(text: str, outline: Outline) -> str:
     return "\n".join(pieces)
 
 
+def _has_marked_header(lines: list[str]) -> bool:
+    """Check whether the only rule between the rows of a table, if any, stands below its first row."""
+    signs = ["-" if _RULE.fullmatch(line) else "x" for line in lines]
+    return re.fullmatch("x-x+", "".join(signs).strip("-")) is not None
+
+
 def _count_columns(line: str) -> int:
-    line = re.sub(r"(?<=-)\+(?=-)", "|", line)
-    return line.strip().strip("|+").count("|") + ("|" in line)
+    # Some programs draw a rule as in "|---+---|".
+    bars_only = re.sub(r"(?<=-)\+(?=-)", "|", line)
+    return bars_only.strip().strip("|+").count("|") + ("|" in bars_only)
 
 
 def pack_rows(text: str) -> list[str]:
@@ -70,8 +81,9 @@ def pack_rows(text: str) -> list[str]:
     current, words = "", 0
     for line in text.splitlines(keepends=True):
         line_words = len(line.split())
-        too_long = words + line_words > MOST_WORDS or len(current) + len(line) > MOST_CHARACTERS
-        if current and (too_long or words >= ENOUGH_WORDS or not line.strip()):
+        has_room = words + line_words <= MOST_WORDS and len(current) + len(line) <= MOST_CHARACTERS
+        goes_on = has_room and words < ENOUGH_WORDS and line_words > 0
+        if current and not goes_on:
             passages.append(current)
             current, words = "", 0
         if line_words > MOST_WORDS or len(line) > MOST_CHARACTERS:
@@ -103,11 +115,13 @@ def write_fields(fields: Mapping[str, object]) -> str:
 
 
 def _lines(value: object, name: str) -> Iterator[str]:
+    """Write an object as a line of its simple values, and a line for each object in its lists; the same below these."""
     values: list[str] = []
     lists: list[tuple[str, list[object]]] = []
     _collect(value, "", values, lists)
     if values:
-        yield (f"{name}: " if name else "") + "; ".join(values)
+        label = f"{name}: " if name else ""
+        yield label + "; ".join(values)
     for below, items in lists:
         path = " > ".join(filter(None, (name, below)))[:_MOST_NAME]
         for item in items:
@@ -123,8 +137,10 @@ def _collect(value: object, name: str, values: list[str], lists: list[tuple[str,
     elif isinstance(value, list):
         if any(isinstance(item, list | dict) for item in value):
             lists.append((name, value))
-        elif simple := ", ".join(filter(None, map(_simple, value))):
-            values.append(label + simple)
+            return
+        joined = ", ".join(filter(None, map(_simple, value)))
+        if joined:
+            values.append(label + joined)
     elif simple := _simple(value):
         values.append(label + simple)
 
@@ -198,12 +214,14 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
 def _rows(table: Any, outline: Outline) -> Iterator[str]:
     from docutils import nodes
 
-    rows = [
-        [(entry.astext(), entry.get("morerows", 0) + 1, entry.get("morecols", 0) + 1) for entry in row.children]
-        for row in table.findall(nodes.row)
-    ]
-    floors = sum(len(head.children) for head in table.findall(nodes.thead))
-    yield "\n".join(write_grid(place_cells(rows, headers=range(floors)), outline))
+    rows = [list(map(_cell, row.children)) for row in table.findall(nodes.row)]
+    header_rows = sum(len(head.children) for head in table.findall(nodes.thead))
+    yield "\n".join(write_grid(place_cells(rows, headers=range(header_rows)), outline))
+
+
+def _cell(entry: Any) -> tuple[str, int, int]:
+    """Return the text of a cell, and the numbers of rows and of columns that the cell covers."""
+    return entry.astext(), entry.get("morerows", 0) + 1, entry.get("morecols", 0) + 1
 
 
 def _one_line(text: str) -> str:
