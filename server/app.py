@@ -176,8 +176,10 @@ def create_app() -> FastAPI:
         nothing_left = bool(left_out) and not registry.get_names()
         is_ready = not any(lacks.values()) and not nothing_left
         parts = lacks | {"left_out": [name for name in missing if name in left_out]}
-        status = {"status": "ready" if is_ready else "not ready"}
-        return JSONResponse(status | {key: value for key, value in parts.items() if value}, 200 if is_ready else 503)
+        shown_parts = {key: value for key, value in parts.items() if value}
+        if is_ready:
+            return JSONResponse({"status": "ready", **shown_parts}, 200)
+        return JSONResponse({"status": "not ready", **shown_parts}, 503)
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -213,8 +215,10 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 def _create_hayhooks() -> FastAPI:
     # Unless `auto_trace` is on, hide these variables from Hayhooks, because they may be meant for other programs.
-    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
-    hidden = {} if settings.auto_trace else {name: os.environ.pop(name) for name in variables}
+    hidden = {}
+    if not settings.auto_trace:
+        variables = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
+        hidden = {name: os.environ.pop(name) for name in variables}
     app: FastAPI = create_hayhooks()
     os.environ.update(hidden)
     # FastAPI's constructor takes `logs` and `exclude`. Hayhooks calls the constructor, so change them afterwards.

@@ -23,8 +23,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 HEADERS = {
-    # With this policy, browsers allow no inline scripts or styles, nothing from other hosts, and no scripts that turn
-    # text into HTML. `data:` is allowed for the pictures of PDF pages.
+    # With this policy, browsers allow no inline scripts or styles, and nothing from other hosts. `data:` allows the
+    # pictures of PDF pages, which stand in the page itself. The trusted types keep scripts from turning text into HTML.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -57,11 +57,12 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
-        # In threads, because a pipeline may ask Elasticsearch whether web search is allowed.
-        served = [(name, pipeline, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
-        described = [
-            asyncio.to_thread(_describe, name, pipeline, start) for name, pipeline, start in served if start is not None
-        ]
+        described = []
+        for name, pipeline in sorted(pipelines().items()):
+            start = _find_start(pipeline)
+            if start is not None:
+                # In a thread, because the pipeline may ask Elasticsearch whether web search is allowed.
+                described.append(asyncio.to_thread(_describe, name, pipeline, start))
         return {"pipelines": await asyncio.gather(*described)}
 
     return router
@@ -73,14 +74,16 @@ def _find_start(pipeline: Any) -> StateBuilder | None:
 
 
 def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
+    # The sources that may not be searched now, and why.
     closed, reason = start.closed_sources()
+    sources: list[dict[str, Any]] = []
+    for source in start.sources:
+        is_closed = source in closed
+        described = {"name": source, "external": source in start.external_sources, "open": not is_closed}
+        sources.append({**described, "reason": reason} if is_closed else described)
     return {
         "name": name,
-        "sources": [
-            {"name": source, "external": source in start.external_sources, "open": source not in closed}
-            | ({"reason": reason} if source in closed else {})
-            for source in start.sources
-        ],
+        "sources": sources,
         "preferred": start.preferred,
         "top_k": start.top_k,
         "max_steps": start.max_steps,
@@ -95,5 +98,7 @@ def _describe_model(pipeline: Any) -> dict[str, Any] | None:
         return None
     generator = reasoners[0].chat_generator
     name = str(read_attribute(generator, "model_name") or read_attribute(generator, "model") or "")
-    # A server may call a model by its path, and a host that counts as local is still another machine.
-    return {"name": PurePath(name).name, "here": is_loopback(find_host(generator))}
+    # The model is here only if it runs on this machine: a host in PREFRAG_LOCAL_HOSTS is another machine.
+    is_here = is_loopback(find_host(generator))
+    # Some servers call a model by its path, which says something of their machine.
+    return {"name": PurePath(name).name, "here": is_here}

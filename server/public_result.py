@@ -18,6 +18,7 @@ _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
 # On Windows, folder names may have spaces, and Python doubles the backslashes of a path that it quotes.
+# Such a path begins with a drive, as in C:\, or with a server, as in \\server\.
 _WINDOWS_PATH = re.compile(
     r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
     r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
@@ -61,14 +62,19 @@ class Installation:
         """Remove from an event of the trace what clients must not see."""
         errors = {key: self.withhold(event[key]) for key in _PARTS_OF_ERRORS if isinstance(event.get(key), str)}
         attempts = [self.publish_event(attempt) for attempt in event.get("attempts") or ()]
-        return {**event, **errors, **({"attempts": attempts} if attempts else {})}
+        public = {**event, **errors}
+        if attempts:
+            public["attempts"] = attempts
+        return public
 
 
 def _any_of(names: set[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
     pattern = "|".join(map(re.escape, longest_first))
-    # Without names, the pattern matches nothing.
-    return re.compile(rf"(?<![\w.-])(?:{pattern})(?::\d+)?(?![\w-])" if pattern else r"(?!)")
+    if not pattern:
+        # This matches nothing.
+        return re.compile(r"(?!)")
+    return re.compile(rf"(?<![\w.-])(?:{pattern})(?::\d+)?(?![\w-])")
 
 
 def hide_addresses(text: str) -> str:
@@ -86,7 +92,10 @@ def hide_folders(text: str) -> str:
 
 
 def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {**document, "file": PurePath(str(document["file"])).name} if document.get("file") else dict(document)
+    """Leave only the name of a document's file, without its folder."""
+    if not document.get("file"):
+        return dict(document)
+    return {**document, "file": PurePath(str(document["file"])).name}
 
 
 def _texts(values: object) -> Iterator[str]:

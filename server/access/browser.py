@@ -17,15 +17,17 @@ def open_page(address: str, fragment: str) -> None:
 
 
 def _open(address: str, fragment: str) -> None:
-    place, deadline = urlsplit(address), time.monotonic() + _SECONDS
+    place = urlsplit(address)
+    deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
         try:
             socket.create_connection((str(place.hostname), place.port or 80), timeout=1.0).close()
             break
         except OSError:
             time.sleep(0.05)
+    is_open = _has_screen() and webbrowser.open(address + fragment)
     # If stdout is a terminal, `PageToken` prints the address.
-    if not (_has_screen() and webbrowser.open(address + fragment)) and not sys.stdout.isatty():
+    if not is_open and not sys.stdout.isatty():
         print(f"There is no browser to open. The page is at {address}", flush=True)
 
 

@@ -95,9 +95,11 @@ def is_open_to_others() -> bool:
 
     connection = connection_settings()
     hosts = connection.pop("hosts")
-    bare = [without_userinfo(host) for host in (hosts if isinstance(hosts, list) else [hosts])]
-    named = {name: value for name, value in connection.items() if name == "ca_certs"}
-    with Elasticsearch(bare, request_timeout=_SECONDS, max_retries=0, **named) as anybody:
+    listed = hosts if isinstance(hosts, list) else [hosts]
+    without_passwords = list(map(without_userinfo, listed))
+    # Of the settings, only the certificates stay that check the server.
+    certificates = {name: value for name, value in connection.items() if name == "ca_certs"}
+    with Elasticsearch(without_passwords, request_timeout=_SECONDS, max_retries=0, **certificates) as anybody:
         try:
             anybody.options(ignore_status=404).get(index=KEY_INDEX, id=_ID)
         except (ApiError, TransportError):

@@ -208,7 +208,9 @@ class Keyring:
         self._kept: tuple[Key, ...] = ()
         self._seen: object = None
         # Requests need a key if there is a key file on this machine, even if the keys are in Elasticsearch now.
-        self._has_key_store = settings.keys_file is not None or (self._index is not None and self.path.exists())
+        self._has_key_store = settings.keys_file is not None
+        if not self._has_key_store and self._index is not None:
+            self._has_key_store = self.path.exists()
         self._always = settings.require_key
         self._read_again()
 
@@ -242,7 +244,8 @@ class Keyring:
 
     def _look_up(self, secret: str) -> Access | None:
         hashed = _hash(secret)
-        accesses = [*self._of_environment, *((key.hash, key.access) for key in self._kept if not key.has_expired)]
+        stored = [(key.hash, key.access) for key in self._kept if not key.has_expired]
+        accesses = [*self._of_environment, *stored]
         # Compare with every hash, and in constant time. Otherwise the time taken could reveal parts of a hash.
         matching = [access for own_hash, access in accesses if hmac.compare_digest(hashed, own_hash)]
         return matching[0] if matching else None
@@ -268,7 +271,8 @@ class Keyring:
             self.is_unreadable = True
         else:
             self.is_unreadable = False
-        self._kept, self._until = keys, time.monotonic() + _INDEX_SECONDS
+        self._kept = keys
+        self._until = time.monotonic() + _INDEX_SECONDS
 
     def _read_file_again(self) -> None:
         try:
@@ -311,7 +315,8 @@ class ApiKeys:
         if scope["type"] == "lifespan" or _PROBES.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        access, is_local = await self.keyring.find_async(_read_token(scope)), comes_from_this_machine(scope)
+        access = await self.keyring.find_async(_read_token(scope))
+        is_local = comes_from_this_machine(scope)
         is_own_page = is_local and comes_from_own_page(scope)
         if access is None and is_own_page and self.page_token.is_held(scope):
             access = AT_TERMINAL

@@ -37,10 +37,9 @@ class CancelWhenGone:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and stop its work when the client disconnects or the server stops."""
-        is_read = (
-            scope["type"] == "http" and scope["method"] == "GET" and bool(_STOPPABLE_READS.fullmatch(path_of(scope)))
-        )
-        if scope["type"] != "http" or not (scope["method"] == "POST" or is_read):
+        method = scope["method"] if scope["type"] == "http" else ""
+        is_read = method == "GET" and _STOPPABLE_READS.fullmatch(path_of(scope)) is not None
+        if method != "POST" and not is_read:
             await self.app(scope, receive, send)
             return
         body_read, gone = asyncio.Event(), asyncio.Event()

@@ -35,7 +35,8 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
     """
     os.environ.pop(_VARIABLE, None)
     name, address = _own_name(host), page_address(host, port)
-    if not (opens_page or sys.stdout.isatty()) or not is_loopback(name):
+    can_show = opens_page or sys.stdout.isatty()
+    if not can_show or not is_loopback(name):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="prefrag-token-", ignore_cleanup_errors=True) as folder:

@@ -24,7 +24,8 @@ RETRY_SECONDS = 5
 
 def holder_of(scope: Scope) -> str:
     """Return whose share a request uses (its holder): the name of its key or, without a key, the client's address."""
-    return current_access.get().key or (scope.get("client") or ("",))[0]
+    client_address, *_ = scope.get("client") or ("",)
+    return current_access.get().key or client_address
 
 
 class Busy(Exception):
@@ -58,9 +59,10 @@ class Places:
         if holder not in self._waiting and self._fits(self._held[holder], self._free):
             self._held[holder] += 1
             return
-        queue, free = self._waiting.get(holder, ()), self.most_waiting - self._count_waiting()
-        if not self._fits(len(queue), free):
-            raise self._refusal(holder, by_share=self._free > 0 or free > 0)
+        own_waiting = len(self._waiting.get(holder, ()))
+        free_waiting = self.most_waiting - self._count_waiting()
+        if not self._fits(own_waiting, free_waiting):
+            raise self._refusal(holder, by_share=self._free > 0 or free_waiting > 0)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(holder, deque()).append(turn)
         try:
@@ -78,11 +80,15 @@ class Places:
     def leave(self, holder: str) -> None:
         """Give back a place, and give free places to waiting requests."""
         self._held -= Counter([holder])
-        while fitting := [holder for holder in self._waiting if self._fits(self._held[holder], self._free)]:
-            turn = self._waiting[fitting[0]][0]
-            self._remove(fitting[0], turn)
+        while True:
+            fitting = (waiting for waiting in self._waiting if self._fits(self._held[waiting], self._free))
+            next_holder = next(fitting, None)
+            if next_holder is None:
+                return
+            turn = self._waiting[next_holder][0]
+            self._remove(next_holder, turn)
             if not turn.done():
-                self._held[fitting[0]] += 1
+                self._held[next_holder] += 1
                 turn.set_result(None)
 
     @property
@@ -93,6 +99,7 @@ class Places:
         return sum(map(len, self._waiting.values()))
 
     def _fits(self, own: int, free: int) -> bool:
+        """Check whether a holder that has ``own`` places may have another, if ``free`` places are free."""
         share = settings.share if self._are_shared() else 100
         return own * (100 - share) < free * share
 

@@ -18,12 +18,19 @@ from prefrag.pipelines.trace_text import trace_text
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# Finds the answer in a line that begins with "Stated": it is in bold, with its Markdown characters escaped.
+# The answer in a line that begins with a word such as "Stated": in bold, with its Markdown characters escaped.
 _STATED = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}): " r"[^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 _GIVEN = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}):\s*")
+# The beginning of a code block in a language that front ends run or draw, as in "```html", or whose language may be
+# written with an entity, as in "```ht&#109;l".
 _DRAWN_CODE = re.compile(
-    r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
-    re.IGNORECASE,
+    r"""
+    ( (?<!`) `{3,}+ | (?<!~) ~{3,}+ )
+    (?: [^\S\n]*+ (?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega) \b
+      | (?= [^\n`]{0,200} & )
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # The marks of cited passages in square brackets, such as [1], [W2] (W: a web page) or [1, A1] (A: an attached text).
 MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
@@ -43,9 +50,10 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     """Write the content of the assistant's message. ``marks`` says how `rename_marks` renames marks of passages."""
     parts = answer_parts(result)
     if parts:
-        before, span, behind, where = (_without_emphasis(part) for part in parts)
-        # The line begins with a word of ours, such as "Stated", so that no untrusted text starts a heading or a list.
-        parts = [rename_marks(f"{before}{span and f'**{span}**'}{behind}{where}", marks)]
+        before, span, behind, where = map(_without_emphasis, parts)
+        bold_span = f"**{span}**" if span else ""
+        # The line begins with a word such as "Stated", so that no untrusted text starts a heading or a list.
+        parts = [rename_marks(f"{before}{bold_span}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
         # Put headings like ours in brackets, because a passage may have made the model write a false list of sources.
         own = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
@@ -115,11 +123,13 @@ def strip_notes(content: str) -> str:
         # Everything else in such an answer is quoted from passages.
         return NOT_ANSWERED
     # A model's own words stand above the sentences that carry them; a sentence of a passage stands alone.
-    is_own = any(paragraph.startswith("> ") for paragraph in paragraphs)
-    if not is_own and (stated := _STATED.search(content)):
-        return re.sub(r"\\(.)", r"\1", stated[1])
-    if not is_own and any(paragraph.startswith("Probably: ") for paragraph in paragraphs):
-        return NOT_ANSWERED
+    is_of_model = any(paragraph.startswith("> ") for paragraph in paragraphs)
+    if not is_of_model:
+        stated = _STATED.search(content)
+        if stated:
+            return re.sub(r"\\(.)", r"\1", stated[1])
+        if any(paragraph.startswith("Probably: ") for paragraph in paragraphs):
+            return NOT_ANSWERED
     own = [paragraph for paragraph in paragraphs if not paragraph.startswith((NOTE, UNSUPPORTED, "> "))]
     return _GIVEN.sub("", "\n\n".join(own))
 
@@ -130,8 +140,11 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
         return text
 
     def rename(match: re.Match[str]) -> str:
-        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in read_marks(match[1])]
+        renamed = [new_name(mark) for mark in read_marks(match[1])]
         return f"[{', '.join(dict.fromkeys(renamed))}]"
+
+    def new_name(mark: str) -> str:
+        return marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}"
 
     return MARKS.sub(rename, text)
 
@@ -187,5 +200,6 @@ def _without_emphasis(text: str) -> str:
 
 def _failed_sources(result: Mapping[str, Any]) -> list[str]:
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
+    sources = dict.fromkeys(event["source"] for event in searches)
     answered = {event["source"] for event in searches if event.get("titles") or not event.get("error")}
-    return [source for source in dict.fromkeys(event["source"] for event in searches) if source not in answered]
+    return [source for source in sources if source not in answered]

@@ -37,7 +37,10 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
     for role, text in turns:
         if role not in ("user", "assistant") or not text:
             continue
-        content, files = (_read_answer(text), []) if role == "assistant" else separate_attachments(text)
+        if role == "assistant":
+            content, files = _read_answer(text), []
+        else:
+            content, files = separate_attachments(text)
         history.append({"role": role, "content": content})
         # Drop the numbers of these files, because the front end's numbers refer only to the last question's files.
         earlier = [file._replace(mark="") for file in files] + earlier

@@ -161,11 +161,13 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         parts = ["No answer was found."]
     parts.append(defuse_tokens(write_note(result, cites)))
     cited = {citation["mark"] for citation in (*(result.get("citations") or ()), *evidence)}
-    # Quote the best sentence of each cited source (of all sources if none is cited), unless it is shown above already.
-    sources = [
-        _write_source(mark, document, quotes=bool(answer or not evidence) and (mark in cited or not cited))
-        for mark, document in references(result)
-    ]
+    # Without an answer, the sentences stand above already. Otherwise the best sentence of each cited source is quoted,
+    # or of all sources if none is cited.
+    shows_evidence = bool(evidence) and not answer
+    sources = []
+    for mark, document in references(result):
+        is_cited = mark in cited or not cited
+        sources.append(_write_source(mark, document, quotes=is_cited and not shows_evidence))
     if sources:
         parts += ["\n".join([HEADING, *sources]), QUOTED]
     return "\n\n".join(filter(None, parts))
@@ -175,8 +177,9 @@ def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
     title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
     line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
+    content = str(document.get("content") or "")
     sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}
-    text = quote_text(str(document.get("content") or "")[sentence["start"] : sentence["end"]])
+    text = quote_text(content[sentence["start"] : sentence["end"]])
     return f"{line}\n{text}" if quotes and text else line
 
 
@@ -190,7 +193,8 @@ def _find_arguments(name: str) -> dict[str, Any] | None:
 
 
 def _describe(name: str) -> Tool:
-    wrapper, metadata = registry.get(name), registry.get_metadata(name) or {}
+    wrapper = registry.get(name)
+    metadata = registry.get_metadata(name) or {}
     schema = {**metadata["request_model"].model_json_schema(), "additionalProperties": False}
     if not isinstance(wrapper, ServedPipeline):
         return Tool(name=name, description=metadata["description"], inputSchema=schema)
@@ -198,13 +202,11 @@ def _describe(name: str) -> Tool:
     schema.pop("$defs", None)
     start = wrapper.pipeline.get_component("start")
     external = [source for source in start.sources if source in start.external_sources]
-    own = ", ".join(source for source in start.sources if source not in external) or "none"
-    return Tool(
-        name=name,
-        description=f"{_DESCRIPTION} Own sources: {own}; external sources: {', '.join(external) or 'none'}.",
-        inputSchema=schema,
-        annotations=ToolAnnotations(readOnlyHint=True, destructiveHint=False, openWorldHint=bool(external)),
-    )
+    external_names = ", ".join(external) or "none"
+    own_names = ", ".join(source for source in start.sources if source not in external) or "none"
+    description = f"{_DESCRIPTION} Own sources: {own_names}; external sources: {external_names}."
+    hints = ToolAnnotations(readOnlyHint=True, destructiveHint=False, openWorldHint=bool(external))
+    return Tool(name=name, description=description, inputSchema=schema, annotations=hints)
 
 
 async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
@@ -245,9 +247,11 @@ def _refuse(message: str) -> CallToolResult:
 
 
 def _describe_problems(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]
-    places = [".".join(str(part)[:_NAME_CHARACTERS] for part in problem["loc"]) for problem in problems]
-    return "; ".join(f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True))
+    descriptions = []
+    for problem in error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]:
+        place = ".".join(str(part)[:_NAME_CHARACTERS] for part in problem["loc"])
+        descriptions.append(f"{place}: {problem['msg']}")
+    return "; ".join(descriptions)
 
 
 async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
@@ -266,5 +270,9 @@ async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[
 def _find_id(line: str) -> str | int | None:
     with suppress(ValueError, RecursionError, AttributeError):
         message_id = json.loads(line).get("id")
-        return message_id if type(message_id) is int or (isinstance(message_id, str) and is_text(message_id)) else None
+        # A truth value, which Python counts as an int, is no id.
+        if type(message_id) is int:
+            return message_id
+        if isinstance(message_id, str) and is_text(message_id):
+            return message_id
     return None

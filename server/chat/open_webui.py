@@ -88,11 +88,13 @@ def write_status(text: str, done: bool = False) -> dict[str, Any]:
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
     """Make the last status line: how sure the answer is, how many searches there were, and what left this machine."""
     searches = (result.get("counts") or {}).get("total", 0)
+    queries = len(result.get("queries_sent_out") or ())
+    sent_out = []
+    if queries:
+        sent_out.append(f"{queries} {'query' if queries == 1 else 'queries'} sent to the web")
+    sent_out += [line.removesuffix(".") for line in write_sent_to_models(result, with_host=False)]
     parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
-    sent = len(result.get("queries_sent_out") or ())
-    left = [f"{sent} {'query' if sent == 1 else 'queries'} sent to the web"] if sent else []
-    left += [line.removesuffix(".") for line in write_sent_to_models(result, with_host=False)]
-    return write_status(" · ".join([*parts, *(left or ["nothing sent out"])]), done=True)
+    return write_status(" · ".join([*parts, *(sent_out or ["nothing sent out"])]), done=True)
 
 
 def number_sources(
@@ -121,7 +123,9 @@ def number_sources(
         return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
 
     numbered = _CODE_OR_MARKS.sub(rename, content)
-    return numbered, [_source_event(by_mark[mark]) for mark in (numbers if cites else by_mark) if mark not in files]
+    # If the answer cites nothing, all passages are shown.
+    shown_marks = numbers if cites else by_mark
+    return numbered, [_source_event(by_mark[mark]) for mark in shown_marks if mark not in files]
 
 
 def hide_marks(text: str) -> str:
@@ -130,32 +134,40 @@ def hide_marks(text: str) -> str:
 
 
 def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
-    mark, source = document["mark"], document.get("source")
-    where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
-    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    """Make the event that shows a passage among the sources of the chat."""
+    mark = document["mark"]
+    if mark[0] == "A":
+        where = "attached file"
+    elif mark[0] == "W":
+        where = document.get("source")
+    else:
+        where = "your documents"
+    file_or_id = str(document.get("file") or document.get("id"))
+    title = strip_controls(one_line(title_text(document) or file_or_id))
     position = document.get("position") or {"of": 1}
     passage = f", passage {position['number']}" if position["of"] > 1 else ""
     name = f"{title}{passage} ({where})"
     # If a name begins like a web address, Open WebUI fetches an icon from a third party.
-    name = f"page {name}" if _ADDRESS.match(name) else name
-    page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
-    event = create_source_event(
-        {
-            "source": {"name": name, "url": document.get("url") or ""},
-            "document": [_write_passage(document)],
-            # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
-            "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
-        }
-    )
+    if _ADDRESS.match(name):
+        name = f"page {name}"
+    # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
+    metadata: dict[str, Any] = {"source": f"prefrag-{mark}", "name": name}
+    if isinstance(document.get("page"), int):
+        # Open WebUI counts pages from 0.
+        metadata["page"] = document["page"] - 1
+    source = {"name": name, "url": document.get("url") or ""}
+    event = create_source_event({"source": source, "document": [_write_passage(document)], "metadata": [metadata]})
     return dict(event.to_event_dict())
 
 
 def _write_passage(document: Mapping[str, Any]) -> str:
     """Write the text of a passage in Markdown, with its best sentence in bold."""
-    content, span = str(document.get("content") or ""), document.get("sentence")
+    content = str(document.get("content") or "")
+    span = document.get("sentence")
     if not span:
         return chat_text.disarm(content)
-    before, sentence, after = content[: span["start"]], content[span["start"] : span["end"]], content[span["end"] :]
+    before, after = content[: span["start"]], content[span["end"] :]
+    sentence = content[span["start"] : span["end"]]
     words = sentence.strip()
     if not words or "*" in words or "\n\n" in words:
         return chat_text.disarm(content)

@@ -53,7 +53,8 @@ class StreamEnd:
                 except TimeoutError:
                     async with turn:
                         # Send the comment only between two events, because a chunk can end in the middle of an event.
-                        if streams and (not tail or tail.endswith(b"\n\n")):
+                        is_between_events = not tail or tail.endswith(b"\n\n")
+                        if streams and is_between_events:
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
         async def send_end(message: Message) -> None:
@@ -82,10 +83,12 @@ class StreamEnd:
         except BaseException as error:
             if streams:
                 # A run is cancelled if the server stops or the client is gone. A client that is gone reads nothing.
-                stopping = isinstance(error, asyncio.CancelledError)
-                message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
-                error_event = {"error": {"message": message, "status": status}, "result": None}
-                event = json.dumps(_describe_error(message, status, None) if path in _COMPLETIONS else error_event)
+                is_stopping = isinstance(error, asyncio.CancelledError)
+                reason, status = (STOPPING, 503) if is_stopping else ("The stream broke off. Ask again.", 500)
+                content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
+                if path in _COMPLETIONS:
+                    content = _describe_error(reason, status, None)
+                event = json.dumps(content)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LAST_SECONDS):
                         await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})

@@ -55,15 +55,10 @@ _WORD = re.compile(r"\w{3,}")
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Give a method one parameter for each REST option of `RunOptions`, so that Hayhooks lets requests send them."""
     fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
-    parameters = [
-        Parameter(
-            name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.is_required() else field.default,
-            annotation=field.annotation,
-        )
-        for name, field in fields.items()
-    ]
+    parameters = []
+    for name, field in fields.items():
+        default = Parameter.empty if field.is_required() else field.default
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=field.annotation))
     this, *_ = signature(run).parameters.values()
     run.__signature__ = Signature([this, *parameters], return_annotation=dict[str, Any])  # type: ignore[attr-defined]
     described = (f":param {name}: {field.description}" for name, field in fields.items())
@@ -344,8 +339,11 @@ def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, 
     """Map the marks of attached passages, such as A1, to the numbers that the front end gives to their files."""
     marks = citation_marks(state)
     files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
-    numbered = any(number.isdecimal() for number in files.values())
-    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
+    if not any(number.isdecimal() for number in files.values()):
+        return {}
+    # A file without a number keeps its own mark.
+    unnumbered = {mark: mark for mark, number in files.items() if not number.isdecimal()}
+    return files | unnumbered
 
 
 def _log_failure(error: Exception) -> None:
@@ -357,9 +355,12 @@ def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
     if not settings.audit_queries:
         sent = (result or {}).get("queries_sent_out") or ()
         words = {word for attempt in sent for word in _WORD.findall(attempt["query"].casefold())}
+
         # Whatever a search engine's client makes of a query, its words are left out, one by one.
-        reason = unquote(without_parameters(reason))
-        reason = _WORD.sub(lambda word: "(...)" if word[0].casefold() in words else word[0], reason)
+        def hide_word(word: re.Match[str]) -> str:
+            return "(...)" if word[0].casefold() in words else word[0]
+
+        reason = _WORD.sub(hide_word, unquote(without_parameters(reason)))
     return one_line(without_userinfo(reason))
 
 

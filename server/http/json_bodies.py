@@ -20,6 +20,7 @@ MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
 # The upload route reads its body as it arrives, and has its own limits.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
+# The limits of a JSON body: how deep it is nested, and how many values it has.
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
 # Only the newest turns are passed on, at most this many. Pipelines read far fewer, but some clients send all turns.
@@ -29,6 +30,7 @@ _CONVERSATIONS = ("messages", "history")
 SYSTEM_ROLES = ("system", "developer")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
+# The integers that fit into 64 bits, with or without a sign.
 _INTEGERS = range(-(2**63), 2**64)
 # A reply lists at most this many problems of a request's body. If everything is wrong, the first problems are enough.
 _NAMED_PROBLEMS = 20
@@ -58,7 +60,8 @@ class BodyLimit:
         if length.isdecimal() and int(length) > self.limit:
             await refuse(scope, receive, send, 413, too_large)
             return
-        body, more = bytearray(), True
+        body = bytearray()
+        more = True  # whether more of the body is to come
         try:
             async with asyncio.timeout(self.seconds):
                 while more:
@@ -100,14 +103,12 @@ def _is_json(scope: Scope) -> bool:
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
     """Answer 422 to a body of the wrong shape. Say where each problem is, but do not repeat values from the body."""
     assert isinstance(error, RequestValidationError)
-    problems = [
-        {
-            "type": problem["type"],
-            "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in problem["loc"]],
-            "msg": "There is no such field here" if problem["type"] == "extra_forbidden" else problem["msg"],
-        }
-        for problem in error.errors()[:_NAMED_PROBLEMS]
-    ]
+    problems = []
+    for problem in error.errors()[:_NAMED_PROBLEMS]:
+        # The names of fields come from the body, and may be long.
+        place = [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in problem["loc"]]
+        message = "There is no such field here" if problem["type"] == "extra_forbidden" else problem["msg"]
+        problems.append({"type": problem["type"], "loc": place, "msg": message})
     return JSONResponse({"detail": problems}, 422)
 
 
@@ -121,20 +122,22 @@ def _bound(body: bytes) -> bytes:
         raise BadInput(_TOO_DEEP) from error
     except ValueError as error:
         raise BadInput(f"The body is not JSON: {error}") from error
-    long = [
-        name
-        for name in _CONVERSATIONS
-        if isinstance(content, dict) and isinstance(content.get(name), list) and len(content[name]) > MAX_TURNS
-    ]
-    for name in long:
-        first, newest = content[name][0], content[name][-MAX_TURNS:]
+    is_cut = False
+    for name in _CONVERSATIONS:
+        turns = content.get(name) if isinstance(content, dict) else None
+        if not isinstance(turns, list) or len(turns) <= MAX_TURNS:
+            continue
+        first, newest = turns[0], turns[-MAX_TURNS:]
         instructs = isinstance(first, dict) and first.get("role") in SYSTEM_ROLES
         content[name] = [first, *newest[1:]] if instructs else newest
+        is_cut = True
     _check(content)
-    return json.dumps(content).encode() if long else body
+    return json.dumps(content).encode() if is_cut else body
 
 
 def _check(content: Any) -> None:
+    """Refuse a value that Python reads from JSON, but that cannot be used or answered."""
+    # The values to check, each with its depth.
     waiting: list[tuple[Any, int]] = [(content, 1)]
     values = 1
     while waiting:

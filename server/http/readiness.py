@@ -38,13 +38,17 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
     ``kinds`` has the paths of the classes to check. A model server is only asked for a list of its models, which
     costs no tokens.
     """
-    parts = {
-        name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()
-    }
-    places = {place: part for own in parts.values() for place, part in own.items()}
-    outages = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
-    by_place = {place: outage for place, outage in outages.items() if outage is not None}
-    return {name: by_place[place] for name, own in parts.items() for place in own if place in by_place}
+    # Several pipelines may use the same index or server, which is asked only once: the parts by their place.
+    parts: dict[tuple[Any, ...], Any] = {}
+    places_of: dict[str, list[tuple[Any, ...]]] = {}
+    for name, pipeline in pipelines.items():
+        own_parts = {_locate(part): part for part in _find_parts(pipeline, kinds)}
+        places_of[name] = list(own_parts)
+        parts |= own_parts
+    replies = await asyncio.gather(*map(_find_outage, parts.values()))
+    outages = {place: outage for place, outage in zip(parts, replies, strict=True) if outage is not None}
+    # Of several outages of a pipeline, the last is told.
+    return {name: outages[place] for name, places in places_of.items() for place in places if place in outages}
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
@@ -130,8 +134,12 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
     except DocumentStoreError as error:
         cause = error.__cause__
-        kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
-        return Outage(_ADVICE[kind or "unreachable"], str(error))
+        kind = "unreachable"
+        if isinstance(cause, NotFoundError):
+            kind = "no_index"
+        elif isinstance(cause, ApiError):
+            kind = "refused"
+        return Outage(_ADVICE[kind], str(error))
     except Exception as error:
         # The readiness probe must be answered even if the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)

@@ -24,7 +24,9 @@ DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
     """Check whether a path is served. With ``open_deploy``, the routes that deploy pipelines are served too."""
-    return bool(_SERVED_PATHS.fullmatch(path)) or (open_deploy and bool(DEPLOY_PATHS.fullmatch(path)))
+    if _SERVED_PATHS.fullmatch(path):
+        return True
+    return open_deploy and DEPLOY_PATHS.fullmatch(path) is not None
 
 
 class OpenRoutes:

@@ -1,4 +1,4 @@
-"""Run worker processes. This process, their parent, holds the listening socket and replaces workers that are killed."""
+"""Run worker processes. The process that starts them holds the listening socket, and replaces those that are killed."""
 
 import gc
 import importlib
@@ -27,8 +27,11 @@ from prefrag.file_lock import take_lock
 from prefrag.server.http.readiness import leaving
 from prefrag.settings import settings
 
-_MOST_DEATHS, _DEATHS_SECONDS = 5, 60.0  # if so many processes are killed in so many seconds, the server ends
-_NEW_FOLDER_SECONDS = 60.0  # how long a folder of metrics counts as new
+# If this many processes are killed within this many seconds, the server ends.
+_MOST_DEATHS = 5
+_DEATHS_SECONDS = 60.0
+# A folder of metrics that is younger is left alone, because its server may not have locked it yet.
+_NEW_FOLDER_SECONDS = 60.0
 _FOLDER = "prefrag-metrics-"
 _STARTUP_FAILED = 3  # uvicorn's exit status
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -40,12 +43,15 @@ _CAUSES = {
 
 def run(app: str, **options: Any) -> None:
     """Serve with ``workers`` processes until a signal stops them."""
-    _listen((options["host"], options["port"]), "--port").close()  # reports at once if the port is taken
+    # Listen for a moment, to report at once if the port is taken.
+    _listen((options["host"], options["port"]), "--port").close()
+    # Windows cannot share a socket among processes like that, so there is neither a replacement nor a metrics port.
     if sys.platform == "win32":
         uvicorn.run(app, **options)
         return
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
+    # A job for each process. All workers listen on the same socket.
     jobs = [(config, listening)] * config.workers
     address = settings.metrics_port
     if address:
@@ -53,10 +59,10 @@ def run(app: str, **options: Any) -> None:
             "prefrag.server.http.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
         )
         jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
-    opened = ExitStack()
+    shared_metrics = ExitStack()
     if len(jobs) > 1:
-        opened.enter_context(_share_metrics())
-    # Only Linux can safely fork a process that has loaded system libraries. There, import everything once before the
+        shared_metrics.enter_context(_share_metrics())
+    # Only Linux can safely fork a process that has loaded system libraries. On Linux, import everything once before the
     # forks, so that a new process is ready at once and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
@@ -66,11 +72,13 @@ def run(app: str, **options: Any) -> None:
         gc.freeze()
         gc.enable()
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    # The running processes and their jobs, by the sentinel that tells when a process has ended.
     workers: dict[Any, tuple[BaseProcess, Any]] = {}
-    stopped_by: list[int] = []
+    is_stopping = False
 
-    def stop(number: int, _: Any) -> None:
-        stopped_by.append(number)
+    def stop() -> None:
+        nonlocal is_stopping
+        is_stopping = True
         for worker, _ in workers.values():
             worker.terminate()
 
@@ -82,7 +90,7 @@ def run(app: str, **options: Any) -> None:
         workers[worker.sentinel] = worker, job
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
 
-    handlers = {number: signal.signal(number, stop) for number in _STOPPING}
+    former_handlers = {number: signal.signal(number, lambda *_: stop()) for number in _STOPPING}
     deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
     try:
         for job in jobs:
@@ -91,9 +99,10 @@ def run(app: str, **options: Any) -> None:
             for sentinel in wait(list(workers)):
                 dead, job = workers.pop(sentinel)
                 dead.join()
-                if stopped_by:
+                if is_stopping:
                     continue
-                _report_or_exit(dead)
+                _exit_if_not_killed(dead)
+                _report_killed(dead)
                 deaths.append(time.monotonic())
                 if len(deaths) == _MOST_DEATHS and deaths[-1] - deaths[0] < _DEATHS_SECONDS:
                     raise PrefragError(
@@ -102,14 +111,14 @@ def run(app: str, **options: Any) -> None:
                     )
                 start(job)
     finally:
-        stop(0, None)
+        stop()
         for worker, _ in workers.values():
             worker.join()
-        for number, handler in handlers.items():
+        for number, handler in former_handlers.items():
             signal.signal(number, handler)
         for _, bound in jobs:
             bound.close()
-        opened.close()
+        shared_metrics.close()
 
 
 def _listen(address: tuple[str, int], setting: str) -> socket.socket:
@@ -117,6 +126,7 @@ def _listen(address: tuple[str, int], setting: str) -> socket.socket:
     try:
         return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
+        # Python adds the address to the system's reason: "Address already in use (while attempting to bind on ...)".
         why = str(error.strerror).partition(" (while")[0]
         raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Use another port.") from error
 
@@ -125,12 +135,13 @@ def _listen(address: tuple[str, int], setting: str) -> socket.socket:
 def _share_metrics() -> Iterator[None]:
     """Make the folder for the processes' metrics, and remove folders that killed servers have left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        # Leave new folders alone, because the server that made one may not have locked it yet.
         with suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _NEW_FOLDER_SECONDS:
-                with _lock_folder(folder) as is_left:
-                    if is_left:
-                        shutil.rmtree(folder, ignore_errors=True)
+            if time.time() - folder.stat().st_mtime <= _NEW_FOLDER_SECONDS:
+                continue
+            # The server of the folder holds the lock as long as it runs.
+            with _lock_folder(folder) as is_left_behind:
+                if is_left_behind:
+                    shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _lock_folder(made):
         # The Prometheus client reads this variable when the application is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
@@ -140,7 +151,7 @@ def _share_metrics() -> Iterator[None]:
 
 @contextmanager
 def _lock_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder for this process and its children; yield False if another server holds the lock."""
+    """Lock a folder for this process and the processes that it starts. Yield False if another server holds the lock."""
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)
@@ -148,11 +159,16 @@ def _lock_folder(path: str | Path) -> Iterator[bool]:
         os.close(file)
 
 
-def _report_or_exit(dead: BaseProcess) -> None:
-    """Log which signal killed a process. If no signal did, the process failed to start, so end the whole server."""
+def _exit_if_not_killed(dead: BaseProcess) -> None:
+    """End the whole server with the status of a process that has ended by itself, as when it fails to start."""
+    # A negative exit code is the number of the signal that killed the process.
     code = dead.exitcode or 0
     if code >= 0:
         sys.exit(code)
+
+
+def _report_killed(dead: BaseProcess) -> None:
+    """Log which signal killed a process."""
     from hayhooks.server.logger import log
 
     from prefrag.server.http.log import configure_log
@@ -160,12 +176,13 @@ def _report_or_exit(dead: BaseProcess) -> None:
 
     configure_log()
     forget_process(dead.pid or 0)
-    name = signal.Signals(-code).name
+    name = signal.Signals(-(dead.exitcode or 0)).name
     cause = f" ({_CAUSES[name]})" if name in _CAUSES else ""
     log.error("Process {} was killed by {}{}. Its runs are lost. A new process replaces it.", dead.pid, name, cause)
 
 
 def _work(config: uvicorn.Config, listening: socket.socket) -> None:
+    """Serve in a new process, which has the signal handlers of its parent until here, and blocks the signals."""
     for number in _STOPPING:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
@@ -177,10 +194,10 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Accepts requests for a while after it is told to stop, until load balancers have noticed that it is stopping."""
+    """A server that accepts requests for a while after SIGTERM, until load balancers have noticed that it stops."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start up, then exclude all loaded objects from garbage collection: going over them blocks the event loop."""
+        """Start up, then exclude all loaded objects from garbage collection, which would block the event loop."""
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
@@ -191,7 +208,8 @@ class _Server(uvicorn.Server):
         if not seconds:
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
-            # Only the first SIGTERM counts: if the whole process group gets one, the parent sends each worker another.
+            # Only the first SIGTERM counts. If the signal goes to the whole process group, a worker gets two: this one,
+            # and one that its parent sends.
             leaving.set()
             timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
             timer.daemon = True

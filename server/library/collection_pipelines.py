@@ -110,6 +110,7 @@ class CollectionPipelines:
 
 
 def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
+    """Find the kinds of a pipeline's stores, the index that is its own, and what other indexes and stores it has."""
     kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
         if is_elasticsearch_store(part):
@@ -120,5 +121,9 @@ def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
             names.add(part.index or served_collection())
         elif holds_documents(part):
             others.add(type(part).__name__)
-    own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
+    own = None
+    if served_collection() in names:
+        own = served_collection()
+    elif len(names) == 1:
+        [own] = names
     return kinds, own, others | (names - {own})

@@ -339,11 +339,13 @@ def _convert_errors() -> Iterator[None]:
 
 def _make_refusal(status: int, message: str) -> HTTPException:
     is_busy = status == HTTPStatus.SERVICE_UNAVAILABLE
-    return HTTPException(status, message, {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None)
+    headers = {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None
+    return HTTPException(status, message, headers)
 
 
 def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
-    writes, described = current_access.get().writes, []
+    access = current_access.get()
+    described: list[dict[str, Any]] = []
     failure: DocumentStoreError | None = None
     for collection in searchable_collections(kind):
         name = collection.name
@@ -358,23 +360,25 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             continue
         setting = web_setting()
         is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
-        folder, skipped = collection.follows, collection.skipped()
-        described.append(
-            {
-                "name": name,
-                "default": name == served_collection(),
-                "files": files,
-                "passages": passages,
-                "web": is_open,
-                "writes": writes and name != DEMO_INDEX,
-                "follows": folder is not None,
-                "changed": collection.changed,
-                "opens_web": current_access.get() == AT_TERMINAL and web_setting() is None and name != DEMO_INDEX,
-                "unread": None if skipped is None else len(skipped),
-            }
-            # The path says something of the machine, so only whoever sits at it is told.
-            | ({"path": folder} if folder is not None and current_access.get().is_owner else {})
-        )
+        is_demo = name == DEMO_INDEX
+        folder = collection.follows
+        skipped = collection.skipped()
+        description = {
+            "name": name,
+            "default": name == served_collection(),
+            "files": files,
+            "passages": passages,
+            "web": is_open,
+            "writes": access.writes and not is_demo,
+            "follows": folder is not None,
+            "changed": collection.changed,
+            "opens_web": access == AT_TERMINAL and setting is None and not is_demo,
+            "unread": None if skipped is None else len(skipped),
+        }
+        # The path says something of the machine, so only whoever sits at it is told.
+        if folder is not None and access.is_owner:
+            description["path"] = folder
+        described.append(description)
     if not kind.has_files and failure is not None and not described:
         # Elasticsearch is down. An empty list would wrongly say that there are no collections.
         raise failure
@@ -385,19 +389,15 @@ def _describe_report(
     report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
 ) -> dict[str, Any]:
     partly = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
-    skipped = [(PurePath(skip.path).name, skip.line, skip.reason) for skip in [*report.skipped, *partly]]
+    skipped = [*refused]
+    for skip in [*report.skipped, *partly]:
+        name = PurePath(skip.path).name
+        reason = skip.reason if skip.line is None else f"line {skip.line}: {skip.reason}"
+        skipped.append({"name": name, "reason": hide_folders(reason), "position": positions.get(name)})
     return {
         "written": report.written,
         "replaced": report.replaced,
         "unchanged": report.unchanged,
         "deleted": report.deleted,
-        "skipped": refused
-        + [
-            {
-                "name": name,
-                "reason": hide_folders(reason if line is None else f"line {line}: {reason}"),
-                "position": positions.get(name),
-            }
-            for name, line, reason in skipped
-        ],
+        "skipped": skipped,
     }

@@ -25,11 +25,14 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     skipped = collection.skipped()
     failed = skipped or {}
     # The names of folders depend on all paths, and those of the documents do not on the paths of failed files.
-    paths = (*(document.entry.path or "" for document in listed), *failed) if failed else ()
-    folders = name_folders(paths, uploads)
+    folders: dict[str, str] = {}
+    if failed:
+        listed_paths = [document.entry.path or "" for document in listed]
+        folders = name_folders((*listed_paths, *failed), uploads)
     end = len(listed) if limit is None else offset + limit
     shown = listed[offset:end]
-    metadata = collection.metadata(None if limit is None else [document.entry.path or "" for document in shown])
+    shown_paths = [document.entry.path or "" for document in shown]
+    metadata = collection.metadata(None if limit is None else shown_paths)
     documents = []
     for document in shown:
         path = document.entry.path or ""
@@ -44,5 +47,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    following = {} if limit is None else {"next": end if end < len(listed) else None}
-    return {"documents": documents, "failed": None if skipped is None else described, **following}
+    reply = {"documents": documents, "failed": None if skipped is None else described}
+    if limit is not None:
+        reply["next"] = end if end < len(listed) else None
+    return reply

@@ -139,12 +139,14 @@ class KeptFeedback(Feedback):
     def supporting_ids(self) -> list[str]:
         """The ids of the indexed passages that the answer cites. Empty if the user disliked the answer."""
         # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
+        if self.rating != "up":
+            return []
         own = [
             citation.id
             for citation in self.result.citations
             if citation.mark.isascii() and citation.mark.isdecimal() and citation.id
         ]
-        return list(dict.fromkeys(own)) if self.rating == "up" else []
+        return list(dict.fromkeys(own))
 
 
 def feedback_file() -> Path:
@@ -241,8 +243,9 @@ async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
                 raise NoSuchCollection
             collection = named
         else:
-            allowed = access.collections or ()
-            collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
+            # A key for a single collection asks that collection.
+            allowed = list(access.collections or ())
+            collection = allowed[0] if len(allowed) == 1 else served_collection()
         return {"id": await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)}
     except (BadInput, FeedbackNotKept, NoSuchCollection) as error:
         if isinstance(error, FeedbackNotKept):

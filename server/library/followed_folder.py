@@ -26,11 +26,14 @@ from prefrag.server.library.indexing_process import IndexingProcesses
 # The environment variable in which the command passes the folder to the serving process. Users do not set it.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
 # Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
-_QUIET_MS, _MOST_MS = 300, 2_000
+_QUIET_MS = 300
+_MOST_MS = 2_000
 # If nothing changes for this time, the watcher wakes up anyway: for the first indexing, and to retry a failed one.
 _LOOK_MS = 1_000
 _AWAY_SECONDS = 2.0  # between two checks whether a missing folder is back
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # before a failed indexing is retried: doubled each time
+# The pause in seconds before a failed indexing is retried. It doubles each time.
+_FIRST_PAUSE = 2.0
+_LONGEST_PAUSE = 60.0
 _POLL_MS = 5_000  # between two scans of a folder that cannot be watched
 _SCAN_SECONDS = 30.0  # between two scans if the watcher cannot even poll
 # If more files than this change at once, the system may have failed to report some, so the whole folder is scanned.
@@ -106,7 +109,8 @@ class FollowedFolder:
 
     def _follow(self, drives: Drives) -> None:
         """Index the whole folder, then its changes, until the folder is gone or the server stops."""
-        waiting, pause, next_try = {str(self._folder)}, _FIRST_PAUSE, 0.0
+        waiting = {str(self._folder)}  # the paths to index
+        pause, next_try = _FIRST_PAUSE, 0.0
         for changes in self._scan() if self._scans else self._watch():
             if not is_mounted(str(self._folder), drives):
                 return
@@ -123,7 +127,8 @@ class FollowedFolder:
             else:
                 # The changes stay in `waiting`, so that they are tried again after the pause.
                 self._fail(problem)
-                next_try, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
+                next_try = time.monotonic() + pause
+                pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _watch(self) -> Iterator[set[FileChange]]:
         return watch(
@@ -167,9 +172,9 @@ class FollowedFolder:
         sentence = _describe(report)
         if sentence:
             log.success("{}: {}", self.collection.name, sentence)
-        sentence = report.describe_links()
-        if sentence:
-            log.warning("{}: {}", self.collection.name, sentence)
+        about_links = report.describe_links()
+        if about_links:
+            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, about_links)
         if kinds:
             log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:

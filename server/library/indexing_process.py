@@ -84,8 +84,11 @@ class IndexingProcesses:
             self._keep(process)
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
-        lists = {name: [Skipped(**fields) for fields in reply[name]] for name in ("skipped", "read_in_part")}
-        return IndexReport(**{**reply, **lists, "other_kinds": Counter(reply["other_kinds"])})
+        # JSON knows neither of the two classes.
+        for name in ("skipped", "read_in_part"):
+            reply[name] = [Skipped(**fields) for fields in reply[name]]
+        reply["other_kinds"] = Counter(reply["other_kinds"])
+        return IndexReport(**reply)
 
     def stop(self) -> None:
         """Kill all indexing processes. A process that is started after this is killed at once."""

@@ -52,13 +52,17 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
             if path
             else "The collection has no such document."
         )
-    at = next((number for number, stored in enumerate(passages) if stored.id == passage), 0)
-    first = max(0, min(at - MOST_PASSAGES // 2, len(passages) - MOST_PASSAGES))
+    wanted = next((number for number, stored in enumerate(passages) if stored.id == passage), 0)
+    # The wanted passage stands in the middle, except near the beginning or the end of the document.
+    last_start = len(passages) - MOST_PASSAGES
+    first = max(0, min(wanted - MOST_PASSAGES // 2, last_start))
     meta = passages[0].meta
     dates = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
     loss = (collection.skipped() or {}).get(path or "")
+    described_loss = {"loss": hide_folders(loss.removeprefix("read in part: "))} if loss else {}
+    shown = passages[first : first + MOST_PASSAGES]
     return {
         "id": collection.document_id(kind, path or ""),
         "name": Path(path or "").name,
@@ -66,12 +70,12 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         "kind": str(meta.get("kind") or kind),
         **dates,
         "file": state,
-        **({"loss": hide_folders(loss.removeprefix("read in part: "))} if loss else {}),
+        **described_loss,
         "original": is_file_here and state != "gone",
         "hash": str(meta.get("file_hash") or ""),
         "of": len(passages),
         "first": first + 1,
-        "passages": [_describe(stored) for stored in passages[first : first + MOST_PASSAGES]],
+        "passages": list(map(_describe, shown)),
     }
 
 

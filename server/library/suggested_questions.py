@@ -22,16 +22,24 @@ from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import sentences_of
 
 MOST = 4  # questions that are suggested
-_MOST_TRIED, _MOST_SECONDS = 60, 30.0  # trying stops after so many questions, or so many seconds
-_MOST_FILES, _FIRST_PASSAGES, _MOST_PASSAGES = 500, 6, 3_000  # to read: files, first passages of each, passages in all
-_MOST_QUESTION, _MOST_NAME = 100, 80  # lengths in characters
+# No more questions are tried after so many questions, or so many seconds.
+_MOST_TRIED = 60
+_MOST_SECONDS = 30.0
+# What is read: so many files, so many passages from the beginning of each, and so many passages in all.
+_MOST_FILES = 500
+_FIRST_PASSAGES = 6
+_MOST_PASSAGES = 3_000
+_MOST_QUESTION = 100  # characters of a question
+_MOST_NAME = 80  # characters of the name of a file
 _READ = 5  # how many passages the extractive reader reads for a question
 _PAUSE = 60.0  # seconds to wait before questions are made again for an index that has changed
 _BEFORE_EACH = 0.1  # seconds to sleep before each question is tried
 # A word, so that neither a web address nor markup of a document gets into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
+# A number with a unit or a currency before or behind it, as in "$12.50", "3 km" or "40%".
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]?\s?\d+(?:[.,]\d+)*\s?(?:[^\W\d]{1,10}|[%$\u20ac\u00a3])?")
 _VAGUE = {*FUNCTION_WORDS, "same", "first", "second", "last", "next", "following", "only", "default", "number"}
+# What stands before the name of a thing in a title, as in "Chapter 3: Pumps", "2.1 Pumps" or "The pumps".
 _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|the|an?)\s+", re.IGNORECASE)
 
 
@@ -58,7 +66,8 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 def _name(thing: str, names: list[str]) -> str:
     """Name a thing in words that are clear without the sentence. Return an empty text if there are no such words."""
-    article, _, rest = thing.partition(" ") if re.match(r"(?:the|an?) ", thing, re.IGNORECASE) else ("", "", thing)
+    has_article = re.match(r"(?:the|an?) ", thing, re.IGNORECASE)
+    article, _, rest = thing.partition(" ") if has_article else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
@@ -70,7 +79,8 @@ def _name(thing: str, names: list[str]) -> str:
         return rest if rest.lower() in map(str.lower, names) else ""
     topic = {word.lower().rstrip("s") for name in names for word in name.split()} - FUNCTION_WORDS
     is_specific = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
-    return f"{article.lower()} {rest}" if is_specific and (len(words) > 1 or words[0].lower() in topic) else ""
+    is_clear = len(words) > 1 or words[0].lower() in topic
+    return f"{article.lower()} {rest}" if is_specific and is_clear else ""
 
 
 class SuggestedQuestions:

@@ -1,4 +1,4 @@
-"""Write uploaded documents to disk as they arrive, list the documents of a collection, and delete them."""
+"""Write uploaded documents to disk as they arrive, check whether there is room for them, and delete collections."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-# The length limit for names. Less than the 255 bytes that file systems allow, because some of them count differently.
+# The maximum length of a name. File systems allow 255 bytes, but some of them count other units than bytes of UTF-8.
 _NAME_BYTES = 200
+# What browsers write for a quotation mark and for line breaks in the name of a file. They leave all else as it is.
+_BROWSER_ESCAPE = re.compile(rb"%(22|0A|0D)")
 
 
 def read_name(sent: bytes) -> str:
@@ -39,7 +41,8 @@ def read_name(sent: bytes) -> str:
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # Unicode category C: control characters, surrogates, unassigned characters, format characters that reverse text.
+    # The Unicode categories that begin with C: control characters, surrogates, unassigned characters, and characters
+    # that control the format, some of which reverse the text.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name has a control character: rename it")
     # Unusual spaces and line separators become plain spaces.
@@ -52,42 +55,55 @@ def read_name(sent: bytes) -> str:
 
 
 def _sent_name(disposition: str) -> bytes | None:
-    """Read the name of a file from its header, as browsers (`%22`) and other programs (`filename*=`) write it."""
+    """Read the name of a file from its header. Returns the bytes of the name, which should be UTF-8, or None.
+
+    Browsers write `filename="a.txt"`, and other programs also `filename*=UTF-8''a.txt` with an encoding.
+    """
     header = Message()
     header["content-disposition"] = disposition
     for key, value in header.get_params([], "content-disposition"):
+        # With an encoding, the value is a tuple, whose text has one character for each byte.
         if key == "filename" and isinstance(value, tuple):
             charset, _, text = value
-            # Only these two encodings are allowed. `read_name` refuses what is not UTF-8.
-            return text.encode("utf-8" if (charset or "").lower() == "iso-8859-1" else "latin-1", "replace")
-    name = parse_options_header(disposition)[1].get(b"filename")
-    if name is None:
-        return None
-    # Browsers write only these three signs like that, and no other: the name of a file may hold `%41`.
-    return re.sub(rb"%(22|0A|0D)", lambda sign: bytes([int(sign[1], 16)]), name)
+            is_latin = (charset or "").lower() == "iso-8859-1"
+            # In Latin-1, the characters are those of the name, and become UTF-8 here. In UTF-8, the only other encoding
+            # that is allowed, they stand for the bytes of the name.
+            return text.encode("utf-8", "replace") if is_latin else text.encode("latin-1", "replace")
+    _, options = parse_options_header(disposition)
+    name = options.get(b"filename")
+    # No other escape is resolved: the name of a file may hold `%41`.
+    return None if name is None else _BROWSER_ESCAPE.sub(_escaped_sign, name)
+
+
+def _escaped_sign(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 16)])
 
 
 def check_room(collection: Collection, arriving: int) -> None:
     """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
-    room, most = collection.room(), settings.max_collection_bytes
-    if room.bytes + arriving > most or room.files >= settings.max_collection_files:
+    room = collection.room()
+    most_bytes, most_files = settings.max_collection_bytes, settings.max_collection_files
+    # The number of arriving files is not known yet.
+    if room.bytes + arriving > most_bytes or room.files >= most_files:
         message = (
             f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
-            f"{settings.max_collection_files:,} files (PREFRAG_MAX_COLLECTION_FILES) and {most:,} bytes "
+            f"{most_files:,} files (PREFRAG_MAX_COLLECTION_FILES) and {most_bytes:,} bytes "
             "(PREFRAG_MAX_COLLECTION_BYTES). Delete some files, or use another collection."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
-    made, most = room.collections, settings.max_collections
-    if made >= most and not room.is_there:
-        message = f"There are {made} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+    collections, most = room.collections, settings.max_collections
+    if collections >= most and not room.is_there:
+        message = (
+            f"There are {collections} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+        )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 
 async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """Write the files of a form to disk as they arrive.
 
-    :returns: The position in the form, from 0, of each file by its name in the folder. Then the refused files, each
-        with its `name` as it was sent, the `reason` and its `position`.
+    :returns: For each file, by its name in the folder, its position in the form, counted from 0. Then the refused
+        files, each with its `name` as it was sent, the `reason` and its `position`.
     :raises HTTPException: If the body is too large, too slow, or not a form of files.
     """
     limit = settings.max_upload_bytes
@@ -130,21 +146,23 @@ class _Form:
     """Receives the files of a form and writes them to disk, without holding a whole file in memory."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = 0
+        self.files = 0  # how many have begun
         self.positions: dict[str, int] = {}
         self.refused: list[dict[str, Any]] = []
         self.has_ended = False
-        self.open_file = ExitStack()
+        self.open_file = ExitStack()  # closes the present file, and is used again for the next
         self._folder = folder
-        self._file: BinaryIO | None = None
-        self._header_name, self._header = bytearray(), bytearray()
+        self._file: BinaryIO | None = None  # None before the first file, after each, and for a refused one
+        # The name and the value of the present header, which arrive in pieces.
+        self._header_name = bytearray()
+        self._header_value = bytearray()
         self._disposition = b""
 
     @property
     def callbacks(self) -> MultipartCallbacks:
         return {
-            "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
-            "on_header_value": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_field": self._add_to_name,
+            "on_header_value": self._add_to_value,
             "on_header_end": self._end_header,
             "on_headers_finished": self._begin_file,
             "on_part_data": self._write,
@@ -152,11 +170,17 @@ class _Form:
             "on_end": self._end,
         }
 
+    def _add_to_name(self, data: bytes, start: int, end: int) -> None:
+        self._header_name += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._header_value += data[start:end]
+
     def _end_header(self) -> None:
         if self._header_name.strip().lower() == b"content-disposition":
-            self._disposition = bytes(self._header)
+            self._disposition = bytes(self._header_value)
         self._header_name.clear()
-        self._header.clear()
+        self._header_value.clear()
 
     def _begin_file(self) -> None:
         disposition = self._disposition.decode("latin-1")
@@ -174,7 +198,8 @@ class _Form:
             name = read_name(sent)
             if not may_be_readable(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            self._file = self.open_file.enter_context((self._folder / name).open("xb"))
+            file = (self._folder / name).open("xb")
+            self._file = self.open_file.enter_context(file)
             self.positions[name] = self.files - 1
         except FileExistsError:
             self._refuse(shown, "another file in the form has the same name: rename one of them")
@@ -185,6 +210,7 @@ class _Form:
         self.refused.append({"name": name, "reason": reason, "position": self.files - 1})
 
     def _write(self, data: bytes, start: int, end: int) -> None:
+        # What a refused file holds is passed over.
         if self._file is not None:
             self._file.write(data[start:end])
 
