@@ -30,7 +30,7 @@ class AuditLogFailed(PrefragError):
 def audit_log() -> Path | None:
     """Return the file that is set in ``PREFRAG_AUDIT_LOG``, or None if the variable is not set."""
     chosen = settings.audit_log
-    return chosen and chosen.absolute()
+    return None if chosen is None else chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
@@ -45,25 +45,32 @@ def audit_labels() -> Mapping[str, str | None]:
 
 def check_audit_log() -> str:
     """Check that an audit log can be written, if one is set. Return a warning if other users can read or change it."""
+    # An empty line writes nothing: the file is only opened, and made if it is missing.
     _append("")
     path = audit_log()
     if path is None or os.name != "posix":
         return ""
     mode = path.stat().st_mode
-    is_open = not stat.S_ISCHR(mode) and stat.S_IMODE(mode) & 0o077
-    return f"Other users can read or change the audit log {path}: run chmod 600 on it." if is_open else ""
+    # A device such as /dev/stderr is open to others, but keeps nothing.
+    is_device = stat.S_ISCHR(mode)
+    is_open_to_others = stat.S_IMODE(mode) & (stat.S_IRWXG | stat.S_IRWXO)
+    if is_device or not is_open_to_others:
+        return ""
+    return f"Other users can read or change the audit log {path}: run chmod 600 on it."
 
 
 def audit(event: str, **data: Any) -> None:
     """Record that something is about to leave this machine. Call this function before sending.
 
-    ``event`` is ``query``, ``model_call`` or ``tracing``. If ``PREFRAG_AUDIT_QUERIES`` is off, queries are hashed.
-    Raises :class:`AuditLogFailed` when the line cannot be written.
+    ``event`` is ``query``, ``model_call`` or ``tracing``; for :func:`audit_held_back`, it is ``held_back``. If
+    ``PREFRAG_AUDIT_QUERIES`` is off, queries are hashed. Raises :class:`AuditLogFailed` when the line cannot be
+    written.
     """
     if audit_log() is None:
         return
     if "query" in data and not settings.audit_queries:
-        data["query_sha256"] = hashlib.sha256(str(data.pop("query")).encode(errors="replace")).hexdigest()
+        query = str(data.pop("query"))
+        data["query_sha256"] = hashlib.sha256(query.encode(errors="replace")).hexdigest()
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     origin = {"time": time, "machine": platform.node(), "process": os.getpid()}
     _append(json.dumps({**origin, **_labels.get(), "event": event, **data}))
@@ -82,7 +89,7 @@ def _append(line: str) -> None:
     if path is None:
         return
     try:
-        # Open the file again for each line, so that it can be moved away at any time.
+        # The file is opened again for each line, so that a program that rotates logs can move it away at any time.
         append_line(path, line)
     except OSError as error:
         raise AuditLogFailed(

@@ -12,9 +12,12 @@ from pathlib import Path
 from prefrag.errors import BadInput
 
 logger = logging.getLogger(__name__)
+# The wait between two attempts to take a lock.
 _POLL_SECONDS = 0.2
-# To append a line: the maximum wait for the file's lock, and the wait between attempts. Writing takes microseconds.
-_LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
+# To append a line: the maximum wait for the lock, and the wait between two attempts. The lock is held only for
+# microseconds.
+_LINE_SECONDS = 10.0
+_LINE_POLL_SECONDS = 0.001
 
 
 class Busy(BadInput):

@@ -46,10 +46,71 @@ from prefrag.setting_types import (
 _shared: dict[str, str] = {}
 
 
+def _spell(text: Any) -> Any:
+    return _SPELLINGS.get(text.lower(), text.lower()) if isinstance(text, str) else text
+
+
+def _split(text: Any) -> Any:
+    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
+
+
+def _split_address(text: Any) -> Any:
+    host, _, port = str(text).rpartition(":")
+    return host.strip("[]") or "127.0.0.1", port
+
+
+def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys or not all(key.isascii() and key.isprintable() for key in keys):
+        raise ValueError
+    return keys
+
+
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
     """Describe a setting. The docs show ``shown`` as its default. ``wrong`` is used if the user's value is invalid."""
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
+
+
+# The last string in each type says which values are allowed.
+Text = Annotated[str, "a text"]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
+Place = Annotated[Path | None, AfterValidator(lambda path: None if path is None else path.expanduser()), "a path"]
+Switch = Annotated[bool, "on or off"]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+LimitedSeconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+Count = Annotated[int, Field(ge=1), "a whole number of at least 1"]
+CountFromZero = Annotated[int, Field(ge=0), "a whole number of at least 0"]
+Percent = Annotated[int, Field(ge=1, le=100), "a whole number from 1 to 100"]
+Tokens = Annotated[int | None, Field(ge=1), "a whole number of at least 1"]
+Thinking = Annotated[bool | None, "on or off"]
+WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
+StructuredOutput = Literal["json_schema", "json_object", "off"]
+ReplyFormat = Annotated[
+    Literal["text", "steps", "json", "tools"] | None,
+    BeforeValidator(_spell),
+    "text, steps, json or tools",
+]
+Address = Annotated[
+    tuple[str, Annotated[int, Field(ge=1, le=65535)]] | None,
+    NoDecode,
+    BeforeValidator(_split_address),
+    "a port, or HOST:PORT",
+]
+WebQueries = Annotated[Literal["question", "names"], BeforeValidator(_spell), "question or names"]
+Ready = Annotated[Literal["all", "index"], BeforeValidator(_spell), "all or index"]
+State = Annotated[Literal["files", "elasticsearch"], BeforeValidator(_spell), "files or elasticsearch"]
+LogForm = Annotated[Literal["text", "json"], BeforeValidator(_spell), "text or json"]
+Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
+# A secret may be in a file: then the variable with _FILE added to its name holds the path. No message shows a secret.
+Secret = Annotated[str, "a secret"]
+Keys = Annotated[
+    tuple[str, ...],
+    NoDecode,
+    BeforeValidator(_split),
+    AfterValidator(_check_keys),
+    "keys of printable ASCII characters, separated by commas",
+]
+_SECRETS = (Secret.__metadata__[-1], Keys.__metadata__[-1])  # type: ignore[attr-defined]
 
 
 class ModelSettings(BaseSettings):
@@ -395,36 +456,39 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
             variables.append(_variable_of(table, name))
             if _allowed(field) in SECRETS:
                 variables.append(f"{variables[-1]}_FILE")
-    environment = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
-    unknown = [name for name in environment if name not in {*variables, *own} and not name.startswith("PREFRAG_TEST_")]
+    expected = {*variables, *own}
     bare = [name.removeprefix("PREFRAG_") for name in variables]
-    near = [difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1) for name in unknown]
-    return [
-        f"{name} is not a setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
-        for name, match in zip(unknown, near, strict=True)
-    ]
+    warnings = []
+    for name in sorted(name for name in os.environ if name.upper().startswith("PREFRAG_")):
+        if name not in expected and not name.startswith("PREFRAG_TEST_"):
+            near = difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1)
+            warnings.append(f"{name} is not a setting" + (f": did you mean PREFRAG_{near[0]}?" if near else "."))
+    return warnings
 
 
 def read_secrets() -> list[str]:
     """List all secrets, so that callers can keep them out of what clients see."""
     secrets: list[str] = []
     for table in _TABLES:
-        for name in (name for name, field in table.model_fields.items() if _allowed(field) in SECRETS):
-            secret = _read(table, name)
-            secrets += [secret] if isinstance(secret, str) else secret
+        for name, field in table.model_fields.items():
+            if _allowed(field) in _SECRETS:
+                secret = _read(table, name)
+                secrets += [secret] if isinstance(secret, str) else secret
     return list(filter(None, secrets))
 
 
 def export_secrets() -> None:
     """Put secrets from files into the environment, from which Haystack's document stores read them."""
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
-        if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):
+        text = _read_text(variable, is_secret=True) if f"{variable}_FILE" in os.environ else None
+        if text:
             os.environ[variable] = _shared[variable] = text
 
 
 def _read_text(variable: str, is_secret: bool) -> str | None:
     text = os.environ.get(variable, "")
-    if is_secret and (file := os.environ.get(f"{variable}_FILE", "").strip()):
+    file = os.environ.get(f"{variable}_FILE", "").strip() if is_secret else ""
+    if file:
         if text and text != _shared.get(variable):
             raise BadInput(f"{variable} and {variable}_FILE are both set: unset one of them.")
         try:
@@ -435,7 +499,8 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
     # A setting of nothing but spaces counts as unset, but a secret of nothing but spaces is a mistake.
-    return text.strip() if text.strip() or (text and is_secret) else None
+    is_set = text if is_secret else text.strip()
+    return text.strip() if is_set else None
 
 
 @cache

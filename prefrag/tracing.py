@@ -81,7 +81,7 @@ class _WordlessTracer(ProxyTracer):
 
     def current_span(self) -> Span | None:
         span = super().current_span()
-        return span and _WordlessSpan(span)
+        return None if span is None else _WordlessSpan(span)
 
 
 # Replace the class and not the object, because other modules may have imported the object already.
@@ -122,7 +122,8 @@ class _OpenSpan:
     def close(self, measured: Measured) -> None:
         self.span.set_tags(measured.tags)
         # A backend marks a span as failed if the span is closed with an error.
-        error, kind = (_RunError(measured.error), _RunError) if measured.error else (None, None)
+        error = _RunError(measured.error) if measured.error else None
+        kind = None if error is None else _RunError
         with suppress(_RunError):
             self.context.run(self._manager.__exit__, kind, error, None)
 
@@ -141,8 +142,8 @@ class _Run:
         with self._lock:
             if self._step is None or number > self._number:
                 self.end_step()
-                self._number, tags = number, {"prefrag.step": number}
-                self._step = _OpenSpan(self.root.context.copy(), "prefrag.step", tags)
+                self._number = number
+                self._step = _OpenSpan(self.root.context.copy(), "prefrag.step", {"prefrag.step": number})
             return self._step.context.copy()
 
     def end_step(self) -> None:

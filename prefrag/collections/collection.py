@@ -250,7 +250,9 @@ class Collection(ABC):
     def count(self) -> tuple[int, int]:
         """Count the documents and the passages."""
         entries = self.entries()
-        return sum(entry.path is not None for entry in entries), sum(entry.passages for entry in entries)
+        documents = sum(entry.path is not None for entry in entries)
+        passages = sum(entry.passages for entry in entries)
+        return documents, passages
 
     def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         """Read what is known of each file, by its path: title, kind, date, standing and size, from its first passage.
@@ -263,14 +265,7 @@ class Collection(ABC):
             return {path: meta for path, meta in self.metadata().items() if path in wanted}
         with closing(self.passages()) as passages:
             first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
-            return {
-                str(passage.meta.get("file_path")): {
-                    name: passage.meta[name]
-                    for name, kind in _METADATA_FIELDS.items()
-                    if type(passage.meta.get(name)) is kind
-                }
-                for passage in first
-            }
+            return {str(passage.meta.get("file_path")): _known_fields(passage.meta) for passage in first}
 
     def uploaded_id(self, file: str) -> str:
         """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
@@ -308,6 +303,10 @@ class Collection(ABC):
         except (DocumentStoreError, ValueError) as error:
             return CollectionSummary(self.name, None, None, size, None, changed, str(error))
         return CollectionSummary(self.name, passages, files, size, web, changed)
+
+
+def _known_fields(meta: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: meta[name] for name, kind in _METADATA_FIELDS.items() if type(meta.get(name)) is kind}
 
 
 def _document_id(kind: str, path: str, uploads: Path) -> str:

@@ -20,13 +20,17 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """Write the new and changed passages of a corpus, and report the lines that are not passages."""
+    """Write the new and changed passages of a corpus, and report the lines that are not passages.
+
+    ``web`` gets the lines that are searched in place of the web; None if all lines go to ``local``.
+    """
     report = tally.report
+    # What earlier files have added to the report.
     written, unchanged = report.written, report.unchanged
     skipped, skipped_lines = len(report.skipped), report.skipped_lines
     lines = CorpusLines(file, local, web, tally)
     ids = PassageIds()
-    position = saved = 0
+    position = saved = 0  # up to where lines are read, and written, in bytes
     try:
         with open_corpus(file.source or file.path) as stream:
             for number, end, line in passage_lines(stream):
@@ -93,7 +97,7 @@ def open_corpus(path: Path) -> BinaryIO:
 class _Line(NamedTuple):
     number: int
     passage: Document
-    source: object
+    source: object  # the field of the line that says whether it goes to the local passages, the web's, or both
 
 
 class CorpusLines:
@@ -128,11 +132,12 @@ class CorpusLines:
         self._lines, self._bytes = {}, 0
 
     def _write_to(self, store: PassageStore, own: tuple[str, ...]) -> None:
+        """Write to a store the lines whose source is one of ``own``. Others are deleted from the store."""
         report = self._tally.report
         corpus = str(self._file.path)
         stored = store.by_id(list(self._lines))
         changed = []
-        moved = []
+        moved = []  # the ids of lines that went to this store earlier, and go to the other now
         for passage_id, (number, passage, source) in self._lines.items():
             there = stored.get(passage_id)
             if self._web is not None and source not in own:

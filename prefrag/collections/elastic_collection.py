@@ -51,9 +51,12 @@ class ElasticCollection(Collection):
                 for name, mapping in mappings.items()
                 if stores.is_own_mapping(mapping["mappings"].get("properties", {}))
             }
-            rebuilt = {name: mapping.get("_meta", {}).get(REBUILD_OF) for name, mapping in own.items()}
-            # A rebuilt index is listed under its alias, and the new index of an unfinished rebuild under its own name.
-            names = {of if of and find_rebuilt(client, of) == name else name for name, of in rebuilt.items()}
+            names = set()
+            for name, mapping in own.items():
+                alias = mapping.get("_meta", {}).get(REBUILD_OF)
+                # A rebuilt index is listed under its alias, and that of an unfinished rebuild under its own name.
+                is_in_use = alias and find_rebuilt(client, alias) == name
+                names.add(alias if is_in_use else name)
         return map(cls, sorted(names))
 
     @property

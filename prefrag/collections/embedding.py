@@ -99,11 +99,11 @@ def _update_vectors(
     on_progress: Callable[[int, int], None] | None,
     runner: Runner,
 ) -> EmbeddingReport:
-    target: _TantivyVectors | _ElasticsearchVectors = (
-        _TantivyVectors(store, model)
-        if isinstance(store, TantivyDocumentStore)
-        else _ElasticsearchVectors(store, model)
-    )
+    target: _TantivyVectors | _ElasticsearchVectors
+    if isinstance(store, TantivyDocumentStore):
+        target = _TantivyVectors(store, model)
+    else:
+        target = _ElasticsearchVectors(store, model)
     report = EmbeddingReport()
     total = store.count_documents()
     # The passages are read one batch at a time. Only their fingerprints are kept in memory.
@@ -221,8 +221,9 @@ class _ElasticsearchVectors:
             for passage, vector in zip(passages, vectors, strict=True)
         )
         _, refused = helpers.bulk(self._client, changes, index=self._index, raise_on_error=False)
+        items = refused if isinstance(refused, list) else []
         # A passage that was deleted in the meantime needs no vector.
-        lost = [item for item in refused if item["update"].get("status") != 404] if isinstance(refused, list) else []
+        lost = [item for item in items if item["update"].get("status") != 404]
         if lost:
             raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {lost[0]['update'].get('error')}")
 

@@ -111,14 +111,15 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
     file, earlier, current = entry.file, entry.earlier, entry.current
     refused = converted.refused if converted else entry.refused
     if refused is not None:
-        tally.skip(file.path, f"{refused}{'; its earlier passages stay' if earlier else ''}")
+        tally.skip(file.path, f"{refused}; its earlier passages stay" if earlier else str(refused))
         batch.count_as_done(file)
         return
     if converted and converted.loss:
         tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
     passages = converted.passages if converted else None
     current_ids = current if passages is None else {passage.id for passage in passages}
-    batch.add(file, passages, outdated=[key for key in earlier if key not in current_ids], unchanged=len(current))
+    outdated = [passage_id for passage_id in earlier if passage_id not in current_ids]
+    batch.add(file, passages, outdated=outdated, unchanged=len(current))
 
 
 def _read_bytes(path: Path) -> tuple[bytes, float]:

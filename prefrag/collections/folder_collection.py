@@ -41,11 +41,13 @@ def followed_folder(collection: str) -> str | None:
 
 
 def _free_names(folder: str) -> Iterator[str]:
+    """Yield names for the collection of a folder that no other collection has, such as notes, notes-2, notes-3."""
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:_NAME_CHARACTERS].strip("._-") or "folder"
     indexes = data_directory() / "indexes"
     taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
-    for candidate in itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2))):
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    for candidate in itertools.chain([name], numbered):
         try:
             index_path(candidate)
         except ValueError:

@@ -56,14 +56,15 @@ def index(
     :param split_sources: Whether to make a second collection, with the suffix `-web`, that is searched in place of the
         web. A line of a corpus goes to the first collection if its `source` is `local`, to the second if it is `web`,
         and to both if it is `both`. All other files go to the first collection.
-    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only the given
-        folders, and the folders of the given files, are checked.
+    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only what was
+        below the given folders, or beside the given files, is checked.
     :param on_progress: Called after every write and every file.
     :param on_plan: Called before passages are pruned. Gets, for each file, the number of passages to delete.
     :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
-    :param top: Files in a folder below ``top`` that is called "drafts" or "old", for example, count as drafts or as
-        old. By default, each folder in ``paths`` is the top of its own files.
-    :param links: Whether links that lead out of ``top`` are followed. Links that lead on from there never are.
+    :param top: The folder below which the names of folders count: files in a folder such as "drafts" or "old" count as
+        drafts or as old. By default, each folder in ``paths`` is the top of its own files.
+    :param links: Whether links that lead out of ``top`` are followed. What such a link leads to may have further links
+        that lead out of it; these are never followed.
     :returns: A report of what was indexed and what was skipped.
     :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
     :raises ValueError: When the language or the name of the collection is invalid.
@@ -72,8 +73,9 @@ def index(
     started = time.perf_counter()
     report = IndexReport()
     paths = list(paths)
+    # This also reports the files that are not read.
     files = list(find_files(paths, report, top, links))
-    web = None
+    web = None  # the passages that are searched in place of the web, if there are any
     if isinstance(collection, Collection):
         local = collection.passages(language=language, make=True)
         if split_sources:
@@ -89,18 +91,19 @@ def index(
         for file in files:
             if file.is_corpus:
                 index_corpus(file, local, web, tally)
-        real = [printable(real_path(path)) for path in paths]
+        real_paths = [printable(real_path(path)) for path in paths]
+        folders = [path for path in real_paths if os.path.isdir(path)]
         for passages in filter(None, (local, web)):
             if prune:
-                prune_passages(passages, report, concerns=select_below(real), on_plan=on_plan)
-            elif folders := [path for path in real if os.path.isdir(path)]:
+                prune_passages(passages, report, concerns=select_below(real_paths), on_plan=on_plan)
+            elif folders:
                 vanished = find_vanished(passages, select_below(folders))
                 report.vanished += [path for path in vanished if path not in report.vanished]
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
     if isinstance(collection, Collection):
-        collection.keep_skipped(report, real)
+        collection.keep_skipped(report, real_paths)
     report.seconds = time.perf_counter() - started
     return report
 

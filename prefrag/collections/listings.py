@@ -49,7 +49,8 @@ class Listings(Generic[Listing]):
             shelf = self._shelves.setdefault(collection, _Shelf())
             self._shelves.move_to_end(collection)
         with shelf.lock:
-            if (listing := shelf.listing) is None or shelf.state != state:
+            listing = shelf.listing
+            if listing is None or shelf.state != state:
                 listing = make()
                 shelf.state, shelf.listing = state, listing
                 self._drop_oldest()

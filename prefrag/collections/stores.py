@@ -67,7 +67,8 @@ class PassageStore:
         """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
         if values:
             conditions: list[dict[str, Any]] = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
-            conditions += [{"field": "meta.split_id", "operator": "==", "value": 0}] if first else []
+            if first:
+                conditions.append({"field": "meta.split_id", "operator": "==", "value": 0})
             yield from self._store.filter_documents({"operator": "AND", "conditions": conditions})
 
     def all(self) -> Iterator[Document]:
@@ -247,7 +248,8 @@ class ElasticsearchPassageStore(PassageStore):
             )
             for accepted, reply in replies:
                 [(operation, item)] = reply.items()
-                if not accepted and not (operation == "delete" and item.get("status") == 404):
+                is_gone_already = operation == "delete" and item.get("status") == 404
+                if not accepted and not is_gone_already:
                     error = item.get("error")
                     if item.get("status") == _UNAVAILABLE:
                         raise DocumentStoreError(
@@ -366,9 +368,9 @@ def elasticsearch_client() -> Elasticsearch:
 
     from prefrag.components.document_stores.elasticsearch.connection import connection_settings
 
-    key: Any = settings.elasticsearch_api_key or None
-    if key and (key_id := settings.elasticsearch_api_key_id):
-        key = (key_id, key)
+    secret = settings.elasticsearch_api_key
+    key_id = settings.elasticsearch_api_key_id if secret else ""
+    key = (key_id, secret) if key_id else secret or None
     try:
         return Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
     except Missing:

@@ -100,8 +100,10 @@ def _is_specific(target: str) -> bool:
 
     If a script uses an unset variable, the target is empty and would stand for the whole working folder.
     """
+    path = Path(target.strip())
     real = real_path(target.strip())
-    return bool(set(Path(target.strip()).parts) - {".", ".."}) and real != Path(real.anchor)
+    has_name = not set(path.parts) <= {".", ".."}
+    return has_name and real != Path(real.anchor)
 
 
 def prune_passages(
@@ -148,10 +150,9 @@ def prune_passages(
     gone = [(passage_id, path) for passage_id, path in gone if path not in spared]
     if not gone:
         return
-    plan = PrunePlan(
-        gone=dict(sorted(Counter(path for _, path in gone if not files[path]).items())),
-        shortened=dict(sorted(Counter(path for _, path in gone if files[path]).items())),
-    )
+    missing_files = Counter(path for _, path in gone if not files[path])
+    shortened_corpora = Counter(path for _, path in gone if files[path])
+    plan = PrunePlan(dict(sorted(missing_files.items())), dict(sorted(shortened_corpora.items())))
     if on_plan is not None:
         on_plan(plan)
     if not dry_run:
@@ -193,8 +194,9 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
     lost = {}
     for path in gone:
         above = [os.path.dirname(path)]
-        while (parent := os.path.dirname(above[-1])) != above[-1]:
-            above.append(parent)
+        # The root of the file system is above itself.
+        while os.path.dirname(above[-1]) != above[-1]:
+            above.append(os.path.dirname(above[-1]))
         root = next(folder for folder in reversed(above) if folder in holders)
         # A drive may be mounted in a folder below `root`, the topmost folder of indexed files. When it is unmounted,
         # that folder stays, but is empty. So check both `root` and the nearest folder that exists.
@@ -211,7 +213,7 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
 def _holds_file(folder: str) -> bool:
     # Ignore hidden files, because an unused mount point may have some. If a folder cannot be listed, it may have files.
     errors: list[OSError] = []
-    has_files = any(
-        not name.startswith(".") for _, _, names in os.walk(folder, onerror=errors.append) for name in names
-    )
-    return has_files or any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)
+    for _, _, names in os.walk(folder, onerror=errors.append):
+        if not all(name.startswith(".") for name in names):
+            return True
+    return not all(isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)

@@ -52,20 +52,22 @@ def follow_changes(
     report = IndexReport()
     if there:
         is_whole = str(folder) in there
-        prunes = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
-        prunes = prunes and all(is_mounted(drive, drives) for drive in drives)
+        may_lack_passages = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
+        prunes = may_lack_passages and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
         report = index(there, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
-        if is_whole and not links and (outside := _read_through(report.left_links, collection, folder)):
-            report.unlinked = delete_documents(outside, collection).passages
-            report.deleted += report.unlinked
+        if is_whole and not links:
+            outside = _read_through(report.left_links, collection, folder)
+            if outside:
+                report.unlinked = delete_documents(outside, collection).passages
+                report.deleted += report.unlinked
         report.skipped = [skip for skip in report.skipped if skip.reason != OTHER_KIND]
     # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
     # A path that leads out of the folder through a link is not deleted from the index.
-    real = {path: printable(real_path(path)) for path in gone}
-    outdated = [place for place in real.values() if below(place) and not f"{place}{os.sep}".startswith(lost)]
+    places = [printable(real_path(path)) for path in gone]
+    outdated = [place for place in places if below(place) and not f"{place}{os.sep}".startswith(lost)]
     if outdated:
         report.deleted += delete_documents(outdated, collection).passages
     return report
@@ -73,11 +75,12 @@ def follow_changes(
 
 def _read_through(links: Iterable[str], collection: LocalCollection, folder: Path) -> list[str]:
     """List the indexed files to which links lead out of the folder: an earlier version followed all links."""
-    targets, inside = set(links), select_below([str(folder), str(real_path(collection.uploads))])
-    indexed = [path for _, path in collection.passages().count_origins() if path] if targets else []
-    return [
-        path for path in indexed if not inside(path) and targets.intersection(map(str, (path, *Path(path).parents)))
-    ]
+    targets = set(links)
+    if not targets:
+        return []
+    is_inside = select_below([str(folder), str(real_path(collection.uploads))])
+    outside = [path for _, path in collection.passages().count_origins() if path and not is_inside(path)]
+    return [path for path in outside if targets.intersection(map(str, (path, *Path(path).parents)))]
 
 
 def _device_and_inode(folder: str) -> tuple[int, int]:

@@ -37,26 +37,32 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
     new = f"{name}.{secrets.token_hex(4)}"
     with connect_elasticsearch() as client:
         old, mappings = _find_old(client, name)
+        # Whether questions about the collection may go to the web, which the new index takes over.
         meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
         if "embedding" in mappings.get("properties", {}) and not dense:
             raise BadInput(
                 f"The collection '{name}' has vectors: rebuild it with --dense and the --model that made them."
             )
-        for left in _find_unfinished(client, name):
-            client.indices.delete(index=left, ignore_unavailable=True)
-        language = language or mappings.get("properties", {}).get("content", {}).get("analyzer") or "english"
-        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language)
+        # If another rebuild is running, this deletes its index, so that the other rebuild fails.
+        for unfinished in _find_unfinished(client, name):
+            client.indices.delete(index=unfinished, ignore_unavailable=True)
+        old_language = mappings.get("properties", {}).get("content", {}).get("analyzer")
+        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or old_language or "english")
         make_index(client, new, {**mapping, "_meta": {**meta, REBUILD_OF: name}})
-        made = _identify(client, new)
+        new_uuid = _identify(client, new)
         try:
             expected = fill(new)
-            with change_shared(name, _UPLOAD_SECONDS) if client.indices.exists(index=UPLOAD_INDEX) else nullcontext():
+            # No upload may change the old index from the copy of its uploads until the swap.
+            has_uploads = client.indices.exists(index=UPLOAD_INDEX)
+            with change_shared(name, _UPLOAD_SECONDS) if has_uploads else nullcontext():
                 # If ``fill`` wrote nothing, copy no uploads either. Then `_check_whole` refuses the empty index.
-                expected += _copy_uploads(client, old, new) if expected else 0
-                _check_whole(client, new, made, expected)
+                if expected:
+                    expected += _copy_uploads(client, old, new)
+                _check_whole(client, new, new_uuid, expected)
                 _swap(client, name, old, new)
         except BaseException:
-            # If the new index cannot be deleted now, the next rebuild deletes it.
+            # If the name stands for the new index already, it stays. If it cannot be deleted now, the next rebuild
+            # deletes it.
             with suppress(ApiError, TransportError):
                 if not _holds_name(client, name, new):
                     client.indices.delete(index=new, ignore_unavailable=True)
@@ -73,7 +79,8 @@ def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
         for index, description in descriptions.items()
         if description["mappings"].get("_meta", {}).get(REBUILD_OF) == name
     ]
-    return names[0] if len(descriptions) == len(names) == 1 else None
+    is_alias_of_one = len(descriptions) == 1 and len(names) == 1
+    return names[0] if is_alias_of_one else None
 
 
 def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, Any]]:
@@ -91,6 +98,7 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
 
 
 def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
+    """Find the indexes that rebuilds have made, but that the name does not stand for."""
     descriptions = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
     return [
         index
@@ -107,10 +115,12 @@ def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:
     hits = helpers.scan(client, index=old, query={"query": {"bool": {"should": uploaded}}})
     actions = ({"_op_type": "create", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits)
     replies = list(helpers.streaming_bulk(client, actions, index=new, raise_on_error=False))
-    refused = [reply["create"] for taken, reply in replies if not taken and reply["create"]["status"] != _CONFLICT]
+    failures = [reply["create"] for is_copied, reply in replies if not is_copied]
+    # In a conflict, the new index has a passage with this id already.
+    refused = [failure for failure in failures if failure["status"] != _CONFLICT]
     if refused:
         raise DocumentStoreError(f"Uploaded passages could not be copied ({refused[0].get('error')}).")
-    return sum(taken for taken, _ in replies)
+    return len(replies) - len(failures)
 
 
 def _identify(client: Elasticsearch, index: str) -> str:
@@ -118,15 +128,21 @@ def _identify(client: Elasticsearch, index: str) -> str:
     return str(description["settings"]["index"]["uuid"])
 
 
-def _check_whole(client: Elasticsearch, index: str, made: str, expected: int) -> None:
-    # Wait for replicas that are still being made. Until they exist, there is only a single copy of the new index.
+def _check_whole(client: Elasticsearch, index: str, uuid: str, expected: int) -> None:
+    """Check that an index holds the expected number of passages, and is still the one that was made.
+
+    Its UUID tells: if another rebuild has deleted the index, writing to it has made another of the same name.
+    """
+    # Wait for replicas that are still being made. Until they exist, there is only a single copy of the new index. If
+    # the wait ends too early, Elasticsearch answers with status 408, and with `timed_out`.
     health = client.options(ignore_status=408).cluster.health(
         index=index, wait_for_status="yellow", wait_for_no_initializing_shards=True, timeout=f"{_REPLICA_SECONDS}s"
     )
     client.indices.refresh(index=index)
     reply = client.search(index=index, size=0, track_total_hits=True, allow_partial_search_results=False)
     counted = reply["hits"]["total"]["value"]
-    if health["timed_out"] or not expected or counted != expected or _identify(client, index) != made:
+    is_complete = expected > 0 and counted == expected
+    if health["timed_out"] or not is_complete or _identify(client, index) != uuid:
         raise DocumentStoreError(
             f"The new index holds {counted:,} of {expected:,} passages and its health is {health['status']}, so the "
             "old index stays in use. Check the nodes, and that no other rebuild of it is running. Then run this again."

@@ -55,9 +55,11 @@ _BULK_BYTES = 10_000_000
 # If a server does not renew its lock for this many seconds, another server may take the lock. The other server counts
 # the seconds with its own clock, because the clocks of two servers may differ.
 LEASE_SECONDS = 15.0
+# How often a server renews its lock, and how often others try to take it, in seconds.
 _BEAT_SECONDS = 3.0
 _POLL_SECONDS = 0.1
 _LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
+# The parameters with which Elasticsearch writes a document only if nobody else has written it meanwhile.
 _Version = Mapping[str, Any]
 
 
@@ -69,9 +71,9 @@ class SharedChanges:
         self._client = client
         self._collection = collection
         self._id = uuid.uuid4().hex
-        self._change: dict[str, Any] | None = None
-        self._version: _Version = {}
-        self._renewed = 0.0
+        self._change: dict[str, Any] | None = None  # once it is decided
+        self._version: _Version = {}  # of the lock
+        self._renewed = 0.0  # when the lock was written last
         self._one_at_a_time = threading.Lock()
         self.over = threading.Event()
         self._heart = threading.Thread(target=self._beat, daemon=True)
@@ -84,7 +86,9 @@ class SharedChanges:
         from elasticsearch import ConflictError
 
         deadline = time.monotonic() + wait
-        seen: tuple[_Version, float] = ({}, 0.0)
+        # The version of another server's lock, and when this version was first seen.
+        seen_version: _Version = {}
+        seen_since = 0.0
         while True:
             try:
                 self._write_lock({"op_type": "create"})
@@ -94,9 +98,10 @@ class SharedChanges:
                 lock = self._read_lock()
             now = time.monotonic()
             dead, version = lock or (None, {})
-            if version != seen[0]:
-                seen = version, now
-            elif dead is not None and now - seen[1] > LEASE_SECONDS:
+            if version != seen_version:
+                seen_version, seen_since = version, now
+            elif dead is not None and now - seen_since > LEASE_SECONDS:
+                # The other server has stopped: take its lock, together with its change.
                 self._change = dead["holds"]
                 with suppress(ConflictError):
                     self._write_lock(version)

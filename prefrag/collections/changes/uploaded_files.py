@@ -11,6 +11,7 @@ index may have been lost and made anew, or restored from a backup.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -45,7 +46,8 @@ WAIT_SECONDS = 60.0
 _ALIVE = ".alive"
 # Beside an uploaded file that a change replaces or deletes: a file of this name says so, until the change has ended.
 _LEAVING = ".leaving-"
-# Beside the index of a collection: the index that is being made, and the index that is being deleted.
+# Beside the index of a collection, what the names begin with of the index that is being made, and of the index that is
+# being deleted.
 _MADE, _DROPPED = ".made-", ".dropped-"
 # If the folder of an index has a file with this name, an upload has made the index, and not the command line.
 _MARK = "prefrag-uploaded"
@@ -102,9 +104,10 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 def settle_all_changes() -> None:
     """Sweep away what stopped processes have left, in all collections."""
-    left = [path.name for mark in (_MADE, _DROPPED) for path in data_directory().glob(f"indexes/{mark}*")]
-    names = {name.removeprefix(_MADE).removeprefix(_DROPPED) for name in left}
-    for collection in sorted(names.union(map(collection_of, _uploads().glob("*")))):
+    collections = set(map(collection_of, _uploads().glob("*")))
+    for mark in (_MADE, _DROPPED):
+        collections |= {path.name.removeprefix(mark) for path in data_directory().glob(f"indexes/{mark}*")}
+    for collection in sorted(collections):
         try:
             settle_changes(collection)
         except (OSError, DocumentStoreError) as error:
@@ -132,8 +135,12 @@ def measure_files(collection: str) -> list[int]:
     """Measure the uploaded files of a collection, in bytes. Files that are still arriving do not count."""
     sizes = []
     for folder, folders, names in os.walk(uploads_folder(collection)):
+        # This leaves hidden folders out of the walk.
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (name for name in names if not name.startswith(".")) if _ALIVE not in names else ():
+        is_arriving = _ALIVE in names
+        for name in names:
+            if is_arriving or name.startswith("."):
+                continue
             # A file may be gone by now, because another process has replaced or deleted it.
             with suppress(FileNotFoundError):
                 sizes.append(os.path.getsize(os.path.join(folder, name)))
@@ -259,14 +266,22 @@ def _places_in_dropped(index: Path) -> set[_Place] | None:
 
 
 def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None, is_lost: bool) -> None:
+    """Delete the files of a folder that no passage names, if their upload was interrupted or a change marked them.
+
+    ``named`` are the files that passages name. ``leaving`` are those of an index that was dropped; None for all files.
+    With ``is_lost``, the index itself is gone, so that no mark counts.
+    """
     alive = folder / _ALIVE
     is_interrupted = alive.exists()
     if is_interrupted and not _is_abandoned(alive):
         return
-    for file in [path for path in list_arrived(folder) if path.is_file() and not path.is_symlink()]:
-        mark = folder / f"{_LEAVING}{file.name}"
-        is_marked = not is_lost and (mark.exists() or leaving is None or _place(file) in leaving)
-        if _place(file) not in named and (is_interrupted or is_marked):
+    for file in list_arrived(folder):
+        if not file.is_file() or file.is_symlink() or _place(file) in named:
+            continue
+        is_marked = (folder / f"{_LEAVING}{file.name}").exists()
+        is_dropped = leaving is None or _place(file) in leaving
+        may_leave = not is_lost and (is_marked or is_dropped)
+        if is_interrupted or may_leave:
             _delete(file)
     for mark in folder.glob(f"{_LEAVING}*"):
         if not is_lost or not (folder / mark.name.removeprefix(_LEAVING)).exists():
@@ -282,7 +297,10 @@ def _places_in(index: Path) -> set[_Place]:
 def _below(path: str, folder: Path) -> tuple[str, ...]:
     """Return the parts of a path below the folder of a collection, wherever the data directory was at the time."""
     *_, above, upload, name = ("", "", *Path(path).parts)
-    return (name,) if upload == folder.name else (upload, name) if above == folder.name else ()
+    if upload == folder.name:
+        # An earlier version of the program kept all files in the folder of the collection.
+        return (name,)
+    return (upload, name) if above == folder.name else ()
 
 
 def _place(path: object) -> _Place:
@@ -304,9 +322,12 @@ def _is_abandoned(alive: Path) -> bool:
     if alive.parent in _receiving:
         return False
     with alive.open("ab") as first, alive.open("ab") as second:
-        # If the same lock can be taken twice, the file system has no locks. Then the age of the folder decides.
-        is_free, are_free = take_lock(first.fileno()), take_lock(second.fileno())
-        return is_free and (not are_free or time.time() - alive.parent.stat().st_mtime > _ABANDONED_SECONDS)
+        is_free = take_lock(first.fileno())
+        has_no_locks = take_lock(second.fileno())  # if the same lock can be taken twice
+        if not is_free:
+            return False
+        age = time.time() - alive.parent.stat().st_mtime if has_no_locks else math.inf
+        return age > _ABANDONED_SECONDS
 
 
 def _is_receiving(folder: Path) -> bool:

@@ -165,7 +165,9 @@ class PendingChanges(PassageStore):
 
         Returns None and deletes nothing if the index would then have no passage of the file.
         """
-        stored = {field: {passage.id for passage in self.where(field, [str(file.path)])} for field in ORIGIN_FIELDS}
+        stored: dict[str, set[str]] = {}
+        for field in ORIGIN_FIELDS:
+            stored[field] = {passage.id for passage in self.where(field, [str(file.path)])}
         own = stored["corpus" if file.is_corpus else "file_path"]
         # If the file is not a corpus, `index_files` has already deleted its outdated passages.
         unchanged = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
