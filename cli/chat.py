@@ -115,8 +115,9 @@ class Conversation:
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
         ask.check_result(result, failure)
-        if web_query is None and (allowed := confirm_web_query(result)):
-            return self._answer(question, allowed)
+        allowed_query = confirm_web_query(result) if web_query is None else None
+        if allowed_query:
+            return self._answer(question, allowed_query)
         self._history += [
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},

@@ -198,8 +198,11 @@ def _check_index(store: Any) -> Finding:
 
 def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
     """Say how often stated answers were wrong when that was measured."""
-    said = [say_kept(LocalCollection(name_index(store))) for store in stores if store.path is None]
-    return [Finding("proof", "note" if "; again: " in text else "ok", text) for text in said if text]
+    findings = []
+    for text in (say_kept(LocalCollection(name_index(store))) for store in stores if store.path is None):
+        if text:
+            findings.append(Finding("proof", "note" if "; again: " in text else "ok", text))
+    return findings
 
 
 def _warm_up(name: str, pipeline: Any) -> Finding:
@@ -220,11 +223,9 @@ async def _check_models(pipeline: Any) -> list[Finding]:
         findings = [Finding("model", "ok", f"{models['llm'].gguf} runs in this process")]
     else:
         findings = await _check_model("model", model)
-    return (
-        findings
-        if any(finding.status == "problem" for finding in findings)
-        else [*findings, await _check_format(model)]
-    )
+    if any(finding.status == "problem" for finding in findings):
+        return findings
+    return [*findings, await _check_format(model)]
 
 
 async def _check_format(model: ChatModel) -> Finding:
@@ -436,9 +437,9 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     if not named and not keys:
         return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice)
     text = f"{named} set in PREFRAG_API_KEYS, {len(keys)} made by prefrag keys"
-    return Finding(
-        "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
-    )
+    if expired:
+        return Finding("keys", "note", f"{text}, of which {expired} have expired")
+    return Finding("keys", "ok", text)
 
 
 async def _check_serve(port: int) -> Finding:

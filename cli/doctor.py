@@ -47,8 +47,10 @@ def examine_installation(
     findings = asyncio.run(examine(pipeline, port, online))
     code = next((finding.exit_code for finding in findings if finding.status == "problem"), 0)
     if as_json:
-        fields = ("part", "status", "text", "advice")
-        listed = [{field: getattr(finding, field) for field in fields} for finding in findings]
+        listed = [
+            {"part": finding.part, "status": finding.status, "text": finding.text, "advice": finding.advice}
+            for finding in findings
+        ]
         print_json({"works": not code, "findings": listed})
     else:
         for finding in findings:

@@ -100,7 +100,8 @@ def index_documents(
         typer.echo(f"Collection {collection.name}: questions about it {'may' if web else 'may not'} go to the web.")
         return
     answer = ask_web_consent(web, collection)
-    if rebuild and (store != "elasticsearch" or split_sources):
+    can_rebuild = store == "elasticsearch" and not split_sources
+    if rebuild and not can_rebuild:
         raise BadInput(
             "--rebuild needs --store elasticsearch and no --split-sources. To rebuild a tantivy index, make it under "
             "another name and set PREFRAG_INDEX to that name."
@@ -163,8 +164,9 @@ def list_documents(
     listed = collection.entries()
     shown = listed[offset:][:limit]
     if as_json:
-        paths = None if limit is None else [entry.path for entry in shown if entry.path]
-        titles = {path: fields["title"] for path, fields in collection.metadata(paths).items() if "title" in fields}
+        shown_paths = [entry.path for entry in shown if entry.path]
+        metadata = collection.metadata(None if limit is None else shown_paths)
+        titles = {path: fields["title"] for path, fields in metadata.items() if "title" in fields}
         print_json([asdict(entry) | {"title": titles.get(entry.path or "", entry.title)} for entry in shown])
         return
     for entry in shown:
@@ -191,7 +193,8 @@ def delete_documents(
     collection = _find(name, store)
     deletion = indexing.delete_documents(targets, collection)
     typer.echo(f"{counted(deletion.passages, 'passage')} deleted.")
-    if deletion.passages and (folder := collection.follows):
+    folder = collection.follows if deletion.passages else None
+    if folder:
         typer.echo(
             f"Files that are still in {one_line(folder)} are indexed again when they change, or when `prefrag FOLDER` "
             "is started again: delete or move the files themselves to keep them out."
@@ -320,11 +323,13 @@ def _print_report(report: IndexReport, collection: str) -> None:
     hidden = report.skipped_lines - named
     if hidden:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
-    typer.echo(
-        f"Collection {collection}: {counted(report.written, 'passage')} written ({report.replaced:,} in place of "
-        f"earlier ones), {report.unchanged:,} unchanged, {report.deleted:,} deleted; {counted(report.files, 'file')} "
-        f"read, {len(report.skipped) - named:,} skipped, {report.seconds:.1f} s."
+    skipped_files = len(report.skipped) - named
+    passages = (
+        f"{counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
+        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted"
     )
+    files = f"{counted(report.files, 'file')} read, {skipped_files:,} skipped"
+    typer.echo(f"Collection {collection}: {passages}; {files}, {report.seconds:.1f} s.")
     if report.other_kinds:
         from prefrag.indexing.discovery import describe_kinds
 

@@ -83,9 +83,10 @@ def export_feedback(
         question = _make_question(feedback)
         if rating not in (None, feedback.rating):
             continue
-        if not question.answers:
-            left_out["without a right answer"] += 1
-        elif kind == "training" and (reason := _why_not_trainable(feedback)):
+        reason = "" if question.answers else "without a right answer"
+        if kind == "training":
+            reason = reason or _why_not_trainable(feedback)
+        if reason:
             left_out[reason] += 1
         else:
             questions[place] = question

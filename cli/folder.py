@@ -34,7 +34,8 @@ def follow_folder(
     collection = LocalCollection.of_folder(folder)
     answer = ask_web_consent(web, collection)
     # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
-    if answer is not None and (web is not None or can_ask_user()):
+    was_asked = web is not None or can_ask_user()
+    if answer is not None and was_asked:
         collection.keep_consent(answer)
     choose_what_to_serve(None, None, False, collection.name, model)
     typer.echo(

@@ -38,7 +38,8 @@ class Choice:
     @property
     def is_model(self) -> bool:
         """Whether the user has chosen a model."""
-        return bool(self.gguf or (self.base_url and self.model))
+        has_server = bool(self.base_url and self.model)
+        return bool(self.gguf) or has_server
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,11 @@ def read_choice() -> Choice | None:
     """Read what the user has chosen; None if nobody was asked yet."""
     try:
         stored = json.loads(choice_file().read_text(encoding="utf-8"))
-        choice = Choice(**{name: stored.get(name, "") for name in ("base_url", "model", "gguf")})
+        choice = Choice(stored.get("base_url", ""), stored.get("model", ""), stored.get("gguf", ""))
     except (OSError, ValueError, AttributeError):
         return None
-    return choice if all(isinstance(value, str) for value in asdict(choice).values()) else None
+    is_whole = all(isinstance(value, str) for value in asdict(choice).values())
+    return choice if is_whole else None
 
 
 def apply_chosen_model(name: str | None = None) -> None:
@@ -79,8 +81,10 @@ def apply_chosen_model(name: str | None = None) -> None:
         # Empty, and not taken away: a variable that is missing may come back from the file .env.
         os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF, *_BELONGINGS), ""))
         _apply(choice)
-    elif not is_model_configured() and (stored := read_choice()) is not None:
-        _apply(stored)
+    elif not is_model_configured():
+        stored = read_choice()
+        if stored is not None:
+            _apply(stored)
 
 
 def _apply(choice: Choice) -> None:

@@ -65,12 +65,10 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
         print_json([key.model_dump(mode="json", exclude={"hash"}) for key in keys])
         return
     for key in keys:
-        allows = [
-            "all collections" if key.collections is None else ", ".join(key.collections),
-            "web open" if key.web else "web closed",
-            "writes" if key.writes else "reads",
-            f"made {key.made.date()} UTC",
-        ]
+        collections = "all collections" if key.collections is None else ", ".join(key.collections)
+        web = "web open" if key.web else "web closed"
+        work = "writes" if key.writes else "reads"
+        allows = [collections, web, work, f"made {key.made.date()} UTC"]
         if key.expires is not None:
             allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires} UTC")
         typer.echo(f"{key.name}  ...{key.ending}  {'; '.join(allows)}")

@@ -149,12 +149,11 @@ def _choose_offer() -> str | None:
     typer.echo("Open models, each in one file. What one can do on this machine is tried when it is used:")
     for number, offer in enumerate(offers, start=1):
         needed = model_files.needed_memory(offer.bytes)
-        fits = "" if free is None or needed <= free else f" - too large: {model_files.show_bytes(free)} are free"
-        typer.echo(
-            f"  {number}  {offer.name}: {offer.good_for}\n"
-            f"     hf:{offer.repository}/{offer.file}, about {model_files.show_bytes(offer.bytes)}, licence "
-            f"{offer.licence}, needs about {model_files.show_bytes(needed)} of memory{fits}"
-        )
+        too_large = "" if free is None or needed <= free else f" - too large: {model_files.show_bytes(free)} are free"
+        size = f"about {model_files.show_bytes(offer.bytes)}"
+        memory = f"needs about {model_files.show_bytes(needed)} of memory{too_large}"
+        typer.echo(f"  {number}  {offer.name}: {offer.good_for}")
+        typer.echo(f"     hf:{offer.repository}/{offer.file}, {size}, licence {offer.licence}, {memory}")
     if not can_ask_user():
         typer.echo("Fetch one with: prefrag model get NAME --yes")
         return None
@@ -189,23 +188,26 @@ def _fetch(source: Source, stated: Stated) -> ModelFile:
 
 def _is_news(source: Source, stated: Stated) -> bool:
     """Return whether the hub states a larger file, or another licence, than the user has agreed to."""
-    is_larger = (
-        source.expected_bytes is None or stated.bytes is None or stated.bytes > source.expected_bytes * _TOLERANCE
-    )
-    return is_larger or bool(stated.licence and stated.licence != source.licence)
+    if stated.licence and stated.licence != source.licence:
+        return True
+    if source.expected_bytes is None or stated.bytes is None:
+        return True
+    return stated.bytes > source.expected_bytes * _TOLERANCE
 
 
 def _describe(stated: Stated) -> str:
     from prefrag.components.generators.model_files import show_bytes
 
     size = "a size that is not stated" if stated.bytes is None else show_bytes(stated.bytes)
-    return f"{size}, {f'licence {stated.licence}' if stated.licence else 'no licence is stated'}"
+    licence = f"licence {stated.licence}" if stated.licence else "no licence is stated"
+    return f"{size}, {licence}"
 
 
 def _use_first(model: ModelFile) -> None:
     """Use a model that was just fetched if the user has none yet; else say how to use it."""
     choice = read_choice()
-    if is_model_configured() or (choice is not None and choice.is_model):
+    has_chosen = choice is not None and choice.is_model
+    if is_model_configured() or has_chosen:
         typer.echo(f"Use it with: prefrag model use {model.name}")
     else:
         use(model.name)

@@ -63,6 +63,10 @@ def prove_folder(
     os.environ["PREFRAG_INDEX"] = collection.name
     place = output or data_directory() / "proofs" / collection.name
     with terminal.status("reading the sentences") as status:
+
+        def show(done: int, number: int) -> None:
+            status.update(f"{done} of {number} questions asked")
+
         proof = prove(
             collection,
             place,
@@ -72,14 +76,16 @@ def prove_folder(
             seed=seed,
             applies=apply,
             feedback=_say_feedback(collection.name),
-            on_progress=lambda done, of: status.update(f"{done} of {of} questions asked"),
+            on_progress=show,
         )
     if as_json:
         print_json(proof)
         return
     lines = [proof["sentence"], *say_beside(proof)]
     for name, rate in proof["rates"].items():
-        if rate["n"] and (rate["events"] or not name.startswith(("dropped", "stated and wrong"))):
+        # These two are told only if they happened.
+        is_told = rate["events"] or not name.startswith(("dropped", "stated and wrong"))
+        if rate["n"] and is_told:
             lines.append(f"  {name}: {rate['events']} of {rate['n']}")
     if proof["asked"] < proof["questions"]:
         lines.append(

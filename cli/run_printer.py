@@ -104,18 +104,24 @@ class RunPrinter:
             # Without a terminal there is no bold type, so put the signs of Markdown around the answer.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
             self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
-        elif answer := result.get("answer_with_citations") or result.get("answer"):
-            word = references.GIVEN.get(result.get("certainty") or "")
-            is_sure = not word and result.get("label") == Label.CORRECT and not result.get("forced")
-            # Green shows that the answer can be relied on: it cites passages, and is labelled CORRECT.
-            style = "bold green" if is_sure and result.get("citations") else "bold"
-            self._print(f"{word or 'Answer'}: {one_line(answer)}", style)
-            for text in references.evidence_texts(result):
-                self._print(text, "dim", indent=2)
+        else:
+            self._print_answer_of_model(result)
         if result.get("answer") and result.get("answered_by") != "reader":
             for sentence in result.get("unsupported") or ():
                 self._print(f"{references.UNSUPPORTED} {one_line(sentence)}", "yellow")
             self._print(references.label_text(result))
+
+    def _print_answer_of_model(self, result: dict[str, Any]) -> None:
+        answer = result.get("answer_with_citations") or result.get("answer")
+        if not answer:
+            return
+        word = references.GIVEN.get(result.get("certainty") or "")
+        is_sure = not word and result.get("label") == Label.CORRECT and not result.get("forced")
+        # Green shows that the answer can be relied on: it cites passages, and is labelled CORRECT.
+        style = "bold green" if is_sure and result.get("citations") else "bold"
+        self._print(f"{word or 'Answer'}: {one_line(answer)}", style)
+        for text in references.evidence_texts(result):
+            self._print(text, "dim", indent=2)
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
         evidence = references.evidence_texts(result)
@@ -142,7 +148,8 @@ class RunPrinter:
             for mark, document in numbered:
                 line = Text(references.reference_text(mark, document), "magenta" if mark.startswith("W") else "")
                 self._print_text(_link(line, mark, document), indent=2)
-                if mark not in quoted and (sentence := references.sentence_text(document)):
+                sentence = "" if mark in quoted else references.sentence_text(document)
+                if sentence:
                     self._print(sentence, "dim", indent=6)
             if references.cites_nothing(result):
                 self._print("The answer cites no passage.", "dim", indent=2)
@@ -178,10 +185,12 @@ class RunPrinter:
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
     """Turn the web address or file name in a line into a link. Terminals without links show the plain line."""
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
+    # Passages of the web and attached passages come from no file of this machine.
+    is_own = not mark.startswith(("W", "A"))
     target = url
-    if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):
-        is_pdf = file.lower().endswith(".pdf") and type(document.get("page")) is int
-        page = f"#page={document['page']}" if is_pdf else ""
+    if is_own and not url and Path(file).is_absolute() and is_text(file):
+        has_page = file.lower().endswith(".pdf") and type(document.get("page")) is int
+        page = f"#page={document['page']}" if has_page else ""
         target = f"{Path(file).as_uri()}{page}"
     shown = one_line(references.without_marks(url or file))
     begin = line.plain.rfind(shown) if shown else -1

@@ -34,7 +34,8 @@ QUESTIONS = (
     "When does the night shift begin?",
 )
 # The files are dated one day apart, from this day on.
-_FIRST_DAY, _A_DAY = datetime(2025, 9, 1, tzinfo=UTC).timestamp(), 86_400.0
+_FIRST_DAY = datetime(2025, 9, 1, tzinfo=UTC).timestamp()
+_A_DAY = 86_400.0  # seconds
 SIZES = {"desktop": (1100, 800), "phone": (390, 780)}
 _COLOURS = 96
 # A busy machine is slow, but a view that does not come is a fault.
