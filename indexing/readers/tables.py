@@ -151,11 +151,9 @@ def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[
     for span in spans:
         height = min(span.rows, len(rows) - span.row)
         begin, end = span.column, min(span.column + span.columns, MOST_COLUMNS)
-        if height < 1 or begin >= len(rows[span.row]):
+        if height < 1 or begin >= len(rows[span.row]) or not rows[span.row][begin]:
             continue
         text = rows[span.row][begin]
-        if not text:
-            continue
         below = rows[span.row + height] if span.row + height < len(rows) else []
         first_below = next((column for column, value in enumerate(below) if value), begin)
         is_wide = end - begin > 1
