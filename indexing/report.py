@@ -122,7 +122,8 @@ class IndexReport:
         if not self.left_links:
             return ""
         deleted = f" Passages deleted that were read through them earlier: {self.unlinked:,}." if self.unlinked else ""
-        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}"
+        advice = "" if settings.follow_links else " PREFRAG_FOLLOW_LINKS=on follows them."
+        return f"Links not followed, as they lead out: {self.links_left:,}.{deleted}{advice}"
 
     @property
     def links_left(self) -> int:

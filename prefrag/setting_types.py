@@ -23,7 +23,7 @@ def _split_address(text: object) -> tuple[str, str]:
 
 
 def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    if not keys or any(not key.isascii() or not key.isprintable() for key in keys):
+    if not keys or not all(key.isascii() and key.isprintable() for key in keys):
         raise ValueError
     return keys
 
@@ -31,7 +31,7 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 # The last string in each type says which values are allowed.
 Text = Annotated[str, "a text"]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
-Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
+Place = Annotated[Path | None, AfterValidator(lambda path: None if path is None else path.expanduser()), "a path"]
 Switch = Annotated[bool, "on or off"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
 LimitedSeconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False), "a number above zero"]

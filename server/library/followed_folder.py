@@ -174,7 +174,7 @@ class FollowedFolder:
             log.success("{}: {}", self.collection.name, sentence)
         about_links = report.describe_links()
         if about_links:
-            log.warning("{}: {} PREFRAG_FOLLOW_LINKS=on follows them.", self.collection.name, about_links)
+            log.warning("{}: {}", self.collection.name, about_links)
         if kinds:
             log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
