@@ -129,9 +129,8 @@ def main(
             example = read_example(prediction, reader)
             if example is not None:
                 examples.append(example)
-    most = max((len(example.signs) for example in examples), default=0)
-    with_tokens = [example for example in examples if len(example.signs) == most and most > 4]
-    without_tokens = [Example(example.signs[:4], example.is_right) for example in examples]
+    with_tokens = [example for example in examples if len(example.signs) > SIGNS]
+    without_tokens = [Example(example.signs[:SIGNS], example.is_right) for example in examples]
     weights = {}
     for name, chosen in {"with_tokens": with_tokens, "without_tokens": without_tokens}.items():
         right = sum(example.is_right for example in chosen)

@@ -25,12 +25,13 @@ def summarise(predictions: Sequence[PredictionLine]) -> dict[str, object]:
     questions = [_question(prediction) for prediction in predictions]
     summary = _summarise_questions(predictions, questions)
     types = sorted({question.type for question in questions if question.type})
-    summary["by_type"] = {}
+    by_type: dict[str, object] = {}
     for type in types:
         places = [place for place, question in enumerate(questions) if question.type == type]
         predictions_of_type = [predictions[place] for place in places]
         questions_of_type = [questions[place] for place in places]
-        summary["by_type"][type] = _summarise_questions(predictions_of_type, questions_of_type)
+        by_type[type] = _summarise_questions(predictions_of_type, questions_of_type)
+    summary["by_type"] = by_type
     return summary
 
 

@@ -34,6 +34,7 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
     turns = [(str(message["role"]), read_text(message)) for message in messages[:last] if "role" in message]
     history: list[dict[str, str]] = []
     earlier: list[Attachment] = []
+    files: list[Attachment]
     for role, text in turns:
         if role not in ("user", "assistant") or not text:
             continue

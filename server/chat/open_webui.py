@@ -139,7 +139,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     if mark[0] == "A":
         where = "attached file"
     elif mark[0] == "W":
-        where = document.get("source")
+        where = str(document.get("source"))
     else:
         where = "your documents"
     file_or_id = str(document.get("file") or document.get("id"))

@@ -47,7 +47,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())
     ]
-    reply = {"documents": documents, "failed": None if skipped is None else described}
+    reply: dict[str, Any] = {"documents": documents, "failed": None if skipped is None else described}
     if limit is not None:
         reply["next"] = end if end < len(listed) else None
     return reply
