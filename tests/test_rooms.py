@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_373,
-    "components": 16_287,
-    "evaluation": 8_545,
-    "indexing": 2_970,
+    "cli": 2_413,
+    "components": 16_353,
+    "evaluation": 9_062,
+    "indexing": 3_273,
     "pipelines": 1_603,
-    "prefrag": 3_146,
-    "server": 4_286,
-    "training": 4_598,
-    "tests": 48_790,
+    "prefrag": 3_208,
+    "server": 4_443,
+    "training": 4_830,
+    "tests": 49_018,
 }
 
 
