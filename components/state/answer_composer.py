@@ -1,6 +1,7 @@
 """The component that composes the result of a run from its state."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, replace
@@ -26,7 +27,8 @@ ASK_A_QUESTION = (
     "Nothing that was found fits this: ask a question about your documents, such as when something opens, what it "
     "costs, or who wrote it."
 )
-# The keys of the result whose texts are those of passages, and the trace, whose events hold no control characters.
+# The keys of the result whose control characters are not removed: they have texts of passages, where positions would
+# shift, or, as the trace, have none.
 _AS_IS = ("documents", "citations", "evidence", "trace")
 
 
@@ -40,74 +42,68 @@ def compose(
     """
     marks = citation_marks(state)
     marks_of_codes = known_marks(state)
-    last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
+    last = _final_step(state, marks_of_codes, error)
     answer, marks_cited = read_citations(last.answer, marks_of_codes)
-    if not answer and not error and not last.withheld:
-        # The last reply has no words: use the newest earlier answer. It counts as forced: it had not been accepted.
-        worded = (step for step in reversed(state.steps) if read_citations(step.answer, marks_of_codes)[0])
-        last = next((replace(step, forced=True) for step in worded), last)
-        answer, marks_cited = read_citations(last.answer, marks_of_codes)
-    chosen = dict(state.settings.stated_from).get("model" if last.reply else "reader", 0.0)
-    if last.certainty == "stated" and last.probability is not None and last.probability < chosen:
-        last = replace(last, certainty="probably")
+
     searches = [search for search in state.searches if not search.skipped]
-    # The state of a run that broke off lacks the searches that had not ended.
-    made = state.attempts if error else [attempt for search in searches for attempt in search.attempts]
-    asked = [model for attempt in made for model in attempt.models]
-    failed = [search for search in searches if search.error]
-    errors = [
-        f"{search.source}{'' if search.provider else ' could not be searched'}: {search.error}" for search in failed
-    ]
-    asks = next((str(event.data["text"]) for event in state.events if event.kind == "asked_back"), None)
-    if not error and _is_no_question(state, last):
-        asks = ASK_A_QUESTION
+    attempts = [attempt for search in searches for attempt in search.attempts]
+    if error:
+        # The steps of a run that broke off lack the searches that had not ended, but not their attempts.
+        attempts = list(state.attempts)
+    models_of_searches = [model for attempt in attempts for model in attempt.models]
+
+    asks = _question_back(state, last, error)
+    lacks_answer = not (answer or last.withheld or asks)
+    errors = [_describe_failure(search) for search in searches if search.error]
     if error:
         errors.append(error)
-    elif not answer and not last.withheld and not asks:
+    elif lacks_answer:
         errors.append("No answer could be read from the model's replies.")
-    errors += [str(event.data["message"]) for event in state.events if event.kind == "model_failed"]
+    errors += [str(data["message"]) for data in _events(state, "model_failed")]
     errors += _cut_off(state)
     if not answer:
-        filed = (str(event.data["message"]) for event in state.events if event.kind == "filed_as_reasoning")
-        errors += list(filed)[:1]
-    # The extractive reader also returns the sentence that contains its answer.
-    read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
-    answers = dict.fromkeys(marks_cited, answer) | {
-        marks.get(identity(evidence.document)): evidence.sentence for evidence in read
-    }
-    documents = [
-        _document(document, mark, _sentence(state, document, answers.get(mark, "")))
-        for document in state.observed
-        for mark in [marks[identity(document)]]
-    ]
-    cited = [document for document in documents if document["mark"] in marks_cited]
-    unsure = not error and (last.forced or last.label is Label.INCORRECT)
-    is_doubted = unsure and when_unsure == "say_so"
-    not_found = last.certainty == "not_found" or asks is not None or is_doubted
+        errors += [str(data["message"]) for data in _events(state, "filed_as_reasoning")[:1]]
+
+    is_doubtful = last.forced or last.label is Label.INCORRECT
+    is_kept_back = is_doubtful and not error and when_unsure == "say_so"
+    not_found = last.certainty == "not_found" or asks is not None or is_kept_back
     answered = bool(answer) and not not_found and not last.withheld
-    # No label of the model says that an answer is right if no passage carries it.
-    label = None if last.label is Label.CORRECT and last.certainty and not last.evidence else last.label
-    # The evidence for an answer is the sentence that carries it. An answer that was not checked has only citations.
-    carrying = last.evidence if last.reply else read
-    shown = list(carrying if last.certainty else ()) if answered else find_evidence(state)
-    if last.certainty == "probably" and not answered:
-        shown = [*read, *(evidence for evidence in shown if evidence.sentence != read[0].sentence)]
+    given_answer = answer if answered else ""
+    label = last.label
+    if label is Label.CORRECT and last.certainty and not last.evidence:
+        # The model calls its answer correct, but no passage carries it.
+        label = None
+
+    # Where the extractive reader read its likeliest answer; empty if it read none.
+    read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
+    # In each of these documents, the sentence nearest to this text is shown; in others, the one nearest to the query.
+    text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
+    for evidence in read:
+        text_of_mark[marks.get(identity(evidence.document))] = evidence.sentence
+    documents = []
+    for document in state.observed:
+        mark = marks[identity(document)]
+        sentence = _sentence(state, document, text_of_mark.get(mark, ""))
+        documents.append(_document(document, mark, sentence))
+    cited = [document for document in documents if document["mark"] in marks_cited]
+
+    classes = _events(state, "question_class")
     result = {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": answer if answered else "",
+        "answer": given_answer,
         "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if answered else "",
         "answered": answered,
         "probability": None if last.probability is None else round(last.probability, 3),
-        "citations": [
-            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if answered
-        ],
+        "citations": [_citation(document) for document in cited if answered],
         "uncited": answered and not cited,
         "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
         "guess": answer if answer and not answered else None,
-        "evidence": [_evidence(evidence, marks, answer if answered else "") for evidence in shown],
-        "answered_by": None if not answer or asks else "reader" if last.certainty and not last.reply else "model",
+        "evidence": [
+            _evidence(evidence, marks, given_answer) for evidence in _shown_evidence(state, last, read, answered)
+        ],
+        "answered_by": _answered_by(last) if answer and not asks else None,
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
         "unsupported": list(last.unsupported) if answered else [],
@@ -128,33 +124,108 @@ def compose(
         },
         "errors": errors,
         "asked_back": asks,
-        "question_class": next((dict(event.data) for event in state.events if event.kind == "question_class"), None),
-        "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
-        "queries_sent_out": [attempt.to_dict() for attempt in made if attempt.sent_out],
-        "queries_held_back": [
-            {key: event.data[key] for key in ("source", "query", "reason")}
-            for event in state.events
-            if event.kind == "held_back"
-        ],
-        "sent_to_models": [asdict(sent) for sent in sum_traffic([*state.usage.models, *asked])],
+        "question_class": dict(classes[0]) if classes else None,
+        "without_model": [str(data["text"]) for data in _events(state, "without_model")],
+        "queries_sent_out": [attempt.to_dict() for attempt in attempts if attempt.sent_out],
+        "queries_held_back": [_held_back(data) for data in _events(state, "held_back")],
+        "sent_to_models": [asdict(sent) for sent in sum_traffic([*state.usage.models, *models_of_searches])],
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }
-    # What a model writes may hold characters that a terminal obeys. In passages they stay, because places are counted.
-    return {name: value if name in _AS_IS else strip_all_controls(value) for name, value in result.items()}
+    # What a model writes may hold control characters that a terminal obeys.
+    for name, value in result.items():
+        if name not in _AS_IS:
+            result[name] = strip_all_controls(value)
+    return result
+
+
+def _events(state: State, kind: str) -> list[Mapping[str, Any]]:
+    """Return the data of the events of a kind, in order."""
+    return [event.data for event in state.events if event.kind == kind]
+
+
+def _final_step(state: State, marks_of_codes: Mapping[str, str], error: str | None) -> Step:
+    """Return the step whose answer is the answer of the run."""
+    step = _last_worded_step(state, marks_of_codes, error)
+    least = dict(state.settings.stated_from).get("model" if step.reply else "reader", 0.0)
+    if step.certainty == "stated" and step.probability is not None and step.probability < least:
+        return replace(step, certainty="probably")
+    return step
+
+
+def _last_worded_step(state: State, marks_of_codes: Mapping[str, str], error: str | None) -> Step:
+    """Return the last step or, if its answer has no words besides citations, the newest step whose answer has some."""
+    if not state.steps:
+        return Step(Action.UNREADABLE)
+
+    last = state.steps[-1]
+    if error or last.withheld:
+        return last
+
+    for step in reversed(state.steps):
+        answer, _ = read_citations(step.answer, marks_of_codes)
+        if answer:
+            # An earlier answer had not been accepted, so it counts as forced.
+            return step if step is last else replace(step, forced=True)
+    return last
+
+
+def _question_back(state: State, last: Step, error: str | None) -> str | None:
+    """Return what the user is asked instead of getting an answer; None if nothing is asked."""
+    if not error and _is_no_question(state, last):
+        return ASK_A_QUESTION
+    asked = _events(state, "asked_back")
+    return str(asked[0]["text"]) if asked else None
 
 
 def _is_no_question(state: State, last: Step) -> bool:
     """Check whether the message, such as a greeting, was no question, and nothing that was found fits it."""
-    is_open = state.settings.prompts == "product" and not (state.history or state.attached or state.settings.filters)
+    is_alone = not (state.history or state.attached or state.settings.filters)
+    if state.settings.prompts != "product" or not is_alone or last.certainty != "not_found":
+        return False
     texts = (f"{document.meta.get('title') or ''} {document.content or ''}" for document in state.observed)
-    return is_open and last.certainty == "not_found" and fits_nothing(state.question, texts)
+    return fits_nothing(state.question, texts)
+
+
+def _describe_failure(search: Search) -> str:
+    """Say why a source failed. If the search has a provider, only a part of the source failed, such as its ranker."""
+    source = search.source if search.provider else f"{search.source} could not be searched"
+    return f"{source}: {search.error}"
+
+
+def _shown_evidence(state: State, last: Step, read: tuple[Evidence, ...], answered: bool) -> list[Evidence]:
+    """Return the sentences that carry the answer or, without an answer, the sentences nearest to the question."""
+    if answered:
+        if not last.certainty:
+            # The answer was not checked, so it has only citations.
+            return []
+        return list(last.evidence if last.reply else read)
+
+    nearest = find_evidence(state)
+    if last.certainty != "probably":
+        return nearest
+    # The probable answer is not given, but its sentence is shown first.
+    return [*read, *(evidence for evidence in nearest if evidence.sentence != read[0].sentence)]
+
+
+def _answered_by(step: Step) -> Literal["reader", "model"]:
+    return "reader" if step.certainty and not step.reply else "model"
+
+
+def _citation(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: document[key] for key in ("mark", "id", "title", "source")}
+
+
+def _held_back(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: data[key] for key in ("source", "query", "reason")}
 
 
 def _cut_off(state: State) -> list[str]:
     """Report that replies were cut off. A single such reply is reported only if it was the last reply of the run."""
     cut = [step for step in state.steps if step.cut_at is not None]
-    if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
+    if not cut:
+        return []
+    if len(cut) == 1 and cut[0] is not state.steps[-1]:
         return []
     tokens = next((f" at {step.cut_at} tokens" for step in cut if step.cut_at), "")
     return [
@@ -171,8 +242,7 @@ _FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "at
 def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, object]:
     meta = document.meta
     at = sentence["start"] if sentence else None
-    standing = standing_of(meta)
-    return {
+    record = {
         "mark": mark,
         "id": document.id,
         "title": str(meta.get("title") or ""),
@@ -184,16 +254,26 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         "step": meta.get("step"),
         "heading": heading_of(meta, at),
         "position": position_of(meta),
-        **({"standing": standing} if standing else {}),
-        **{name: meta[key] for name, key in _FILE.items() if isinstance(meta.get(key), str | int)},
-        **place_of(document, at),
-        "sentence": sentence,
     }
+    standing = standing_of(meta)
+    if standing:
+        record["standing"] = standing
+    for name, key in _FILE.items():
+        value = meta.get(key)
+        if isinstance(value, str | int):
+            record[name] = value
+    return {**record, **place_of(document, at), "sentence": sentence}
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
-    step = document.meta.get("step")
-    query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
+    """Find the sentence of a document that is nearest to the answer or, without an answer, to the query that found it.
+
+    An empty ``answer`` means that the document is not cited.
+    """
+    number = document.meta.get("step")
+    query = ""
+    if type(number) is int and 0 < number <= len(state.steps):
+        query = state.steps[number - 1].query
     span = find_sentence(document.content or "", query or state.question, state.question, answer)
     return None if span is None else {"start": span[0], "end": span[1]}
 
@@ -219,8 +299,16 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     }
 
 
-def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, object]:
-    verdict = step.verdict
+def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, Any]:
+    verdict = None
+    if step.verdict is not None:
+        verdict = {
+            "status": step.verdict.status,
+            "judged_by": step.verdict.judged_by,
+            "analysis": step.verdict.analysis,
+            "score": step.verdict.score,
+            "parsed": step.verdict.parsed,
+        }
     return {
         "step": number,
         "thought": without_codes(step.thought, marks_of_codes),
@@ -228,15 +316,7 @@ def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[st
         "query": step.query,
         "searched": [search.source for search in step.searches if not search.skipped],
         "source": step.source,
-        "verdict": None
-        if verdict is None
-        else {
-            "status": verdict.status,
-            "judged_by": verdict.judged_by,
-            "analysis": verdict.analysis,
-            "score": verdict.score,
-            "parsed": verdict.parsed,
-        },
+        "verdict": verdict,
         "documents": [document.id for document in step.documents],
         "answer": "" if step.withheld else cite_plainly(step.answer, marks_of_codes),
         "label": step.label.value if step.label else None,
@@ -246,13 +326,16 @@ def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[st
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, object]:
     """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals."""
-    total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
+    searches_of = Counter(search.source for search in searches)
+    total = {source: searches_of[source] for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:
+        # The documents of a step can come from several sources, as in "local+web".
         for source in (step.source or "").split("+"):
             if source:
                 used[source] = used.get(source, 0) + 1
     local = total.get(preferred, 0)
+    by_source = {source: {"total": total[source], "used": used[source]} for source in total}
     return {
         "total_local": local,
         "total_web": sum(total.values()) - local,
@@ -260,7 +343,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
         "used_local": used.get(preferred, 0),
         "used": sum(used.values()),
         "lookups": sum(search.lookups for search in searches),
-        "sources": {source: {"total": total[source], "used": used.get(source, 0)} for source in total},
+        "sources": by_source,
     }
 
 

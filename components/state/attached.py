@@ -8,18 +8,16 @@ from prefrag.components.state.state import ATTACHED
 from prefrag.components.text.sentences import sentence_spans
 from prefrag.components.text.unicode_form import normalize_unicode
 
+MAX_ATTACHED = 50
 # 60,000 characters are some 15,000 tokens, more than most models' context windows leave for passages.
-MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
+MAX_ATTACHED_CHARACTERS = 60_000
+# The length of a passage, unless a single sentence is longer.
 PIECE_CHARACTERS = 2_000
 
 
 def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     """Turn the documents that came with a question into passages."""
-    if any(
-        not isinstance(document, Mapping)
-        or not all(isinstance(document.get(key) or "", str) for key in ("title", "content"))
-        for document in documents
-    ):
+    if not all(map(_is_document, documents)):
         raise ValueError('Each document must be {"title": ..., "content": ...}, both as text.')
     characters = sum(len(document.get("content") or "") for document in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
@@ -35,6 +33,14 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
         for piece in _split(content):
             attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
     return tuple(attached)
+
+
+def _is_document(document: object) -> bool:
+    """Check that a document is a mapping whose title and content are texts, or missing."""
+    if not isinstance(document, Mapping):
+        return False
+    title, content = document.get("title"), document.get("content")
+    return isinstance(title or "", str) and isinstance(content or "", str)
 
 
 def _split(content: str) -> Iterator[str]:

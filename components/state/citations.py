@@ -8,42 +8,55 @@ cannot forge the marks of other documents, whose contents it does not know. Smal
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import blake2b
 
 from prefrag.components.state.state import Identity, State, identity
 
-# These letters cannot spell words (no vowels), ordinals such as "1st" or units such as "5km".
+# The letters of codes. Without vowels, "t" and "m", no code spells a word, an ordinal ("1st") or a unit ("5km").
 CODE_LETTERS = "bcfhjkpqrsvwxz"
 # Only this many characters are searched for citations. Answers are shorter, but earlier turns may be a megabyte long.
 MAX_CHARACTERS = 20_000
+# Brackets, also those of Chinese and Japanese texts.
+_OPEN, _CLOSE = r"\[\u3010\uff3b", r"\]\u3011\uff3d"
+# A mark with its code that stands as a word of its own: "1kx", "W12fb". A document that came with the question has the
+# letter A, a web page W; models also write D, for "document".
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
-# Matches text in brackets, or a mark with its code without brackets; in both cases with the Markdown around it.
+# What may be a citation, with the Markdown around it: "**[1kx, 2fb]**", or "`1kx`" without brackets.
 _CITATION = re.compile(
-    r"(?P<mark_up>[*_`]{0,3})"
-    rf"(?:[\[\u3010\uff3b](?P<inner>[^\[\]\u3010\u3011\uff3b\uff3d\0]{{1,160}})[\]\u3011\uff3d]|(?P<bare>{_CODE}))"
-    r"(?P=mark_up)",
-    re.IGNORECASE,
+    rf"""
+    (?P<mark_up> [*_`]{{0,3}} )
+    (?: [{_OPEN}] (?P<inner> [^{_OPEN}{_CLOSE}\0]{{1,160}} ) [{_CLOSE}]
+      | (?P<bare> {_CODE} )
+    )
+    (?P=mark_up)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+# Words that models write beside marks: "[see passages 1kx and 2fb]".
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&|\^", re.IGNORECASE)
-# The marks of other products, which models were trained on: the citation 4:0\u2020source, and footnotes below the text.
+# Citations as other products write them, on whose answers models were trained: "4:0\u2020source".
 _OTHER_MARK = re.compile(r"\s{0,9}\d{1,6}(?::\d{1,6})?\s{0,9}\u2020")
+# A line of Markdown below the text: "[^1]: The museum's guide".
 _FOOTNOTE = re.compile(r"^[ \t]{0,9}\[\^\w{1,20}\]:.*$", re.MULTILINE)
-# The letters of codes, and those of the examples in the prompts.
+# The letters of a code, or those of the codes in the examples of our prompts, which models copy.
 _WRITTEN_CODE = re.compile(rf"[{CODE_LETTERS}]{{2}}|ma|un|na", re.IGNORECASE)
-# A number that is shorter than a year. Behind words and a blank, it is a mark, even if no passage has that number.
+# A number with fewer digits than a year.
 _SHORT_NUMBER = re.compile(r"\s{0,9}\^?[ADW]?\d{1,2}\s{0,9}", re.IGNORECASE)
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
+# A mark in its parts: the letter, the number and, if it is written, the code.
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets, such as [1969], that are no marks of passages but would look like marks to the user.
+# Numbers in brackets, such as [1969] or [3, 5-7], that are no marks of passages but would look like marks to the user.
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
-_UNRESOLVED = re.compile(
-    rf"[\[\u3010\uff3b]({_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}})[\]\u3011\uff3d]", re.IGNORECASE
-)
+_NUMBERS = rf"{_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}}"
+_UNRESOLVED = re.compile(rf"[{_OPEN}]({_NUMBERS})[{_CLOSE}]", re.IGNORECASE)
+# What a model wrote between the number and the code of one mark: the hyphen in "1-kx".
 _SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
-# The character \0 is put in place of a citation. It is removed later, with blanks before it and parentheses around it.
-_GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
+# The character \0 is put in place of a citation. It is removed later, with the blanks before it. If nothing but
+# citations stands in parentheses, as in "(\0, \0)", the parentheses are removed, too.
+_PARENTHESES = r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)"
+_GAP = re.compile(rf"{_PARENTHESES}|\s{{0,9}}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
@@ -57,27 +70,29 @@ def citation_marks(state: State) -> dict[Identity, str]:
     attached = {identity(document) for document in state.attached}
     marks: dict[Identity, str] = {}
     for document in state.observed:
-        letter = (
-            "A"
-            if identity(document) in attached
-            else "W"
-            if document.meta.get("source") in state.settings.external
-            else ""
-        )
+        key = identity(document)
+        letter = ""
+        if key in attached:
+            letter = "A"
+        elif document.meta.get("source") in state.settings.external:
+            letter = "W"
         counts[letter] += 1
-        marks[identity(document)] = f"{letter}{counts[letter]}"
+        marks[key] = f"{letter}{counts[letter]}"
     return marks
 
 
 def prompt_marks(state: State) -> dict[Identity, str]:
-    """Return each document's mark with its code, as models see it; empty unless ``prompts`` is ``product``."""
+    """Return each document's mark with its code, as models see it.
+
+    Other prompts than ``product`` do not ask for citations, so the result is empty for them.
+    """
     if state.settings.prompts != "product":
         return {}
     return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """Map the marks with codes, as models see and cite them, to the plain marks."""
+    """Map the marks with codes, as models see and cite them, to the plain marks: ``1kx`` to ``1``."""
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
@@ -85,21 +100,27 @@ def known_marks(state: State) -> dict[str, str]:
 def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
 
-    ``marks_of_codes`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Marks
-    without the code, with a wrong code or a wrong ``W`` or ``A``, of no passage (``[7]``), and those of other products
-    (``【1†source】``, ``[^1]`` with its footnote) are removed but cite nothing; :func:`add_codes` decides before
-    which plain marks get their codes. Brackets around other numbers, such as a year, become parentheses; other brackets
-    stay. Without ``marks_of_codes``, everything that looks like a citation is removed.
+    ``marks_of_codes`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Other
+    marks are removed but cite nothing: those without the code, with a wrong code or a wrong ``W`` or ``A``, of no
+    passage (``[7]``), and those of other products (``【1†source】``, ``[^1]`` with its footnote). Plain marks cite only
+    if :func:`add_codes` has added their codes beforehand. Brackets around other numbers, such as a year, become
+    parentheses; other brackets stay. Without ``marks_of_codes``, everything that looks like a citation is removed.
     """
-    text, cited = _take_out(answer, marks_of_codes)
-    return _UNRESOLVED.sub(r"(\1)", _close_gaps(text)), list(dict.fromkeys(mark for marks in cited for mark in marks))
+    text, citations = _take_out(answer, marks_of_codes)
+    plain_text = _UNRESOLVED.sub(r"(\1)", _close_gaps(text))
+    cited = dict.fromkeys(mark for marks in citations for mark in marks)
+    return plain_text, list(cited)
 
 
 def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
     """Write the citations of an answer with plain marks."""
-    text, cited = _take_out(answer, marks_of_codes)
-    written = iter([f"[{', '.join(marks)}]" if marks else "\0" for marks in cited])
-    return _close_gaps(re.sub("\0", lambda _: next(written), text))
+    text, citations = _take_out(answer, marks_of_codes)
+    first, *others = text.split("\0")
+    written = first
+    for marks, following in zip(citations, others, strict=True):
+        written += f"[{', '.join(marks)}]" if marks else "\0"
+        written += following
+    return _close_gaps(written)
 
 
 def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
@@ -108,8 +129,15 @@ def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
 
 
 def _code(question: str, key: Identity) -> str:
-    digest = blake2b(repr((question, key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    first, second = divmod(int.from_bytes(digest) % len(CODE_LETTERS) ** 2, len(CODE_LETTERS))
+    """Compute the two letters of a document's code. Two documents may have the same: their marks differ in the number.
+
+    A document may hold half of a surrogate pair, which is written as it is.
+    """
+    text = repr((question, key)).encode("utf-8", "surrogatepass")
+    digest = blake2b(text, digest_size=8).digest()
+    letters = len(CODE_LETTERS)
+    number = int.from_bytes(digest) % (letters * letters)
+    first, second = divmod(number, letters)
     return CODE_LETTERS[first] + CODE_LETTERS[second]
 
 
@@ -120,30 +148,60 @@ def _normalise_case(mark: str) -> str:
 
 def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
     r"""Replace each citation by the character \0. Return the text, and for each citation the marks that it cites."""
-    cited: list[list[str]] = []
-
-    def take(match: re.Match[str]) -> str:
-        inner = match["inner"] or match["bare"]
-        marks = _read_marks(inner, marks_of_codes) if match["inner"] else None
-        if marks is None:
-            codes = [_normalise_case(code) for code in _CODED.findall(_SPLIT_CODE.sub("", inner))]
-            if not any(code.lstrip("ADW") in bare for code in codes) and not _is_foreign(inner, text[: match.start()]):
-                return _UNRESOLVED.sub(r"(\1)", match[0])
-            marks = [marks_of_codes[code] for code in codes if marks_of_codes and code in marks_of_codes]
-        cited.append(marks)
-        return "\0"
-
-    bare = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
     start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
+    # Without its letter, a mark with a code is recognised even if the model wrote a wrong letter: "W1kx" for "1kx".
+    without_letter = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
+    citations: list[list[str]] = []
+    pieces: list[str] = []
+    end = 0
+    for match in _CITATION.finditer(start):
+        marks = _cited_marks(match, start[: match.start()], marks_of_codes, without_letter)
+        pieces.append(start[end : match.start()])
+        end = match.end()
+        if marks is None:
+            # The brackets hold something else.
+            pieces.append(_UNRESOLVED.sub(r"(\1)", match[0]))
+        else:
+            pieces.append("\0")
+            citations.append(marks)
+    pieces += [start[end:], rest]
+
     guessed = _find_guessed(start, marks_of_codes) if marks_of_codes else set()
-    return _CITATION.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
+    trusted = []
+    for marks in citations:
+        trusted.append([mark for mark in marks if mark not in guessed])
+    return "".join(pieces), trusted
+
+
+def _cited_marks(
+    match: re.Match[str], before: str, marks_of_codes: Mapping[str, str] | None, without_letter: Collection[str]
+) -> list[str] | None:
+    """Return the plain marks that a match of ``_CITATION`` cites, maybe none; None if it is no citation."""
+    inner = match["inner"] or match["bare"]
+    if match["inner"]:
+        marks = _read_marks(inner, marks_of_codes)
+        if marks is not None:
+            return marks
+
+    # There are other words, too, or no brackets: only marks with their codes count.
+    coded = [_normalise_case(mark) for mark in _CODED.findall(_SPLIT_CODE.sub("", inner))]
+    has_our_mark = any(mark.lstrip("ADW") in without_letter for mark in coded)
+    if not has_our_mark and not _is_foreign(inner, before):
+        return None
+    plain = marks_of_codes or {}
+    return [plain[mark] for mark in coded if mark in plain]
 
 
 def _is_foreign(inner: str, before: str) -> bool:
-    """Check whether a text in brackets is a mark that no passage of ours has."""
-    follows = before[-1:].isspace() or not before[-1:].isalpha()
-    return bool(_OTHER_MARK.match(inner) or (_SHORT_NUMBER.fullmatch(inner) and follows and before.strip()))
+    """Check whether a text in brackets is a mark that no passage of ours has.
+
+    A short number is a mark if it stands behind other text, but not directly behind a letter, as in ``x[1]``.
+    """
+    if _OTHER_MARK.match(inner):
+        return True
+    follows_text = bool(before.strip()) and not before[-1:].isalpha()
+    return follows_text and _SHORT_NUMBER.fullmatch(inner) is not None
 
 
 def _close_gaps(text: str) -> str:
@@ -152,38 +210,61 @@ def _close_gaps(text: str) -> str:
 
 
 def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
-    """Find the passages whose codes were guessed: a web page may list all possible codes, and a model may copy them."""
-    wrong = {_normalise_case(match[0]) for match in _CODED.finditer(text)} - marks_of_codes.keys()
-    tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
-    return {plain for plain, number in tried.items() if number > 1}
+    """Find the plain marks that a text has with two or more wrong codes.
+
+    Such codes were guessed: a web page may list all possible codes of a mark, and a model may copy them.
+    """
+    coded = {_normalise_case(match[0]) for match in _CODED.finditer(text)}
+    wrong_codes: Counter[str] = Counter()
+    for mark in coded - marks_of_codes.keys():
+        plain, code = mark[:-2], mark[-2:]
+        if set(code) <= set(CODE_LETTERS):
+            wrong_codes[plain] += 1
+    return {plain for plain, number in wrong_codes.items() if number > 1}
 
 
 def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[str] | None:
-    items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
-    ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
-    if not items or any(end is None for ends in ranges for end in ends):
+    """Return the plain marks that a text in brackets cites, maybe none; None if it holds anything but marks.
+
+    A number that is no mark of a passage, and has no code, may be a year.
+    """
+    without_filler = _FILLER.sub(" ", inner)
+    items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", without_filler)) if item]
+    # An item is a mark, or a range with a mark at either end.
+    ranges = [item.split("-", 1) for item in items]
+    ends = [_MARK.fullmatch(end) for pair in ranges for end in pair]
+    parts = [end for end in ends if end is not None]
+    if not parts or len(parts) < len(ends):
         return None
     if marks_of_codes is None:
         return [item.upper() for item in items]
-    marks = [mark for item in items for mark in _resolve(item.split("-", 1), marks_of_codes)]
-    names_none = all(
-        end is not None
-        and (
-            f"{end[1].upper()}{int(end[2])}" in marks_of_codes.values()
-            or bool(end[3] and _WRITTEN_CODE.fullmatch(end[3]))
-        )
-        for ends in ranges
-        for end in ends
-    )
-    return marks if marks or names_none else None
+
+    marks: list[str] = []
+    for pair in ranges:
+        marks += _resolve(pair, marks_of_codes)
+    if not marks and not all(_looks_like_ours(end, marks_of_codes) for end in parts):
+        return None
+    return marks
+
+
+def _looks_like_ours(mark: re.Match[str], marks_of_codes: Mapping[str, str]) -> bool:
+    """Check whether a match of ``_MARK`` has the number of a passage, or a code, right or wrong."""
+    letter, number, code = mark.groups(default="")
+    is_of_passage = f"{letter.upper()}{int(number)}" in marks_of_codes.values()
+    return is_of_passage or _WRITTEN_CODE.fullmatch(code) is not None
 
 
 def _resolve(ends: list[str], marks_of_codes: Mapping[str, str]) -> list[str]:
-    """Return the plain marks of one mark, or of a range of marks such as ``1kx-3bq``."""
+    """Return the plain marks of one mark, or of a range of marks such as ``1kx-3bq``.
+
+    An end without its right code stands for nothing. A range from ``1kx`` to ``W2fb`` holds no web page.
+    """
     plain = [marks_of_codes.get(_normalise_case(end)) for end in ends]
-    if None in plain or len(plain) == 1:
-        return [mark for mark in plain if mark is not None]
+    resolved = [mark for mark in plain if mark is not None]
+    if len(resolved) < 2:
+        return resolved
+
     marks = list(marks_of_codes.values())
-    first, last = (marks.index(str(mark)) for mark in plain)
-    letter = str(plain[0]).rstrip("0123456789")
+    first, last = (marks.index(mark) for mark in resolved)
+    letter = resolved[0].rstrip("0123456789")
     return [mark for mark in marks[first : last + 1] if mark.rstrip("0123456789") == letter]

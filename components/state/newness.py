@@ -6,40 +6,47 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 _DATE = re.compile(r"[0-9]{4}(?:[^0-9]?[0-9]{2}){0,2}")
-# A version at the end of a name: "v2", "version 2.1", "final", "final v2". A number alone may count copies.
-_FINAL = r"(?P<final>final|endg\u00fcltig|endfassung|d\u00e9finiti(?:f|ve))"
+_FINAL = r"final|endg\u00fcltig|endfassung|d\u00e9finiti(?:f|ve)"
+# A version at the end of a name: "final" (the group `final`), "v2" or "version 2.1", also "final v2" (with the group
+# `first`). A number alone may count copies.
 _VERSION = re.compile(
-    rf"[\W_]*(?<![^\W_])(?:{_FINAL}|(?:{_FINAL.replace('final>', 'first>')}[\W_]*)?"
-    r"(?:v|ver|vers|version|rev)[\W_]{0,2}(?P<number>\d{1,3}(?:\.\d{1,3})?))[\W_]*$",
-    re.IGNORECASE,
+    rf"""
+    [\W_]* (?<![^\W_])
+    (?: (?P<final> {_FINAL} )
+      | (?: (?P<first> {_FINAL} ) [\W_]* )?
+        (?: v | ver | vers | version | rev ) [\W_]{{0,2}} (?P<number> \d{{1,3}} (?: \.\d{{1,3}} )? )
+    )
+    [\W_]* $
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _PARTS = re.compile(r"[\W_]+")
 
 
 class _Version(NamedTuple):
     family: tuple[str, str]  # the folder, and the name without the version
-    rank: tuple[bool, int, int]
+    rank: tuple[bool, int, int]  # whether it is final, and the parts of its number
 
 
 def is_newer(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Check whether a document is newer than another.
 
     Their dates decide, by the part that both give: 2024 is neither before nor after 2024-05-03. If neither has a date,
-    or both the same, and they are versions of a file in one folder, such as "lease v2" and "lease final", so do these.
+    or both have the same, the versions in their file names decide, such as "lease v2" and "lease final", if the files
+    are in one folder and their names are otherwise the same.
 
     :param meta: The metadata of the document.
     :param other: The metadata of the other document.
     :returns: Whether the first is newer; False if nothing tells it.
     """
     date, before = date_of(meta), date_of(other)
-    if date and before:
+    if date != before:
+        # If only one of them has a date, the common part is empty, so neither is newer.
         common = min(len(date), len(before))
-        if date[:common] != before[:common] or len(date) != len(before):
-            return date[:common] > before[:common]
-    if bool(date) != bool(before):
-        return False
+        return date[:common] > before[:common]
     version, earlier = version_of(meta), version_of(other)
-    return version.family == earlier.family and bool(version.family[1]) and version.rank > earlier.rank
+    _, name = version.family
+    return bool(name) and version.family == earlier.family and version.rank > earlier.rank
 
 
 def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
@@ -47,10 +54,13 @@ def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
 
     So do the price lists of two years.
     """
-    name, other_name = (
-        _PARTS.sub(" ", re.sub(r"\d+", " ", version_of(file).family[1])).strip() for file in (meta, other)
-    )
-    return meta.get("source") == other.get("source") and name == other_name != ""
+    name = _name_without_numbers(meta)
+    return meta.get("source") == other.get("source") and name == _name_without_numbers(other) and name != ""
+
+
+def _name_without_numbers(meta: Mapping[str, Any]) -> str:
+    _, name = version_of(meta).family
+    return _PARTS.sub(" ", re.sub(r"\d+", " ", name)).strip()
 
 
 def date_of(meta: Mapping[str, object]) -> str:
@@ -69,4 +79,5 @@ def version_of(meta: Mapping[str, object]) -> _Version:
     if version is None:
         return _Version(family, (False, 0, 0))
     major, _, minor = (version["number"] or "0").partition(".")
-    return _Version(family, (bool(version["final"] or version["first"]), int(major), int(minor or 0)))
+    is_final = bool(version["final"] or version["first"])
+    return _Version(family, (is_final, int(major), int(minor or 0)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice, repeat
 from typing import Any
 
 from haystack import Document
@@ -45,6 +44,9 @@ def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, 
     if len(left_out) < len(shown):
         # All are named in one call, so that documents with the same title get names that tell them apart.
         names = name_documents("titles", [*left_out, *shown.values()])
-        pairs = zip(names["titles"], names.get("places") or repeat(""), strict=False)
-        named["left_out"] = [f"{title} ({place})" if place else title for title, place in islice(pairs, len(left_out))]
+        places = names.get("places") or [""] * len(names["titles"])
+        full_names = []
+        for title, place in zip(names["titles"], places, strict=True):
+            full_names.append(f"{title} ({place})" if place else title)
+        named["left_out"] = full_names[: len(left_out)]
     return named

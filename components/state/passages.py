@@ -49,5 +49,6 @@ def _write(document: Document, number: int, marks: Mapping[Identity, str], promp
     if is_summary:
         return f"{title}\n{quote_text(text, marks.values())}"
     mark = marks.get(identity(document))
+    head = f"[{mark}] {title}" if mark else f"Title: {title}"
     quoted = _quote_once(text)
-    return (f"[{mark}] {title}" if mark else f"Title: {title}") + (f"\n{quoted}" if quoted else "")
+    return f"{head}\n{quoted}" if quoted else head

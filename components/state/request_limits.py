@@ -50,9 +50,10 @@ def check_question(question: str) -> str:
 
 def check_instructions(instructions: str | None) -> str:
     """Return the instructions without blanks at their ends (empty for None); raise BadInput if they are not text."""
-    if not isinstance(instructions or "", str) or not is_text(instructions or ""):
+    text = instructions or ""
+    if not isinstance(text, str) or not is_text(text):
         raise BadInput("The instructions are not text: send text.")
-    return (instructions or "").strip()
+    return text.strip()
 
 
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
@@ -65,12 +66,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     room = MAX_HISTORY_CHARACTERS
     turns = history if isinstance(history, Sequence) else list(history or ())
     for turn in reversed(turns[-MAX_TURNS:]):
-        role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
-        if not isinstance(role, str) or not role or not isinstance(content, str):
-            raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
-        content = normalize_unicode(content[:MAX_HISTORY_CHARACTERS])
-        if not is_text(role) or not is_text(content):
-            raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
+        role, content = _read_turn(turn)
         shown = cut_text(content, room)
         if shown:
             newest.insert(0, {"role": role, "content": shown})
@@ -78,6 +74,19 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         if room <= 0:
             break
     return newest
+
+
+def _read_turn(turn: Any) -> tuple[str, str]:
+    """Return the role and the content of a turn, cut to what the whole history may have."""
+    role, content = None, None
+    if isinstance(turn, Mapping):
+        role, content = turn.get("role"), turn.get("content") or ""
+    if not isinstance(role, str) or not role or not isinstance(content, str):
+        raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
+    text = normalize_unicode(content[:MAX_HISTORY_CHARACTERS])
+    if not is_text(role) or not is_text(text):
+        raise BadInput("The history holds half of a surrogate pair, which is not a character: send it as UTF-8.")
+    return role, text
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
@@ -108,7 +117,7 @@ def _check_size(filters: object) -> None:
         inner: Sequence[Any] = ()
         if isinstance(value, Mapping):
             inner = [*value.keys(), *value.values()]
-            # The keys of a condition (field, operator and value) do not count.
+            # A condition has three keys (field, operator and value), which do not count.
             seen += max(0, len(value) - 3)
         elif isinstance(value, list | tuple | set | frozenset):
             inner = list(value)

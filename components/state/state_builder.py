@@ -99,15 +99,7 @@ class StateBuilder:
             closed unless ``PREFRAG_WEB`` opens it, and a run cannot be narrowed to some files.
         :raises ValueError: When the settings contradict each other, or a number is over 50.
         """
-        if (not sources and preferred is not None) or len(set(sources)) < len(sources):
-            raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")
-        if sources and preferred is None:
-            raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
-        if preferred is not None and preferred not in sources:
-            raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
-        unknown = set(external_sources) - set(sources)
-        if unknown:
-            raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
+        _check_sources(sources, preferred, external_sources)
         check_whole_number(1, _MOST, top_k=top_k, max_top_k=max_top_k)
         check_whole_number(0, _MOST, max_steps=max_steps, max_supplements=max_supplements)
         check_prompts(prompts)
@@ -155,18 +147,20 @@ class StateBuilder:
                 raise BadInput(f"This pipeline cannot select files by {', '.join(own)}: leave these options out.")
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
             wanted["filters"] = self.rules.narrow(own, wanted.get("filters"))
+        settings = self._narrow(wanted, closed, reason)
+        stated_from = self.rules.find_stated_from() if self.rules else {}
+        limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
         settings = replace(
-            self._narrow(wanted, closed, reason),
-            stated_from=tuple(sorted(self.rules.find_stated_from().items())) if self.rules else (),
-            instructions=cut_text(instructions, request_limits.MAX_INSTRUCTIONS_CHARACTERS),
+            settings, stated_from=tuple(sorted(stated_from.items())), instructions=cut_text(instructions, limit)
         )
+
         turns = tuple((turn["role"], turn["content"]) for turn in history)
         state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)
-        if len(instructions) > request_limits.MAX_INSTRUCTIONS_CHARACTERS:
-            limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
+        if len(instructions) > limit:
             state = state.with_event("instructions_cut", characters=len(instructions), kept=limit)
-        is_alone = not (turns or attached or settings.filters) and self.prompts == "product"
-        if self.rules is not None and is_alone and names_nothing(question):
+        # Other prompts are for measurements, and turns, documents or a filter may say what the question does not.
+        may_ask_back = self.prompts == "product" and not (turns or attached or settings.filters)
+        if self.rules is not None and may_ask_back and names_nothing(question):
             asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
             raise AskBack(asks, state.with_event("asked_back", text=asks))
         shut = [name for name in wanted.get("sources", self.sources) if name in closed]
@@ -174,14 +168,16 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
+    def _reads_index(self, *_: Any, **options: Any) -> bool:
+        """Check whether `run` will read an index: for the web consent, to describe the documents, or for a filter."""
+        if any(map(options.get, OWN_FILES)):
+            return True
+        if self.rules is None:
+            return False
+        return web_setting() is None or names_nothing(str(options.get("question")))
+
     # Runs in a thread if `run` will read an index, because the index may be on a server.
-    run_async = in_thread_async(
-        run,
-        when=lambda self, *_, **options: (
-            (self.rules and (web_setting() is None or names_nothing(str(options.get("question")))))
-            or any(map(options.get, OWN_FILES))
-        ),
-    )
+    run_async = in_thread_async(run, when=_reads_index)
 
     def bind(self, pipeline: object = None) -> None:
         """Tell the rules which pipeline they are for, and learn its external sources. ``run`` does this as well.
@@ -205,30 +201,13 @@ class StateBuilder:
         return set(self.external_sources if setting in (None, "off") else ()), explain_closed()
 
     def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
-        sources, preferred = wanted.get("sources", self.sources), wanted.get("preferred")
+        """Make the settings of a run: those of the pipeline, except where the request sets an option.
+
+        Raises ValueError if an option is not allowed; ``reason`` says why the ``closed`` sources may not be searched.
+        """
+        allowed = self._allowed_sources(wanted.get("sources", self.sources), closed, reason)
+        preferred = self._first_source(wanted.get("preferred"), allowed, closed, reason)
         top_k, max_steps = wanted.get("top_k", self.top_k), wanted.get("max_steps", self.max_steps)
-        choice = f"choose from {', '.join(self.sources)}" if self.sources else "this pipeline retrieves nothing"
-        unknown = [name for name in sources if name not in self.sources]
-        if unknown:
-            raise ValueError(f"There is no source {unknown[0]!r}: {choice}.")
-        allowed = tuple(name for name in self.sources if name in sources and name not in closed)
-        if self.sources and not allowed:
-            reason = reason if closed.intersection(sources) else "the request allows none"
-            still_open = [name for name in self.sources if name not in closed]
-            advice = (
-                f"Allow one of: {', '.join(still_open)}."
-                if still_open
-                else "This pipeline has no other source: use another pipeline."
-            )
-            raise ValueError(f"No source is left to search: {reason}. {advice}")
-        if preferred is not None and preferred not in self.sources:
-            raise ValueError(f"There is no source '{preferred}': {choice}.")
-        first = preferred or self.preferred or ""
-        if allowed and first not in allowed:
-            if preferred is not None:
-                why = f": {reason}" if first in closed else ""
-                raise ValueError(f"'{first}' cannot be preferred: this run may search {', '.join(allowed)} only{why}.")
-            first = allowed[0]
         if not 1 <= top_k <= self.max_top_k:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if not 0 <= max_steps <= self.max_steps:
@@ -237,7 +216,7 @@ class StateBuilder:
         as_typed = leaving if of_environment.web_queries == "question" else set()
         return RunSettings(
             sources=allowed,
-            preferred=first,
+            preferred=preferred,
             top_k=top_k,
             max_steps=max_steps,
             max_supplements=self.max_supplements,
@@ -248,3 +227,48 @@ class StateBuilder:
             answer_type=wanted.get("answer_type", self.answer_type),
             first_query=self.first_query,
         )
+
+    def _allowed_sources(self, wanted: Sequence[str], closed: set[str], reason: str) -> tuple[str, ...]:
+        """Return the sources that a run may search, in the pipeline's order."""
+        unknown = [name for name in wanted if name not in self.sources]
+        if unknown:
+            raise ValueError(f"There is no source {unknown[0]!r}: {self._choice()}.")
+        allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
+        if self.sources and not allowed:
+            why = reason if closed.intersection(wanted) else "the request allows none"
+            still_open = [name for name in self.sources if name not in closed]
+            advice = "This pipeline has no other source: use another pipeline."
+            if still_open:
+                advice = f"Allow one of: {', '.join(still_open)}."
+            raise ValueError(f"No source is left to search: {why}. {advice}")
+        return allowed
+
+    def _first_source(self, wanted: str | None, allowed: tuple[str, ...], closed: set[str], reason: str) -> str:
+        """Return the source that a run searches first: the wanted one, the pipeline's, or the first that is allowed."""
+        if wanted is not None and wanted not in self.sources:
+            raise ValueError(f"There is no source '{wanted}': {self._choice()}.")
+        first = wanted or self.preferred or ""
+        if not allowed or first in allowed:
+            return first
+        if wanted is not None:
+            why = f": {reason}" if first in closed else ""
+            raise ValueError(f"'{first}' cannot be preferred: this run may search {', '.join(allowed)} only{why}.")
+        return allowed[0]
+
+    def _choice(self) -> str:
+        if not self.sources:
+            return "this pipeline retrieves nothing"
+        return f"choose from {', '.join(self.sources)}"
+
+
+def _check_sources(sources: Sequence[str], preferred: str | None, external_sources: Sequence[str]) -> None:
+    has_duplicates = len(set(sources)) < len(sources)
+    if has_duplicates or (not sources and preferred is not None):
+        raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")
+    if sources and preferred is None:
+        raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
+    if preferred is not None and preferred not in sources:
+        raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
+    unknown = set(external_sources) - set(sources)
+    if unknown:
+        raise ValueError(f"external_sources names {sorted(unknown)}, but the sources are {list(sources)}.")
