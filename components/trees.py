@@ -24,60 +24,64 @@ class BoostedTrees:
 
     def __init__(self, learner: Mapping[str, Any]):
         attributes = learner.get("attributes") or {}
+        ranges = json.loads(attributes.get(RANGES) or "{}")
         #: The minimum and the maximum of each feature in the training data; empty if the file does not contain them.
-        self.ranges: dict[str, tuple[float, float]] = {
-            name: (least, most) for name, (least, most) in json.loads(attributes.get(RANGES) or "{}").items()
-        }
+        self.ranges: dict[str, tuple[float, float]] = {name: (least, most) for name, (least, most) in ranges.items()}
         #: The names of the classes, if the trees were trained on several classes; else empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
         model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
         base = np.atleast_1d(np.array(json.loads(parameters["base_score"]), np.float32))
+        # XGBoost writes a probability, which is added to the leaves' values as a logit.
         self._base = -np.log(1 / base - 1) if self._objective == "binary:logistic" else base
         self._class_of = np.array(model["tree_info"])
-        self._roots = np.cumsum([0, *(len(tree["left_children"]) for tree in model["trees"])])[:-1]
+        sizes = [len(tree["left_children"]) for tree in model["trees"]]
+        # The nodes of all trees are numbered in a row, so the root of a tree comes after the nodes of those before it.
+        self._roots = np.cumsum([0, *sizes])[:-1]
 
         def join(key: str, kind: Any) -> np.ndarray[Any, Any]:
             return np.concatenate([np.array(tree[key], kind) for tree in model["trees"]])
 
-        left, right, self._values = (
-            join("left_children", int),
-            join("right_children", int),
-            join("split_conditions", np.float32),
-        )
-        itself, leaf = np.arange(len(left)), left < 0
-        start = np.repeat(self._roots, [len(tree["left_children"]) for tree in model["trees"]])
-        # Both children of a leaf are the leaf itself, so that all walks down the trees can have the same length.
-        self._children = np.stack(
-            [np.where(leaf, itself, left + start), np.where(leaf, itself, right + start)], 1
-        ).ravel()
+        self._values = join("split_conditions", np.float32)
+        root = np.repeat(self._roots, sizes)
+        left = join("left_children", int)
+        right = join("right_children", int)
+        itself = np.arange(len(left))
+        leaf = left < 0
+        # Both children of a leaf are the leaf itself, so that all walks down the trees can have the same length. The
+        # two children of a node stand side by side.
+        left_child = np.where(leaf, itself, left + root)
+        right_child = np.where(leaf, itself, right + root)
+        children = np.stack([left_child, right_child], 1)
+        self._children = children.ravel()
         self._features = np.where(leaf, 0, join("split_indices", int))
-        self._left_without = join("default_left", bool)
-        self._depth, nodes = 0, self._roots
+        self._left_without = join("default_left", bool)  # whether a row without the feature goes left
+        self._depth = 0
+        nodes = self._roots
         while not leaf[nodes].all():
-            nodes, self._depth = np.unique(self._children.reshape(-1, 2)[nodes]), self._depth + 1
+            nodes = np.unique(children[nodes])
+            self._depth += 1
 
     def _sums(self, rows: object) -> np.ndarray[Any, Any]:
         """Walk all rows down all trees together, and add up the values of the leaves they reach."""
         table = np.ascontiguousarray(rows, np.float32)
-        flat, begins = table.ravel(), (np.arange(len(table)) * table.shape[1])[:, None]
-        lacking = bool(np.isnan(flat).any())
+        flat = table.ravel()
+        begins = (np.arange(len(table)) * table.shape[1])[:, None]
+        lacks_values = bool(np.isnan(flat).any())
         nodes = np.repeat(self._roots[None], len(table), 0)
         for _ in range(self._depth):
             values = flat.take(self._features.take(nodes) + begins)
             right = values >= self._values.take(nodes)
-            if lacking:
+            if lacks_values:
                 right |= np.isnan(values) & ~self._left_without.take(nodes)
             nodes = self._children.take(2 * nodes + right)
         ends = self._values.take(nodes)
-        classes = range(max(1, len(self.classes)))
-        # Add the leaf values one by one, in the order in which XGBoost does, so that the sums are rounded alike.
-        return (
-            np.stack(
-                [np.cumsum(ends[:, self._class_of == number], 1, dtype=np.float32)[:, -1] for number in classes], 1
-            )
-            + self._base
-        )
+        sums = []
+        for number in range(max(1, len(self.classes))):
+            ends_of_class = ends[:, self._class_of == number]
+            # Add the leaf values one by one, in the order in which XGBoost does, so that the sums are rounded alike.
+            sums.append(np.cumsum(ends_of_class, 1, dtype=np.float32)[:, -1])
+        return np.stack(sums, 1) + self._base
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Return the probability of the positive class for each row. Several threads may call this at once."""
@@ -97,7 +101,8 @@ class BoostedTrees:
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Return a score for each row: a probability if the trees were trained for that, else a number for ranking."""
         sums = self._sums(rows)[:, 0]
-        return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
+        scores = 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums
+        return [float(score) for score in scores]
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
@@ -114,6 +119,7 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
 
 @lru_cache(maxsize=16)
 def _load(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
+    """Read a file of trees. ``changed``, the time of its last change, only makes the cache forget an older state."""
     try:
         learner = json.loads(file.read_bytes())["learner"]
         trees = BoostedTrees(learner)

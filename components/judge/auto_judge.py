@@ -41,16 +41,16 @@ class AutoJudge(Block):
     @property
     def is_named(self) -> bool:
         """Whether the variables of the judge name its model, which is then always asked."""
-        return self.model_judge.can_judge and bool(
-            getattr(self.model_judge.chat_generator, "is_named_for_judging", False)
-        )
+        chat_generator = self.model_judge.chat_generator
+        return self.model_judge.can_judge and bool(getattr(chat_generator, "is_named_for_judging", False))
 
     @property
     def has_passed(self) -> bool:
         """Whether the model was found to judge better than chance."""
-        return not self.model_judge.call.is_absent and is_better_than_chance(
-            *read_trial(self.model_judge.chat_generator)
-        )
+        if self.model_judge.call.is_absent:
+            return False
+        right, of = read_trial(self.model_judge.chat_generator)
+        return is_better_than_chance(right, of)
 
     def warm_up(self) -> None:
         """Prepare the judges that may be used; raises TreesMissing if trees are needed and their file is missing."""
@@ -81,8 +81,10 @@ class AutoJudge(Block):
 
     def _choose(self, state: State) -> ScoringJudge:
         # Chosen anew at each call: the variables that name the model, and what is known of it, may have changed.
-        if self.is_named or (state.settings.prompts != "product" and self.model_judge.can_judge):
+        if self.is_named:
             return self.model_judge
-        if state.settings.prompts == "product" and self.has_passed:
+        if state.settings.prompts != "product":
+            return self.model_judge if self.model_judge.can_judge else self.tree_judge
+        if self.has_passed:
             return CascadeJudge(self.tree_judge, self.model_judge)
         return self.tree_judge

@@ -24,20 +24,14 @@ _LEVEL = 0.05
 def read_states() -> tuple[tuple[State, bool], ...]:
     """Read the states of the trial, each after its last search, with its right verdict."""
     settings = RunSettings(sources=("local", "web"), preferred="local")
-    return tuple(
-        (
-            State(
-                trial["question"],
-                settings,
-                steps=(
-                    Step(Action.SEARCH, documents=_read_documents(trial["observed"]), observed=True),
-                    Step(Action.SEARCH, searches=(Search("local", trial["question"], _read_documents(trial["new"])),)),
-                ),
-            ),
-            trial["verdict"],
-        )
-        for trial in json.loads(TRIAL_STATES.read_text(encoding="utf-8"))
-    )
+    states = []
+    for trial in json.loads(TRIAL_STATES.read_text(encoding="utf-8")):
+        question = trial["question"]
+        earlier = Step(Action.SEARCH, documents=_read_documents(trial["observed"]), observed=True)
+        last_search = Search("local", question, _read_documents(trial["new"]))
+        last = Step(Action.SEARCH, searches=(last_search,))
+        states.append((State(question, settings, steps=(earlier, last)), trial["verdict"]))
+    return tuple(states)
 
 
 async def try_judge(judge: Judge, right: int = 0, of: int = 0, most: int | None = None) -> tuple[int, int]:
@@ -59,12 +53,17 @@ async def try_judge(judge: Judge, right: int = 0, of: int = 0, most: int | None 
 
 def is_better_than_chance(right: int, of: int) -> bool:
     """Check with a one-sided binomial test at 5%, on 30 states at least: 20 of 30 right verdicts pass."""
-    return of >= LEAST_STATES and sum(comb(of, number) for number in range(right, of + 1)) <= _LEVEL * 2**of
+    if of < LEAST_STATES:
+        return False
+    # In so many of the 2**of ways to guess, as many verdicts or more are right.
+    as_good = sum(comb(of, number) for number in range(right, of + 1))
+    return as_good <= _LEVEL * 2**of
 
 
 def read_trial(chat_generator: ChatGenerator) -> tuple[int, int]:
     """Return what is kept of a model's trial: the number of right verdicts, and of states tried."""
-    right, of = getattr(getattr(chat_generator, "record", None), "verdicts", None) or (0, 0)
+    record = getattr(chat_generator, "record", None)
+    right, of = getattr(record, "verdicts", None) or (0, 0)
     return right, of
 
 

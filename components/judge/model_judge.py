@@ -1,6 +1,5 @@
 """The judge that calls a language model, as in the PrefRAG paper."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,8 +28,11 @@ _BEST_SCORE = 10
 _TOKENS_OF_SCORE = 12
 # The maximum number of scores in a reply: those of a web page, cut into thousands of parts, would not fit into it.
 _MOST_SCORES = 100
+# The verdict at the beginning of a text: "True, because ...".
 _LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
+# What may stand behind it: the end, punctuation, or "because".
 _REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
+# The choice that the prompt gives, repeated: "True or False", "false/true".
 _BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?true", re.IGNORECASE)
 
 
@@ -78,8 +80,10 @@ class ModelJudge(Block):
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search, if possible in the reasoner's conversation (see ``prompt``)."""
-        call, marks = self._continue(state) or (self.prepare(state), {})
-        verdict, state = self._decide(*await self.call.send_until_read_async(call, read_judgement))
+        continuation = self._continue(state)
+        call, marks = continuation if continuation is not None else (self.prepare(state), {})
+        judgement, text, state = await self.call.send_until_read_async(call, read_judgement)
+        verdict, state = self._decide(judgement, text, state)
         return replace(verdict, analysis=without_codes(verdict.analysis, marks)), state
 
     judge = as_blocking(judge_async)
@@ -87,7 +91,8 @@ class ModelJudge(Block):
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question, in one call."""
         call, read = self._prepare_scores(state, passages)
-        return self._decide_scores(len(passages), *await self.call.send_until_read_async(call, read))
+        scores, text, state = await self.call.send_until_read_async(call, read)
+        return self._decide_scores(len(passages), scores, text, state)
 
     score = as_blocking(score_async)
 
@@ -119,8 +124,10 @@ class ModelJudge(Block):
     def _continue(self, state: State) -> tuple[PreparedCall, dict[str, str]] | None:
         """Prepare a call that continues the reasoner's conversation, which the model's server has already processed."""
         reasoner, settings = state.conversation, state.settings
+        if reasoner is None or self.prompt != _PROMPT:
+            return None
         # Instructions are part of the reasoner's conversation, but apply only to answers and not to verdicts.
-        if reasoner is None or self.prompt != _PROMPT or settings.prompts != "product" or settings.instructions:
+        if settings.prompts != "product" or settings.instructions:
             return None
         if not self.call.has_same_model_as(reasoner.chat_generator):
             return None
@@ -198,11 +205,16 @@ def read_judgement(text: str) -> Verdict | None:
 
 
 def _read_score(value: Any) -> float | None:
+    """Read a score from 0 to 10, and return it as one from -1 to 1; None if it cannot be read."""
+    if isinstance(value, bool):
+        return None
     try:
-        score = math.nan if isinstance(value, bool) else float(value)
+        score = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None
+    if not 0 <= score <= _BEST_SCORE:
+        return None
+    return round(2 * score / _BEST_SCORE - 1, 4)
 
 
 def read_boolean(value: object) -> bool | None:
@@ -216,7 +228,10 @@ def read_boolean(value: object) -> bool | None:
     if word is None or _BOTH.match(text):
         return None
     # After the word, only a reason may follow: "No doubt" and "True to its name" are not verdicts.
-    return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
+    rest = text[word.end() :].lstrip("\"'`*")
+    if not _REASON_FOLLOWS.match(rest):
+        return None
+    return word["true"] is not None
 
 
 def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:

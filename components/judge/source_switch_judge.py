@@ -1,7 +1,6 @@
 """The component that asks a judge whether to keep the passages of a search or to switch to another source."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Literal
 
 from haystack import component
@@ -12,9 +11,10 @@ from prefrag.components.judge.judge import Judge
 from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.state.state import Action, State, Verdict, identity
 
-# Who can be overruled by what was found so far: code that sees less of it. A model's verdict stands.
+# A verdict by one of these can be overruled by the estimate whether all that was found so far suffices, because they
+# see only a part of it. A model's verdict stands.
 _OVERRULED = ("classifier", "words", "nothing_new")
-# How many passages of each search count for what was found: the best of it.
+# For this estimate, so many passages of each search count, the best.
 _OF_A_SEARCH = 5
 
 
@@ -26,8 +26,9 @@ class SourceSwitchJudge:
 
     The verdict comes from a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
     :class:`AutoJudge`. The judge is not called in four cases: at the first search, after a search that found nothing,
-    when there is no other source and, with ``prompts: product``, if the model has been shown every passage before:
-    by equation 3 the verdict is then False. If the other source finds nothing or fails, the next one is asked.
+    when there is no other source and, with ``prompts: product``, if the model has been shown every passage before. In
+    the last case, the verdict is False by equation 3. If the other source finds nothing or fails, the next one is
+    asked.
 
     With ``switch_at="next_step"``, all passages are kept, and the verdict decides only which source a
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
@@ -101,16 +102,16 @@ class SourceSwitchJudge:
         :raises RunError: When the judge's model fails. The error holds the state.
         """
         # If this step has switched to a source that found nothing or failed, the verdict stands for the next source.
-        has_nothing, alternative = not state.step.searches[-1].documents, self._alternative(state)
-        if state.step.verdict is not None and has_nothing and alternative is not None:
+        has_switched_in_vain = state.step.verdict is not None and not state.step.searches[-1].documents
+        alternative = self._alternative(state)
+        if has_switched_in_vain and alternative is not None:
             return self._switch(state, alternative)
         if self._needs_no_verdict(state):
             return {"kept": state}
         verdict = self._verdict_without_judge(state)
-        if verdict is not None:
-            return self._route(await self._weigh(verdict, state), state)
-        judged, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
-        return self._route(await self._weigh(judged, state), state)
+        if verdict is None:
+            verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
+        return self._route(await self._weigh(verdict, state), state)
 
     run = as_blocking(run_async)
 
@@ -147,20 +148,17 @@ class SourceSwitchJudge:
 
     async def _weigh(self, verdict: Verdict, state: State) -> Verdict:
         """Overrule a verdict of code by whether what the preferred source has found in this run suffices."""
-        settings, search, sufficiency = state.settings, state.step.searches[-1], self.sufficiency
-        is_at_home = search.source == settings.preferred and search.source not in settings.external
-        # A True of the trees says that this search was worth it, not that home has enough. One of the words says that.
-        is_kept = verdict.status and verdict.judged_by != "words"
-        is_open = verdict.judged_by in _OVERRULED and not is_kept and is_at_home
-        if sufficiency is None or not is_open or settings.prompts != "product" or self.switch_at == "next_step":
+        sufficiency = self.sufficiency
+        if sufficiency is None or not self._may_be_overruled(verdict, state):
             return verdict
-        # The newest first, because only so many are compared.
-        searched = [
-            made.documents[:_OF_A_SEARCH] for made in reversed(state.searches) if made.source == settings.preferred
-        ]
-        passages = {identity(document): document for documents in (state.attached, *searched) for document in documents}
-        question = state.question
-        score = await call_matching(sufficiency.estimate, sufficiency.estimate_async, question, list(passages.values()))
+        # The passages of the newest search come first, because the estimate compares only so many.
+        passages = {identity(document): document for document in state.attached}
+        for search in reversed(state.searches):
+            if search.source == state.settings.preferred:
+                passages |= {identity(document): document for document in search.documents[:_OF_A_SEARCH]}
+        score = await call_matching(
+            sufficiency.estimate, sufficiency.estimate_async, state.question, list(passages.values())
+        )
         analysis = f"What was found here so far suffices with a probability of {score:.0%}"
         if score >= sufficiency.threshold:
             return Verdict(True, "sufficient", f"{analysis}, so it stays here.", score=round(score, 4))
@@ -168,32 +166,55 @@ class SourceSwitchJudge:
             return Verdict(False, "insufficient", f"{analysis}.", score=round(score, 4))
         return verdict
 
+    def _may_be_overruled(self, verdict: Verdict, state: State) -> bool:
+        """Check whether a verdict can be overruled: made by code, on a search of the preferred source for a user."""
+        settings, source = state.settings, state.step.searches[-1].source
+        if settings.prompts != "product" or self.switch_at == "next_step":
+            return False
+        if source != settings.preferred or source in settings.external:
+            return False
+        if verdict.status:
+            # A True of the words says that what was found suffices. One of the trees only says that the search helped.
+            return verdict.judged_by == "words"
+        return verdict.judged_by in _OVERRULED
+
     def _alternative(self, state: State) -> str | None:
+        """Return the source to switch to: the one that the step names, or the next in order; None if none is left."""
         searched = {search.source for search in state.step.searches}
         named = state.step.named_source
         allowed = [source for source in state.settings.sources if not state.is_done(source)]
         others = [source for source in self.sources if source in allowed and source not in searched]
-        return named if named in others else next(iter(others), None)
+        if named in others:
+            return named
+        return others[0] if others else None
 
     def _has_patience(self, state: State) -> bool:
-        judged = [(step.verdict, step.searches) for step in reversed(state.steps[:-1]) if step.verdict is not None]
-        # A step with two searches has switched the source, so its False verdict was not tolerated.
-        in_row = takewhile(lambda step: not step[0].status and len(step[1]) == 1, judged)
-        return len(list(in_row)) < self.patience
+        """Check whether fewer False verdicts in a row than ``patience`` were tolerated right before this step."""
+        tolerated = 0
+        for step in reversed(state.steps[:-1]):
+            if step.verdict is None:
+                continue
+            # A step with two searches has switched the source, so its False verdict was not tolerated.
+            if step.verdict.status or len(step.searches) != 1:
+                break
+            tolerated += 1
+        return tolerated < self.patience
 
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
         alternative = self._alternative(state)
         again = not verdict.status and alternative is not None and self._has_patience(state)
-        state = state.with_last(verdict=verdict).with_event(
-            "verdict",
-            status=verdict.status,
-            judged_by=verdict.judged_by,
-            analysis=verdict.analysis,
-            score=verdict.score,
-            parsed=verdict.parsed,
-            **({"again": True} if again else {}),
-        )
-        if verdict.status or alternative is None or again or self.switch_at == "next_step":
+        details = {
+            "status": verdict.status,
+            "judged_by": verdict.judged_by,
+            "analysis": verdict.analysis,
+            "score": verdict.score,
+            "parsed": verdict.parsed,
+        }
+        if again:
+            details["again"] = True
+        state = state.with_last(verdict=verdict).with_event("verdict", **details)
+        is_kept = verdict.status or again or self.switch_at == "next_step"
+        if is_kept or alternative is None:
             return {"kept": state}
         return self._switch(state, alternative)
 

@@ -1,4 +1,7 @@
-"""The features from which trees estimate whether passages suffice: what they hold, and how sure a reader is."""
+"""The features from which boosted trees estimate whether passages suffice to answer a question.
+
+They measure which words of the question the passages hold, and how sure a reader is of the answer that it reads there.
+"""
 
 import math
 import re
@@ -20,24 +23,29 @@ from prefrag.components.text.term_statistics import (
     term_weights,
 )
 
+# Words that may be names: not "In" or "Is".
 _WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True)
 class SufficiencyFeatures:
-    """How well passages cover a question. Shares are from 0 to 1; rare words weigh more in them.
+    """How well passages cover a question. Shares are from 0 to 1. Rare words count more in the shares of words.
 
-    :param pair: The score of the best pair of passages; 0 if there is no pair.
+    The best pair is the pair of passages to which the pair scorer gives the highest score. With a single passage, this
+    passage takes its place.
+
+    :param pair: The score of the best pair; 0 if there is no pair.
     :param one_covers: The largest share of the question's words that one passage holds.
-    :param pair_covers: The share that the best pair holds.
-    :param three_cover: The share that the best pair holds with the passage that fits one of the two best.
-    :param all_cover: The share that all passages hold.
+    :param pair_covers: The share of the question's words that the best pair holds.
+    :param three_cover: The share of the question's words that three passages hold: the best pair, and the passage that
+        has the highest score in a pair with one of these two.
+    :param all_cover: The share of the question's words that all passages hold together.
     :param absent_names: The share of the question's names (capitalised words) that no passage holds.
     :param absent_in_pair: The share of the names that the best pair does not hold.
-    :param words: The number of different words of the question of four letters and more, without question words, and
-        of its numbers.
-    :param answer: The probability of the answer that a reader finds in the passages; not a number if there is no
-        reader, or if it finds none, as for a question in another language than its own or for yes or no.
+    :param words: The number of different words in the question. Numbers count, words under four letters and question
+        words do not.
+    :param answer: The probability of the answer that a reader finds in the passages. NaN if there is no reader or no
+        answer. A reader finds none if the question is in another language than its own, and yes or no does not count.
     """
 
     pair: float
@@ -69,29 +77,37 @@ def sufficiency_features(
     :param statistics: Knows how rare each word is; None gives every word the same weight.
     :param reader: Finds an answer in the passages; None leaves that feature out.
     """
+    # All passages are of the first stage, so each has an empty list of the second.
     pairs = all_pairs(passages, [()] * len(passages))
     scores = pair_scorer.score(question, pairs) if pairs else []
     best_score = max(scores, default=0.0)
-    best = pairs[scores.index(best_score)] if pairs else (passages[0],)
-    three = (*best, *_find_third(best, pairs, scores))
+    best: Sequence[Document] = pairs[scores.index(best_score)] if pairs else passages[:1]
+    three = [*best, *_find_third(best, pairs, scores)]
 
-    # The words that a question asks with, such as "when", stand in no passage and would count as rare.
+    # The words that a question asks with, such as "when", stand in hardly any passage. As rare words, they would weigh
+    # the most, so only the other words of the question are compared.
     content = " ".join(content_words(question))
-    asked, *in_passages = map(set, analyze_texts([content, *map(passage_text, passages)], statistics))
+    texts = [content, *(passage_text(passage) for passage in passages)]
+    asked, *terms_of_passages = [set(terms) for terms in analyze_texts(texts, statistics)]
+    terms_of = {identity(passage): terms for passage, terms in zip(passages, terms_of_passages, strict=True)}
     weights = term_weights(asked, statistics)
-    whole = sum(weights.values()) or 1.0
-    terms = dict(zip(map(identity, passages), in_passages, strict=True))
+    weight_of_question = sum(weights.values())
 
-    def covers(documents: Sequence[Document]) -> float:
-        return sum_of_weights(weights, set[str]().union(*(terms[identity(document)] for document in documents))) / whole
+    def share_of_question(documents: Sequence[Document]) -> float:
+        terms = set[str]()
+        for document in documents:
+            terms |= terms_of[identity(document)]
+        if not weight_of_question:
+            return 0.0
+        return sum_of_weights(weights, terms) / weight_of_question
 
     names = _list_names(question)
     return SufficiencyFeatures(
         pair=best_score,
-        one_covers=max(covers([passage]) for passage in passages),
-        pair_covers=covers(best),
-        three_cover=covers(three),
-        all_cover=covers(passages),
+        one_covers=max(share_of_question([passage]) for passage in passages),
+        pair_covers=share_of_question(best),
+        three_cover=share_of_question(three),
+        all_cover=share_of_question(passages),
         absent_names=_share_absent(names, passages),
         absent_in_pair=_share_absent(names, best),
         words=float(len(asked)),
@@ -105,29 +121,38 @@ def as_row(features: SufficiencyFeatures) -> tuple[float, ...]:
 
 
 def _rate_answer(question: str, passages: Sequence[Document], reader: Reader) -> float:
-    best = next(iter(reader.read(question, passages)), None)
-    # The likelier of yes and no is always likely, whether the passages say anything on it or not.
-    return math.nan if best is None or best.kind in ("yes", "no") else best.probability
+    answers = reader.read(question, passages)
+    # The probability of "yes" says nothing: it is that of "yes" against "no", whatever the passages are about.
+    if not answers or answers[0].kind in ("yes", "no"):
+        return math.nan
+    return answers[0].probability
 
 
-def _find_third(best: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float]) -> tuple[Document, ...]:
-    """Find the passage that makes the best pair with a passage of the best pair; none if there are only two."""
-    inside = set(map(identity, best))
-    further = [
-        (score, document)
-        for pair, score in zip(pairs, scores, strict=True)
-        for document in pair
-        if identity(document) not in inside and not inside.isdisjoint(map(identity, pair))
-    ]
-    return (max(further, key=lambda scored: scored[0])[1],) if further else ()
+def _find_third(best: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float]) -> list[Document]:
+    """Find the passage with the highest score in a pair with one of the two best passages; none if there is no third.
+
+    The result is a list with this passage, or an empty list.
+    """
+    keys_of_best = {identity(document) for document in best}
+    third: list[Document] = []
+    highest = -math.inf
+    for (first, second), score in zip(pairs, scores, strict=True):
+        is_first_best = identity(first) in keys_of_best
+        is_second_best = identity(second) in keys_of_best
+        # Exactly one of the pair is among the two best, so the other is the candidate.
+        if is_first_best is not is_second_best and score > highest:
+            highest = score
+            third = [second if is_first_best else first]
+    return third
 
 
 def _list_names(question: str) -> Set[str]:
-    """List the capitalised words of a question but its first, in small letters."""
-    begin = len(question) - len(question.lstrip()) + 1
-    return {word.casefold() for word in _WORD.findall(question[begin:]) if word[0].isupper()}
+    """List the capitalised words of a question in small letters, without the first word, which always has a capital."""
+    without_first_letter = question.lstrip()[1:]
+    return {word.casefold() for word in _WORD.findall(without_first_letter) if word[0].isupper()}
 
 
 def _share_absent(names: Set[str], passages: Sequence[Document]) -> float:
-    words = set(_WORD.findall("\n".join(map(passage_text, passages)).casefold()))
+    text = "\n".join(passage_text(passage) for passage in passages)
+    words = set(_WORD.findall(text.casefold()))
     return len(names - words) / max(1, len(names))

@@ -1,8 +1,9 @@
 """The features from which boosted trees judge whether to keep the passages of a retrieval or to switch the source."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import pairwise
+from collections.abc import Mapping, Sequence, Set
+from itertools import islice, pairwise
+from typing import Any
 
 from haystack import Document
 
@@ -85,14 +86,19 @@ TEXT_FEATURES = tuple(
     for name in FEATURES
     if name not in ("step", "first_fresh", "rank", "rank_among_fresh") and not name.endswith("_passages")
 )
+# The value of a feature that does not apply.
 _ABSENT = -1.0
+# The parenthesis at the end of a title: "Alien (film)".
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"\b[A-Z0-9]\w*")
+# A name of several words, with up to two small words between capitalised ones: "Museum of the City of New York".
 _NAME_WORD = r"[A-Z0-9][\w'\u2019.&-]*"
-_WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on|to|a)\s+){{0,2}}{_NAME_WORD})*")
+_SMALL_WORD = r"(?:of|the|and|de|for|in|at|on|to|a)"
+_WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:{_SMALL_WORD}\s+){{0,2}}{_NAME_WORD})*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+# The feature `years` counts no further, because more years only show that a passage is a list.
 _MAX_YEARS = 5
 # Words that begin questions. If one of them is capitalised, it is not taken for the beginning of a name.
 _FIRST_WORDS = frozenset(
@@ -146,10 +152,10 @@ def switch_features(
     The retriever's scores are not used, because their meaning differs between search engines.
     """
     texts = _Texts(question, query, new, observed, statistics)
-    shown = {identity(document) for document in observed}
     measures = [texts.measure(place) for place in range(len(new))]
+    shown = {identity(document) for document in observed}
     fresh = [place for place, document in enumerate(new) if identity(document) not in shown]
-    again = [measures[place] for place, document in enumerate(new) if identity(document) in shown]
+    again = [measure for place, measure in enumerate(measures) if place not in fresh]
     overall = {
         "step": float(step),
         "observed_passages": float(len(observed)),
@@ -162,15 +168,13 @@ def switch_features(
     }
     described = []
     for place, measure in enumerate(measures):
+        values = {**overall, **measure}
+        values["shown"] = float(place not in fresh)
+        values["rank"] = float(place)
+        values["rank_among_fresh"] = float(fresh.index(place)) if place in fresh else _ABSENT
         others = [measures[other] for other in fresh if other != place]
-        values = {
-            **overall,
-            **measure,
-            "shown": float(place not in fresh),
-            "rank": float(place),
-            "rank_among_fresh": float(fresh.index(place)) if place in fresh else _ABSENT,
-            **{f"ahead_{name}": _ahead(name, measure, others) for name in _AHEAD},
-        }
+        for name in _AHEAD:
+            values[f"ahead_{name}"] = _ahead(name, measure, others)
         described.append({name: values[name] for name in FEATURES})
     return described
 
@@ -191,26 +195,29 @@ class _Texts:
         texts += [passage_text(document) for document in (*new, *observed)]
         texts += [_title(document) for document in new]
         texts += [sentence for passage in sentences for sentence in passage]
-        in_order = analyze_texts(texts, statistics)
-        self.query, self.question, *rest = map(set, in_order)
-        shown = len(new) + len(observed)
-        self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
-        analysed_sentences = iter(rest[shown + len(new) :])
-        # The words of a passage's title count as words of each of its sentences, which rarely repeat the title.
-        self.sentences = [
-            [next(analysed_sentences) | title for _ in passage]
-            for passage, title in zip(sentences, self.titles, strict=True)
-        ]
-        self.query_pairs = set(pairwise(in_order[0]))
-        self.pairs = [set(pairwise(terms)) for terms in in_order[2 : 2 + len(new)]]
-        self.lengths = [len(terms) for terms in in_order[2 : 2 + len(new)]]
+        # The words of the texts, which are taken in the order of the texts.
+        analysed = iter(analyze_texts(texts, statistics))
+        words_of_query, words_of_question = next(analysed), next(analysed)
+        words_of_passages = list(islice(analysed, len(new)))
+        self.query, self.question = set(words_of_query), set(words_of_question)
+        self.passages = [set(terms) for terms in words_of_passages]
+        self.seen = set[str]().union(*islice(analysed, len(observed)))
+        self.titles = [set(terms) for terms in islice(analysed, len(new))]
+        self.sentences: list[list[set[str]]] = []
+        for passage, title in zip(sentences, self.titles, strict=True):
+            # The words of a passage's title count as words of each of its sentences, which rarely repeat the title.
+            self.sentences.append([title.union(terms) for terms in islice(analysed, len(passage))])
+        self.query_pairs = set(pairwise(words_of_query))
+        self.pairs = [set(pairwise(terms)) for terms in words_of_passages]
+        self.lengths = [len(terms) for terms in words_of_passages]
         self.years = [min(_MAX_YEARS, len(_YEAR.findall(document.content or ""))) for document in new]
-        self.seen = {term for terms in rest[len(new) : shown] for term in terms}
         self.unseen_of_question = self.question - self.seen  # the question's words that no observed passage contains
         self.unseen_of_query = self.query - self.seen
         self.added = self.query - self.question
         self.weights = term_weights(self.query.union(self.question, *self.titles), statistics)
-        self.rarest = set(sorted(self.query, key=lambda term: (-self.weights[term], term))[:2])
+        rarest_first = sorted(self.query, key=lambda term: (-self.weights[term], term))
+        self.rarest = set(rarest_first[:2])
+        # Padded texts have blanks around each word, see `_normalise`.
         self.padded_query, self.padded_question = _normalise(query), _normalise(question)
         self.padded_seen = [_normalise(passage_text(document)) for document in observed]
         self.padded_new = [_normalise(document.content or "") for document in new]
@@ -221,10 +228,13 @@ class _Texts:
         self.names = {name.lower() for name in _NAME.findall(query)} - _FIRST_WORDS
         self.whole_names = _whole_names(query)
         self.added_names = [name for name in self.whole_names if name not in self.padded_question]
-        self.observed_titles = [title for document in observed if (title := _normalise_title(document)).strip()]
+        titles_of_observed = [_normalise_title(document) for document in observed]
+        self.observed_titles = [title for title in titles_of_observed if title.strip()]
 
     def overall(self) -> dict[str, float]:
         """Compute the features that are the same for all new passages."""
+        query_words = self.padded_query.split()
+        asks = {name: float(not wanted.isdisjoint(query_words)) for name, wanted in _ASKS.items()}
         return {
             "question_observed": self._share(self.seen, self.question),
             "query_observed": self._share(self.seen, self.query),
@@ -232,10 +242,10 @@ class _Texts:
             "question_asked": self._share(self.query, self.question),  # how much of the question the query contains
             "question_words": float(len(self.question)),
             "query_words": float(len(self.query)),
-            "observed_titles_in_query": float(sum(title in self.padded_query for title in self.observed_titles)),
-            "observed_titles_in_question": float(sum(title in self.padded_question for title in self.observed_titles)),
+            "observed_titles_in_query": float(_count_in(self.padded_query, self.observed_titles)),
+            "observed_titles_in_question": float(_count_in(self.padded_question, self.observed_titles)),
             "query_is_question": float(self.padded_query == self.padded_question),
-            **{name: float(not wanted.isdisjoint(self.padded_query.split())) for name, wanted in _ASKS.items()},
+            **asks,
             # Passages of one file have the same title; passages of an encyclopedia have different titles.
             "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.titled else _ABSENT,
         }
@@ -243,9 +253,11 @@ class _Texts:
     def measure(self, place: int) -> dict[str, float]:
         """Compute the features of one new passage and its title."""
         terms, title = self.passages[place], self.titles[place]
-        padded = self.padded_titles[place]
+        padded, whole_title = self.padded_titles[place], self.whole_titles[place]
+        padded_passage, padded_content = self.padded_passages[place], self.padded_new[place]
         named = bool(padded.strip())
-        padded_terms = {*self.padded_new[place].split(), *padded.split()}
+        words_of_title = set(padded.split())
+        words_of_passage = words_of_title.union(padded_content.split())
         return {
             "covers_query": self._share(terms, self.query),
             "covers_question": self._share(terms, self.question),
@@ -255,17 +267,17 @@ class _Texts:
             "sentence_covers_query": max(self._share(sentence, self.query) for sentence in self.sentences[place]),
             "holds_word_pairs": self._share_of_pairs(place),
             "holds_rarest_words": _part(terms, self.rarest),
-            "holds_whole_names": _holding(self.whole_names, lambda name: name in self.padded_passages[place]),
-            "holds_added_whole_names": _holding(self.added_names, lambda name: name in self.padded_passages[place]),
-            "title_holds_whole_names": _holding(self.whole_names, lambda name: name in padded),
+            "holds_whole_names": _share_in(padded_passage, self.whole_names),
+            "holds_added_whole_names": _share_in(padded_passage, self.added_names),
+            "title_holds_whole_names": _share_in(padded, self.whole_names),
             "title_starts_with_name": float(any(map(padded.startswith, self.whole_names))),
             "title_is_name": float(padded in self.whole_names),
             "title_in_query": float(named and padded in self.padded_query),
             "title_in_question": float(named and padded in self.padded_question),
-            "holds_names": _part(padded_terms, self.names) if self.names else _ABSENT,
-            "title_holds_names": _part(set(padded.split()), self.names) if self.names else _ABSENT,
-            "whole_title_in_query": float(named and self.whole_titles[place] in self.padded_query),
-            "whole_title_in_question": float(named and self.whole_titles[place] in self.padded_question),
+            "holds_names": _part(words_of_passage, self.names) if self.names else _ABSENT,
+            "title_holds_names": _part(words_of_title, self.names) if self.names else _ABSENT,
+            "whole_title_in_query": float(named and whole_title in self.padded_query),
+            "whole_title_in_question": float(named and whole_title in self.padded_question),
             "title_covered_by_query": self._share(self.query, title),
             "title_covered_by_question": self._share(self.question, title),
             "title_covers_query": self._share(title, self.query),
@@ -276,7 +288,7 @@ class _Texts:
             "title_in_observed": float(named and any(padded in text for text in self.padded_seen)),
             "title_covered_by_observed": self._share(self.seen, title),
             "title_observed": float(padded in self.observed_titles),
-            "mentions_observed_title": float(any(t in self.padded_new[place] for t in self.observed_titles)),
+            "mentions_observed_title": float(any(title in padded_content for title in self.observed_titles)),
             "same_title": self._share_of_title(place),
             "years": float(self.years[place]),
             "words": float(self.lengths[place]),
@@ -291,9 +303,13 @@ class _Texts:
 
     def _share_of_pairs(self, place: int) -> float:
         """Compute which share of the query's pairs of neighbouring words a passage contains, by weight."""
-        weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
+        weights = {}
+        for first, second in sorted(self.query_pairs):
+            weights[first, second] = self.weights[first] + self.weights[second]
         whole = sum(weights.values())
-        return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
+        if not whole:
+            return 0.0
+        return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole
 
     def _weight(self, terms: Set[str]) -> float:
         # Sorted: a sum of floats depends on the order of adding, and the order of a set differs between processes.
@@ -317,11 +333,16 @@ def _ahead(name: str, measure: Mapping[str, float], others: Sequence[Mapping[str
     return measure[name] - max(other[name] for other in others) if others else 0.0
 
 
-def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
-    return sum(map(holds, names)) / len(names) if names else _ABSENT
+def _count_in(text: str, names: Sequence[str]) -> int:
+    return sum(name in text for name in names)
+
+
+def _share_in(text: str, names: Sequence[str]) -> float:
+    return _count_in(text, names) / len(names) if names else _ABSENT
 
 
 def _whole_names(query: str) -> list[str]:
+    """Find the names of a query, each once and without words such as "Who" or "The" at its beginning."""
     names = []
     for text in _WHOLE_NAME.findall(query):
         name_words = text.split()

@@ -16,11 +16,13 @@ from prefrag.components.text.term_statistics import (
     analyze_texts,
     content_words,
     passage_text,
+    sum_of_weights,
     term_weights,
 )
 from prefrag.components.trees import BoostedTrees, load_trees
 
 COST_OF_LEAVING = 2.0  # how much worse a needless switch is than keeping useless passages
+# Because of rounding, a share may be slightly more than 1.
 _ROUNDING = 1e-6
 # Divided by 1 + cost, this is the share of the question's words a passage must contain: with cost 2, 1.65 / 3 = 55%.
 _WORD_SHARE_FACTOR = 1.65
@@ -29,7 +31,9 @@ SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
     """Estimate the probability that at least one of the passages is needed; 0 if there are no passages."""
-    return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
+    probabilities = trees.probabilities([as_row(passage) for passage in features])
+    none_is_needed = math.prod(1 - needed for needed in probabilities)
+    return 1 - none_is_needed
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
@@ -39,7 +43,6 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
-            # Because of rounding, a share may be slightly more than 1.
             if not least - _ROUNDING <= passage[name] <= most + _ROUNDING:
                 return f"{name} is {passage[name]:g}, outside of {least:g} to {most:g}"
     return None
@@ -118,11 +121,12 @@ class TreeJudge(Block):
         """Keep the passages if one passage of the run contains enough of the question's words."""
         passages = (*state.observed, *state.step.searches[-1].documents)
         texts = [" ".join(content_words(state.question)), *map(passage_text, passages)]
-        wanted, *passage_terms = map(set, analyze_texts(texts, self.term_statistics))
-        weights = term_weights(wanted, self.term_statistics)
+        wanted, *terms_of_passages = [set(terms) for terms in analyze_texts(texts, self.term_statistics)]
         # Sorted, because a sum of floats depends on the order in which they are added.
-        whole, *parts = (sum(weights[term] for term in sorted(wanted & terms)) for terms in (wanted, *passage_terms))
-        share = round(max(parts, default=0.0) / whole, 4) if whole else 1.0
+        weights = dict(sorted(term_weights(wanted, self.term_statistics).items()))
+        whole = sum(weights.values())
+        largest = max((sum_of_weights(weights, terms) for terms in terms_of_passages), default=0.0)
+        share = round(largest / whole, 4) if whole else 1.0
         least = _WORD_SHARE_FACTOR * least_probability(self.cost_of_leaving)
         analysis = f"One passage holds {share:.0%} of the question's words, by weight (kept at {least:.0%} or more)."
         return Verdict(share >= least, "words", analysis)
@@ -139,11 +143,11 @@ class TreeJudge(Block):
         trees = self._load()
         unknown = [find_unknown(trees, [passage]) for passage in features]
         probabilities = trees.probabilities([as_row(passage) for passage in features])
-        scores = tuple(
-            None if reason else round(2 * probability - 1, 4)
-            for reason, probability in zip(unknown, probabilities, strict=True)
-        )
-        return Relevance(scores, "classifier", analysis=next(filter(None, unknown), "")), state
+        scores: list[float | None] = []
+        for reason, probability in zip(unknown, probabilities, strict=True):
+            scores.append(None if reason else round(2 * probability - 1, 4))
+        first_reason = next(filter(None, unknown), "")
+        return Relevance(tuple(scores), "classifier", analysis=first_reason), state
 
     score_async = in_thread_async(score)
 

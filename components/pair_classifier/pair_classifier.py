@@ -126,16 +126,15 @@ class PairClassifier:
             raise ValueError(
                 f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give a list for each."
             )
-        unique: dict[Identity, tuple[Document, list[Document]]] = {}
+        unique: dict[Identity, Document] = {}
+        second_stages: list[list[Document]] = []
         for document, second_stage in zip(documents, candidates, strict=True):
-            unique.setdefault(identity(document), (document, second_stage))
-        documents, candidates = (
-            [document for document, _ in unique.values()],
-            [second_stage for _, second_stage in unique.values()],
-        )
+            if identity(document) not in unique:
+                unique[identity(document)] = document
+                second_stages.append(second_stage)
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
-        selected = select(documents, candidates, k, verdicts)
+        selected = select(list(unique.values()), second_stages, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
     run_async = in_thread_async(run)
@@ -154,7 +153,10 @@ class PairClassifier:
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
         # An engine whose scores depend on the question's other pairs needs all pairs in one call.
         verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
-        wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
+        wanted: set[Identity] = set()
+        for pair in pairs:
+            if verdicts.is_positive(*pair):
+                wanted.update(map(identity, pair))
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
         # If no pair is positive, nothing tells which documents are redundant: all documents of the first stage stay.
@@ -193,9 +195,9 @@ class PairClassifier:
                     continue
                 if not verdicts.is_known(first, second):
                     # Continue with the lists of the other documents, so that their next pairs are in the same batch.
-                    behind = (document for document in second_stage[position:] if identity(document) not in context)
-                    ahead = (document for document in behind if not verdicts.is_known(first, document))
-                    unknown += [(first, document) for document in islice(ahead, self.lookahead)]
+                    further = (document for document in second_stage[position:] if identity(document) not in context)
+                    unscored = (document for document in further if not verdicts.is_known(first, document))
+                    unknown += [(first, document) for document in islice(unscored, self.lookahead)]
                     break
                 if verdicts.is_positive(first, second):
                     context[identity(second)] = second
@@ -207,12 +209,12 @@ class PairClassifier:
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
     """Pair each first-stage document with its second-stage documents, and with all other first-stage documents."""
     first_stage = {identity(document): document for document in documents}
-    return [
-        (first, second)
-        for first, second_stage in zip(documents, candidates, strict=True)
-        for key, second in ({identity(document): document for document in second_stage} | first_stage).items()
-        if key != identity(first)
-    ]
+    pairs: list[Pair] = []
+    for first, second_stage in zip(documents, candidates, strict=True):
+        others = {identity(document): document for document in second_stage} | first_stage
+        del others[identity(first)]
+        pairs += [(first, second) for second in others.values()]
+    return pairs
 
 
 def by_best_pair(
@@ -228,7 +230,8 @@ def by_best_pair(
             best[key] = max(best.get(key, 0.0), score)
     for place, document in enumerate(documents, start=1):
         best[identity(document)] += rank_weight / place
-    return [unique[key] for key in sorted(unique, key=lambda key: -best[key])]
+    best_first = sorted(unique, key=best.__getitem__, reverse=True)
+    return [unique[key] for key in best_first]
 
 
 class _Verdicts:
@@ -261,8 +264,10 @@ class _Verdicts:
             raise ValueError("The pair classifier returned a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
-    def to_list(self) -> list[dict[str, object]]:
-        return [
-            {"documents": [first[0], second[0]], "score": round(score, 4), "positive": score >= self._threshold}
-            for (first, second), score in self._scores.items()
-        ]
+    def to_list(self) -> list[dict[str, Any]]:
+        """Write the pairs with their scores. The first part of a document's identity is its id."""
+        verdicts = []
+        for (first, second), score in self._scores.items():
+            ids = [first[0], second[0]]
+            verdicts.append({"documents": ids, "score": round(score, 4), "positive": score >= self._threshold})
+        return verdicts

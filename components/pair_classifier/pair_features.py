@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain, count, pairwise
+from itertools import chain, count, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
 
-# `a`: the first passage of a pair. `b`: the second. `below_best`: the value minus the highest of all passages or pairs.
+# In these names, `a` is the first passage of a pair, and `b` the second. `below_best` is the value minus the highest of
+# all passages or pairs.
 FEATURES = (
     "covered_a",
     "covered_b",
@@ -67,7 +68,10 @@ FEATURES = (
     "links_in_pool",
 )
 
-_K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25  # the parameters of BM25 in a `TantivyDocumentStore`
+# The parameters of BM25 in a `TantivyDocumentStore`.
+_K1 = 1.2
+_B = 0.75
+_TITLE_BOOST = 1.25
 # A word or a number in a question, except at the beginning of the question.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
 # In characters. Shorter titles are not searched for: a text that contains such a short word rarely means the title.
@@ -93,17 +97,14 @@ def pair_features(
         return np.zeros((0, len(FEATURES)), np.float32)
     pool: dict[Identity, Document] = {}
     keys = [(identity(first), identity(second)) for first, second in pairs]
-    for (first, second), (key, other) in zip(pairs, keys, strict=True):
-        pool.setdefault(key, first)
-        pool.setdefault(other, second)
+    for (first, second), (key_of_first, key_of_second) in zip(pairs, keys, strict=True):
+        pool.setdefault(key_of_first, first)
+        pool.setdefault(key_of_second, second)
+    # For each pair, the places of its two passages in the pool.
     place = {key: number for number, key in enumerate(pool)}
-    measured = _measure(
-        question,
-        list(pool.values()),
-        np.array([place[first] for first, _ in keys], np.intp),
-        np.array([place[second] for _, second in keys], np.intp),
-        statistics,
-    )
+    a = np.array([place[key] for key, _ in keys], np.intp)
+    b = np.array([place[key] for _, key in keys], np.intp)
+    measured = _measure(question, list(pool.values()), a, b, statistics)
     rows = np.empty((len(pairs), len(FEATURES)), np.float32)
     for column, name in enumerate(FEATURES):
         rows[:, column] = measured[name]
@@ -113,7 +114,9 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    # `front`: the passages that come first in a pair. Matrices that compare passages have a row for each of these only.
+    """Compute the features of pairs. ``a`` and ``b`` have the places of each pair's passages in the pool."""
+    # `front` are the passages that come first in a pair. Matrices that compare passages have a row for each of these
+    # only; `row` is the number of this row, for each pair.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
     weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
@@ -159,7 +162,8 @@ def _measure(
         passages[np.arange(len(front)), front] = 0
 
     links = _mentions(texts, front)
-    linked_back = links.of_front[row, b]
+    by_front, has_link = links.by_front, links.by_front >= 0
+    open_covered = (covered[b] - both[row, b]) / np.maximum(left_open, _ALMOST_NOTHING)
     return {
         "covered_a": covered[a],
         "covered_b": covered[b],
@@ -168,9 +172,7 @@ def _measure(
         "covered_pair_below_best": covered_pair - covered_pair.max(),
         "covered_a_below_best": covered[a] - covered.max(),
         "covered_b_below_best": covered[b] - covered.max(),
-        "open_covered_b": (covered[b] - both[row, b])
-        / np.maximum(left_open, _ALMOST_NOTHING)
-        * (left_open > _ALMOST_NOTHING),
+        "open_covered_b": open_covered * (left_open > _ALMOST_NOTHING),
         "shared": shared[row, b] / rarest_of_all,
         "shared_of_a": shared[row, b] / other_weight[a],
         "shared_of_b": shared[row, b] / other_weight[b],
@@ -184,9 +186,9 @@ def _measure(
         "title_b_words_asked": title_asked[b],
         "title_a_asked": links.in_question[a],
         "title_b_asked": links.in_question[b],
-        "title_a_in_b": linked_back,
-        "title_b_in_a": links.by_front[row, b] >= 0,
-        "title_b_place_in_a": links.by_front[row, b],
+        "title_a_in_b": links.of_front[row, b],
+        "title_b_in_a": has_link[row, b],
+        "title_b_place_in_a": by_front[row, b],
         "same_title": texts.key_numbers[a] == texts.key_numbers[b],
         "names_a": with_names[a],
         "names_b": with_names[b],
@@ -205,14 +207,14 @@ def _measure(
         "open_fit_b": open_fit[row, b] / np.maximum(open_fit.max(axis=1), _ALMOST_NOTHING)[row],
         "led_on_b": led_on[row, b] / np.maximum(led_on.max(axis=1), _ALMOST_NOTHING)[row],
         "led_on_rank_b": _ranks(led_on)[row, b],
-        "links_from_a": (links.by_front >= 0).sum(axis=1)[row],
-        "links_to_b": (links.by_front >= 0).sum(axis=0)[b],
+        "links_from_a": has_link.sum(axis=1)[row],
+        "links_to_b": has_link.sum(axis=0)[b],
         "length_a": texts.lengths[a],
         "length_b": texts.lengths[b],
         "question_words": in_question.sum(),
         "fit_second_best": ranked[-2] / best_fit if len(ranked) > 1 else 0,
         "titles_asked": links.in_question.sum(),
-        "links_in_pool": (links.by_front >= 0).sum() / len(front),
+        "links_in_pool": has_link.sum() / len(front),
     }
 
 
@@ -221,21 +223,29 @@ class _Texts:
 
     def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
         names = [str(document.meta.get("title") or "") for document in pool]
+        contents = [document.content or "" for document in pool]
         self.keys = [title_key(name) for name in names]
-        self.spoken = [f" {normalize_words(document.content or '')} " for document in pool]
+        self.spoken = [f" {normalize_words(content)} " for content in contents]
         self.spoken_question = f" {normalize_words(question)} "
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
+        titles_in_order = dict.fromkeys(key for key in self.keys if key)
+        numbers = {key: number for number, key in enumerate(titles_in_order)}
         # Every passage without a title gets a number of its own, so that no two of them have the same title.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
-        texts = [question, *names, *(document.content or "" for document in pool), *_find_names(question)]
-        in_question, *rest = analyze_texts(texts, statistics)
-        titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
+        # The terms of the texts, which are taken in the order of the texts.
+        texts = [question, *names, *contents, *_find_names(question)]
+        analysed = iter(analyze_texts(texts, statistics))
+        terms_of_question = next(analysed)
+        terms_of_titles = list(islice(analysed, len(pool)))
+        terms_of_contents = list(islice(analysed, len(pool)))
+        terms_of_names = {term for name in analysed for term in name}
         # The column of each term; a new term gets the next column.
         column: defaultdict[str, int] = defaultdict(count().__next__)
-        question_numbers = [column[term] for term in in_question]
-        title_words, content_words = _number_words(titles, column), _number_words(contents, column)
-        in_title, in_content = (_counts(*words, len(pool), len(column)) for words in (title_words, content_words))
+        question_numbers = [column[term] for term in terms_of_question]
+        title_rows, title_columns = _number_words(terms_of_titles, column)
+        content_rows, content_columns = _number_words(terms_of_contents, column)
+        in_title = _counts(title_rows, title_columns, len(pool), len(column))
+        in_content = _counts(content_rows, content_columns, len(pool), len(column))
         holds = (in_title + in_content) > 0
         is_in_question = np.zeros(len(column), bool)
         is_in_question[question_numbers] = True
@@ -246,17 +256,15 @@ class _Texts:
         weight_of = term_weights(kept_terms, statistics)
         self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
         self.in_question = is_in_question[columns].astype(np.float32)
-        terms_of_names = {term for word in named for term in word}
         self.names = np.array([term in terms_of_names for term in kept_terms], np.float32) * self.in_question
         self.holds = holds[:, columns].astype(np.float32)
         self.titles = (in_title[:, columns] > 0).astype(np.float32)
         # The BM25 weight of each word in each passage, whether or not the question contains it.
-        fits_title = _saturate(in_title[:, columns], titles)
-        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturate(in_content[:, columns], contents))).astype(
-            np.float32
-        )
-        self.lengths = np.array([len(text) for text in contents], np.float32)
-        self._count_phrases(question_numbers, *content_words, len(pool), len(column))
+        fits_title = _saturate(in_title[:, columns], terms_of_titles)
+        fits_content = _saturate(in_content[:, columns], terms_of_contents)
+        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + fits_content)).astype(np.float32)
+        self.lengths = np.array([len(terms) for terms in terms_of_contents], np.float32)
+        self._count_phrases(question_numbers, content_rows, content_columns, len(pool), len(column))
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
         """Find each passage's share of the question's two-word phrases, and the other phrases that passages share."""
@@ -296,7 +304,8 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
         for other, name in enumerate(names):
             if other == place:
                 continue
-            if name is not None and (begin := text.find(name)) >= 0:
+            begin = -1 if name is None else text.find(name)
+            if begin >= 0:
                 by_front[row, other] = begin / len(text)
             if own is not None and own in texts.spoken[other]:
                 of_front[row, other] = 1

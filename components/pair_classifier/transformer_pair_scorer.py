@@ -97,8 +97,8 @@ class TransformerPairScorer(Block):
         assert self._forward is not None
         scores: list[float] = []
         for start in range(0, len(pairs), _BATCH):
-            batch = pairs[start : start + _BATCH]
-            scores += [self._probability(logits) for logits in self._forward(self._encode(question, batch))]
+            inputs = self._encode(question, pairs[start : start + _BATCH])
+            scores += [self._probability(logits) for logits in self._forward(inputs)]
         return scores
 
     def _encode(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -122,7 +122,9 @@ class TransformerPairScorer(Block):
 
     def _probability(self, logits: Sequence[float]) -> float:
         if len(logits) == 1:
-            return 1 / (1 + math.exp(-max(-60.0, min(60.0, logits[0]))))
+            # Limited, because `exp` overflows at some 700; beyond 60, the probability is rounded to 0 or 1 anyway.
+            logit = max(-60.0, min(60.0, logits[0]))
+            return 1 / (1 + math.exp(-logit))
         top = max(logits)
         weights = [math.exp(logit - top) for logit in logits]
         # The second label means that both documents are needed.
@@ -134,30 +136,40 @@ def encode_pairs(
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
-    The arrays have a row per pair, padded to the longest row. ``document_tokens`` limits each document. If both still
-    do not fit into the model's window, the longer is cut, and if that is not enough, both get the same length.
+    The arrays have a row per pair, padded to the longest row. ``document_tokens`` limits each document. If the two
+    documents of a pair still do not fit into the model's window, the longer is cut, and if that is not enough, each
+    gets half of the room.
     """
-    texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
-    # Each text is tokenised once, however many pairs it is in.
-    offsets = {
-        text: tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        for text in dict.fromkeys(texts)
-    }
+    # For each text, where its tokens begin and end. Each text is tokenised once, however many pairs it is in.
+    offsets: dict[str, Any] = {}
+    for question, pair in zip(questions, pairs, strict=True):
+        for text in (question, *pair):
+            if text not in offsets:
+                encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+                offsets[text] = encoded["offset_mapping"]
 
     def cut(text: str, tokens: int) -> str:
-        return text if len(offsets[text]) <= tokens else text[: offsets[text][tokens - 1][1]]
+        if len(offsets[text]) <= tokens:
+            return text
+        _, end = offsets[text][tokens - 1]
+        return text[:end]
 
     separator = tokenizer.sep_token or "\n"
+    # The separator is one token.
     room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add(pair=True) - 1
-    kept_questions, kept_pairs = [], []
-    for question, pair in zip(questions, pairs, strict=True):
+    cut_questions, cut_pairs = [], []
+    for question, (first, second) in zip(questions, pairs, strict=True):
         left = room - min(len(offsets[question]), QUESTION_TOKENS)
-        first, second = (min(len(offsets[text]), document_tokens or left) for text in pair)
-        limits = max(left // 2, left - second), max(left // 2, left - first)
-        halves = [cut(text, min(size, most)) for text, size, most in zip(pair, (first, second), limits, strict=True)]
-        kept_questions.append(cut(question, QUESTION_TOKENS))
-        kept_pairs.append(f"{halves[0]} {separator} {halves[1]}")
-    return dict(tokenizer(kept_questions, kept_pairs, padding=True, return_tensors="np"))
+        tokens_of_first = min(len(offsets[first]), document_tokens or left)
+        tokens_of_second = min(len(offsets[second]), document_tokens or left)
+        # Each document gets half of the room, and what the other leaves free.
+        room_of_first = max(left // 2, left - tokens_of_second)
+        room_of_second = max(left // 2, left - tokens_of_first)
+        cut_first = cut(first, min(tokens_of_first, room_of_first))
+        cut_second = cut(second, min(tokens_of_second, room_of_second))
+        cut_questions.append(cut(question, QUESTION_TOKENS))
+        cut_pairs.append(f"{cut_first} {separator} {cut_second}")
+    return dict(tokenizer(cut_questions, cut_pairs, padding=True, return_tensors="np"))
 
 
 def fewest_tokens(config: Any) -> int:
@@ -175,10 +187,12 @@ def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, A
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs
-    return {
-        name: np.pad(array, ((0, 0), (0, missing)), constant_values=padding if name == "input_ids" else 0)
-        for name, array in inputs.items()
-    }
+    padded = {}
+    for name, array in inputs.items():
+        # All other inputs, such as the attention mask, are 0 for a token that pads.
+        value = padding if name == "input_ids" else 0
+        padded[name] = np.pad(array, ((0, 0), (0, missing)), constant_values=value)
+    return padded
 
 
 def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:

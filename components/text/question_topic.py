@@ -23,12 +23,22 @@ def names_nothing(question: str) -> bool:
     :returns: Whether it has words, and all of them are function words of English or, beside "here", "there" or "have",
         documents and files. A word with a capital inside the message, such as WHO or IT, is a name.
     """
-    words = re.findall(r"\w+", question)
-    is_name = any(word != word.lower() for word in words[1:]) or any(len(word) > 1 and word.isupper() for word in words)
-    plain = normalize_words(question).split()
-    asks_what_is_there = bool((_HERE | {"have"}) & set(plain)) or not _TEXTS & set(plain)
-    known_words = FUNCTION_WORDS | _HERE | _TEXTS
-    return bool(plain) and not is_name and asks_what_is_there and all(word in known_words for word in plain)
+    if _has_name(re.findall(r"\w+", question)):
+        return False
+    words = set(normalize_words(question).split())
+    if not words or not words <= FUNCTION_WORDS | _HERE | _TEXTS:
+        return False
+    # "Which file is it?" asks for a certain file, "Which files are there?" for what there is.
+    return words.isdisjoint(_TEXTS) or not words.isdisjoint(_HERE | {"have"})
+
+
+def _has_name(words: list[str]) -> bool:
+    """Check whether a word of a message is a name by its capitals. The first word must have no others, as in WHO."""
+    if not words:
+        return False
+    first, *others = words
+    is_first_name = len(first) > 1 and first.isupper()
+    return is_first_name or any(word != word.lower() for word in others)
 
 
 def fits_nothing(message: str, texts: Iterable[str]) -> bool:
@@ -36,14 +46,18 @@ def fits_nothing(message: str, texts: Iterable[str]) -> bool:
 
     :param message: The message.
     :param texts: The passages that were found for it.
-    :returns: Whether it has up to three words, no figure, no question mark and no question word, and there is no
-        passage, or none of its words begins a word of any passage, by their first four letters.
+    :returns: Whether it has one to three words, no figure, no question mark and no question word, and no passage has a
+        word with the same first four letters as a word of the message.
     """
     words = set(normalize_words(message).split())
-    if len(words) > _MOST_WORDS:
+    if not 1 <= len(words) <= _MOST_WORDS:
         return False
     asks = re.search(r"[\d?\uff1f]", message) or words & _ASKS
-    if not words or asks or _UNSPACED.search(message):
+    if asks or _UNSPACED.search(message):
         return False
-    begins = {word[:_BEGINNING] for word in words - FUNCTION_WORDS}
-    return not any(begins & {word[:_BEGINNING] for word in normalize_words(text).split()} for text in texts)
+    beginnings = {word[:_BEGINNING] for word in words - FUNCTION_WORDS}
+    for text in texts:
+        beginnings_of_text = {word[:_BEGINNING] for word in normalize_words(text).split()}
+        if beginnings & beginnings_of_text:
+            return False
+    return True

@@ -3,16 +3,22 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, repeat
-from typing import NamedTuple
+from itertools import accumulate, zip_longest
+from typing import Any, NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
 
 # The metadata field: JSON with a list of tables. A table of few characters is written whole into each of its passages,
 # so that its rows can be counted; of a larger table, each passage has only its own rows.
 TABLES = "tables"
+# A table up to this many characters is written whole; so long may also be the names of the columns.
 _MOST_WHOLE = 6_000
+# So many characters of its own rows are written into a passage.
 _MOST_OWN = 4 * _MOST_WHOLE
+# A table with more rows surely has more characters than `_MOST_WHOLE`, so they need not be counted.
+_MOST_ROWS_OF_WHOLE = _MOST_WHOLE // 8
+# What JSON adds to each text: two quotes, a comma and a blank.
+_JSON_CHARACTERS = 4
 
 
 class Row(NamedTuple):
@@ -40,12 +46,11 @@ class Table:
 
     def write(self, row: Row) -> str:
         """Write a row as `title; group; column: value; column: value`, without what is empty."""
-        columns = self.columns
-        if len(columns) < len(row.cells):
-            columns = (*columns, *repeat("", len(row.cells) - len(columns)))
-        # Lists, since a table may have a million rows.
-        cells = [f"{name}: {cell}" if name else cell for name, cell in zip(columns, row.cells, strict=False) if cell]
-        return "; ".join([part for part in (self.title, row.group) if part] + cells)
+        parts = [part for part in (self.title, row.group) if part]
+        for name, cell in zip_longest(self.columns, row.cells, fillvalue=""):
+            if cell:
+                parts.append(f"{name}: {cell}" if name else cell)
+        return "; ".join(parts)
 
 
 def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
@@ -64,32 +69,41 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         # The names of hundreds of columns in each passage would be longer than its text.
         if sum(map(len, table.columns)) > _MOST_WHOLE:
             continue
-        is_whole = len(table.rows) <= _MOST_WHOLE // 8 and _count_characters(table.rows, table) <= _MOST_WHOLE
-        first, last = (0, len(table.rows)) if is_whole else (own[0], own[-1] + 1)
-        sizes = accumulate(map(_count_row, table.rows[first:last]))
-        last = first + sum(size <= _MOST_OWN for size in sizes)
-        texts = [[row.group, *row.cells] for row in table.rows[first:last]]
+        first, rows = 0, table.rows
+        if len(rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
+            first = own[0]
+            rows = rows[first : own[-1] + 1]
+        sizes = accumulate(map(_count_row, rows))
+        number_that_fit = sum(size <= _MOST_OWN for size in sizes)
+        texts = [[row.group, *row.cells] for row in rows[:number_that_fit]]
         written.append([number, table.title, table.columns, first, len(table.rows), texts])
     if not written:
         return {}
-    # A table may have a million cells, so all of them are normalised in one text. An accent would join the last letter
-    # of an escaped character, so a text with one is written cell by cell.
+    # A table may have a million cells, so all of them are normalised in one text. Behind an escaped character, such as
+    # the \n of a line break, an accent would join the letter n: a text with an escape is normalised cell by cell.
     text = json.dumps(written, ensure_ascii=False)
-    return {TABLES: json.dumps(_normalise(written), ensure_ascii=False) if "\\" in text else normalize_unicode(text)}
+    if "\\" in text:
+        return {TABLES: json.dumps(_normalise(written), ensure_ascii=False)}
+    return {TABLES: normalize_unicode(text)}
 
 
-def _normalise(value: object) -> object:
+def _normalise(value: Any) -> Any:
+    """Normalise all texts in nested lists."""
     if isinstance(value, str):
         return normalize_unicode(value)
-    return [_normalise(part) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_normalise(part) for part in value]
+    return value
 
 
-def _count_characters(rows: Sequence[Row], table: Table) -> int:
-    return sum(len(part) + 4 for part in (table.title, *table.columns)) + sum(map(_count_row, rows))
+def _count_characters(table: Table) -> int:
+    """Count the characters of a table as JSON, roughly."""
+    names = sum(len(name) + _JSON_CHARACTERS for name in (table.title, *table.columns))
+    return names + sum(map(_count_row, table.rows))
 
 
 def _count_row(row: Row) -> int:
-    return len(row.group) + sum(map(len, row.cells)) + 4 * (1 + len(row.cells))
+    return len(row.group) + sum(map(len, row.cells)) + _JSON_CHARACTERS * (1 + len(row.cells))
 
 
 def read_tables(meta: Mapping[str, object]) -> list[Table]:
@@ -97,14 +111,18 @@ def read_tables(meta: Mapping[str, object]) -> list[Table]:
     text = meta.get(TABLES)
     if not isinstance(text, str):
         return []
+    tables = []
     try:
-        tables = [
-            Table(int(number), str(title), _texts(names), [_row(row) for row in rows], int(first), int(size))
-            for number, title, names, first, size, rows in json.loads(text)
-        ]
+        for number, title, names, first, size, cells in json.loads(text):
+            rows = [_row(cells_of_row) for cells_of_row in cells]
+            tables.append(Table(int(number), str(title), _texts(names), rows, int(first), int(size)))
     except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
         return []
-    return tables if all(0 <= table.first <= table.size - len(table.rows) for table in tables) else []
+    for table in tables:
+        last = table.first + len(table.rows)
+        if table.first < 0 or last > table.size:
+            return []
+    return tables
 
 
 def _row(cells: object) -> Row:
@@ -112,7 +130,8 @@ def _row(cells: object) -> Row:
     return Row(group, tuple(own))
 
 
-def _texts(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+def _texts(values: Any) -> tuple[str, ...]:
+    are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
+    if not are_texts:
         raise TypeError("not a list of texts")
     return tuple(values)
