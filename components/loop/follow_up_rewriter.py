@@ -9,7 +9,7 @@ from haystack import component
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, PreparedCall, may_go_on
-from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.generators.token_budget import Observations, estimate_tokens
 from prefrag.components.loop.follow_up_rules import find_reference, pair_turns, rewrite_by_rules
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
@@ -72,24 +72,25 @@ class FollowUpRewriter:
         if self._call.is_absent:
             return {"state": _rewrite_without_model(state)}
         try:
-            return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
+            text, called = await self._call.send_async(self._prepare(state))
         except RunError as error:
             if not may_go_on(error, state):
                 raise
             failed = error.state.with_event("model_failed", message=str(error))
             return {"state": _rewrite_without_model(replace(failed, question=state.question, history=state.history))}
+        return {"state": self._take_question(text, called)}
 
     run = as_blocking(run_async)
 
     def _prepare(self, state: State) -> PreparedCall:
         turns = self._latest(state.history)
-        return self._call.prepare(
-            replace(state, history=tuple(turns)),
-            self.prompt,
-            [],
-            lambda _: {"history": turns, "question": state.question},
-            response_format=response_format("question", _SCHEMA),
-        )
+
+        def values(_: Observations) -> dict[str, object]:
+            return {"history": turns, "question": state.question}
+
+        shortened = replace(state, history=tuple(turns))
+        schema = response_format("question", _SCHEMA)
+        return self._call.prepare(shortened, self.prompt, [], values, response_format=schema)
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Choose the last turns that fit into a quarter of the window. Later prompts need the rest for passages."""

@@ -8,10 +8,18 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
 _MAX_NAME_WORDS = 8  # an answer with more words is not searched for names
 _MAX_FRAGMENT_WORDS = 5  # a text with more words is no fragment such as "in Vienna"
+# A word that begins with a capital, or a number with several parts, such as a version: "Vienna", "2.1".
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
+# What looks like a name: quoted words, a path ("/etc/hosts"), an e-mail address, or capitalised words with small words
+# and whole numbers between and behind them ("Museum of the City", "Boeing 747").
+_SMALL_WORDS = "(?:(?:of|the|de|von|van|and|for)[ ]){0,2}"
 _NAME = re.compile(
-    r"[\"\u201c]([^\"\u201d]{2,60})[\"\u201d]|(?<![\w.])([/~][\w./-]{2,60}|[\w.+-]{1,40}@[\w.-]{3,60})"
-    rf"|(?<![\w'\u2019])((?:{_CAPITAL})(?: (?:(?:of|the|de|von|van|and|for) ){{0,2}}(?:{_CAPITAL}|\d+(?![\d.,]*\w)))*)"
+    rf"""
+    [\"\u201c] ( [^\"\u201d]{{2,60}} ) [\"\u201d]
+    | (?<! [\w.] ) ( [/~][\w./-]{{2,60}} | [\w.+-]{{1,40}}@[\w.-]{{3,60}} )
+    | (?<! [\w'\u2019] ) ( (?:{_CAPITAL}) (?: [ ] {_SMALL_WORDS} (?: {_CAPITAL} | \d+ (?! [\d.,]*\w ) ) )* )
+    """,
+    re.VERBOSE,
 )
 _WORD = re.compile(r"[^\s\"\u201c\u201d]+")
 _HELP_VERBS = "can could did do does may might must shall should will would"
@@ -21,19 +29,24 @@ _GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _TIME = "year|month|week|weekend|day|morning|afternoon|evening|time|century|decade|summer|winter|spring|autumn"
+# A pronoun for a thing. "This" is none in "this year". "That" and "there" only count at the end of the question, and
+# "that" also after a verb, as in "when was that built?".
 _THING = re.compile(
     rf"\b(?:it|its|they|them|their|theirs|(?:this|these|those)(?! (?:{_TIME})s?\b)|(?:that|there)(?=\W*$)"
     r"|(?<=\bis )that|(?<=\bwas )that|(?<=\bdoes )that|(?<=\bdid )that)\b",
     re.I,
 )
-# Finds an "it" that refers to nothing, as in "is it true that" or "how long does it take to".
+# An "it" that refers to nothing, as in "how long does it take to", "what time is it" or "is it true that".
 _EMPTY = re.compile(
     r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
 )
+# A word that joins two clauses.
 _JOINS = re.compile(
     r"\b(?:after|although|and|because|before|but|if|once|or|since|so|that|until|when|where|while)\b", re.I
 )
+# "Her" is possessive before a noun, as in "her house", and not before a word such as "and" or "in".
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
+# How a follow-up may begin: "And what about Vienna?"
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
@@ -64,12 +77,21 @@ def find_reference(question: str) -> str:
     words = re.findall(r"\w+", rest.casefold())
     if _IN_A_YEAR.fullmatch(rest):
         return rest.strip(" ?.!")
-    if lead and 0 < len(words) <= _MAX_FRAGMENT_WORDS and words[0] in _BEGINS | (set(words) - _GRAMMAR_WORDS):
+    if lead and _is_fragment(words):
         return rest.strip(" ?.!")
-    if words and set(words) <= _GRAMMAR_WORDS and not _PERSON.search(question) and not _THING.search(question):
+    has_pronoun = _PERSON.search(question) or _THING.search(question)
+    has_only_grammar = bool(words) and set(words) <= _GRAMMAR_WORDS
+    if has_only_grammar and not has_pronoun:
         return question.strip(" ?.!")
     pronoun = _find_pronoun(question)
     return pronoun.group() if pronoun else ""
+
+
+def _is_fragment(words: Sequence[str]) -> bool:
+    """Check whether words are a fragment such as "in Vienna": few, and not beginning like a full question."""
+    if not 0 < len(words) <= _MAX_FRAGMENT_WORDS:
+        return False
+    return words[0] in _BEGINS or words[0] not in _GRAMMAR_WORDS
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
@@ -77,42 +99,59 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
 
     A question without references is returned unchanged. Returns None if no turn names what the question refers to.
     """
-    reference, match = find_reference(question), _find_pronoun(question)
-    if not (reference and turns):
-        return None if reference else question
+    reference = find_reference(question)
+    if not reference:
+        return question
+    if not turns:
+        return None
+    match = _find_pronoun(question)
     if match is None or match.group() != reference:
         return _complete_fragment(reference, turns)
+
     pronoun = reference.casefold()
-    meant = (_find_person if _PERSON.fullmatch(pronoun) else _find_thing)(turns, pronoun)
-    noun = re.match(r" (\w+)", question[match.end() :]) if pronoun in _DEMONSTRATIVES else None
-    if noun and noun[1].casefold() in _GRAMMAR_WORDS:
-        noun = None
-    # "This ship" is replaced only if the last question contains the word "ship".
-    if not meant or (noun and not re.search(rf"\b{noun[1]}s?\b", turns[-1][0], re.I)):
+    find = _find_person if _PERSON.fullmatch(pronoun) else _find_thing
+    meant = find(turns, pronoun)
+    if not meant:
         return None
     before, after = question[: match.start()], question[match.end() :]
-    if noun:
+    noun = re.match(r" (\w+)", after) if pronoun in _DEMONSTRATIVES else None
+    if noun and noun[1].casefold() not in _GRAMMAR_WORDS:
+        last_question, _ = turns[-1]
+        # "This ship" is replaced only if the last question contains the word "ship".
+        if not re.search(rf"\b{noun[1]}s?\b", last_question, re.I):
+            return None
         return f"{before}the {noun[1]} ({meant}){after[noun.end() :]}"
     if _POSSESSIVE.match(question, match.start()):
         return f"{before}{meant}'s{after}"
-    return f"{before}in {meant}{after}" if pronoun == "there" else before + meant + after
+    if pronoun == "there":
+        return f"{before}in {meant}{after}"
+    return f"{before}{meant}{after}"
 
 
 def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the questions of a conversation, each with its answer, which is empty if no answer follows."""
-    followed = pairwise([*history, ("", "")])
-    return [(text, after if by == "assistant" else "") for (role, text), (by, after) in followed if role == "user"]
+    turns = []
+    for (role, text), (next_role, next_text) in pairwise([*history, ("", "")]):
+        if role == "user":
+            turns.append((text, next_text if next_role == "assistant" else ""))
+    return turns
 
 
 def _find_pronoun(question: str) -> re.Match[str] | None:
     """Find the pronoun in a question; None if the pronoun may refer to a name in the question itself."""
     if any(_names(question)):
         return None
+    # Blanks stand in place of an "it" that refers to nothing, so that all positions stay as they are.
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
-    pronoun = _PERSON.search(bare) or _THING.search(bare)
-    clause = _JOINS.search(bare[: pronoun.start()]) if pronoun else None
+    person = _PERSON.search(bare)
+    if person:
+        return person
+    thing = _THING.search(bare)
+    join = _JOINS.search(bare[: thing.start()]) if thing else None
     # Skip a pronoun that refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
-    return None if clause and not _PERSON.search(bare) and any(_phrases(bare[: clause.start()])) else pronoun
+    if join and any(_phrases(bare[: join.start()])):
+        return None
+    return thing
 
 
 def _names(text: str) -> Iterator[str]:
@@ -126,12 +165,18 @@ def _name_places(text: str) -> Iterator[slice]:
         words = list(_WORD.finditer(text, *match.span()))
         while words and words[0][0].casefold() in _GRAMMAR_WORDS:
             del words[0]
+        if not words:
+            continue
         # A capitalised word alone at the beginning of a sentence is not taken for a name.
-        begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1:] in (".", "?", "!")
-        if words and not (begins and len(words) == 1 and words[0][0].istitle() and words[0][0].isalpha()):
-            name = text[words[0].start() : words[-1].end()].rstrip(".,;:!?")
-            name = name.removesuffix("'s").removesuffix("\u2019s")
-            yield slice(words[0].start(), words[0].start() + len(name))
+        before = text[: match.start()].rstrip()
+        begins_sentence = not before or before[-1] in ".?!"
+        word = words[0][0]
+        if begins_sentence and len(words) == 1 and word.istitle() and word.isalpha():
+            continue
+        begin = words[0].start()
+        name = text[begin : words[-1].end()].rstrip(".,;:!?")
+        name = name.removesuffix("'s").removesuffix("\u2019s")
+        yield slice(begin, begin + len(name))
 
 
 def _phrases(text: str) -> Iterator[str]:
@@ -140,6 +185,7 @@ def _phrases(text: str) -> Iterator[str]:
 
 
 def _phrase_places(text: str) -> Iterator[slice]:
+    """List where the phrases of a text stand."""
     for match in _PHRASE.finditer(text):
         words = []
         for word in match[1].split():
@@ -150,30 +196,38 @@ def _phrase_places(text: str) -> Iterator[slice]:
         if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
             del words[-1]
         if words:
-            yield slice(match.start(), match.start(1) + len(" ".join(("", *words))))
+            length = len("".join(f" {word}" for word in words))
+            yield slice(match.start(), match.start(1) + length)
 
 
 def _names_in_answer(answer: str) -> list[str]:
     """List the names in a short answer. If the whole answer is one capitalised word, it counts as a name."""
     words = answer.split()
-    return list(_names(f"- {answer}" if len(words) == 1 else answer)) if len(words) <= _MAX_NAME_WORDS else []
+    if len(words) > _MAX_NAME_WORDS:
+        return []
+    # Behind a dash, the word does not begin the text, where a capital would mean nothing.
+    return list(_names(f"- {answer}" if len(words) == 1 else answer))
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
+    """Find the name that a pronoun for a person stands for; empty if there is none, or if several may be meant."""
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHO.match(asked) and (names := _names_in_answer(answer)):
-            return names[0] if len(names) == 1 else ""
-        names = list(_names(asked))
-        if names:
-            # Of several names, the one that comes first is most likely the subject of the question.
-            return names[0]
+        names_in_answer = _names_in_answer(answer) if _ASKED_WHO.match(asked) else []
+        if names_in_answer:
+            return names_in_answer[0] if len(names_in_answer) == 1 else ""
+        # Of several names, the one that comes first is most likely the subject of the question.
+        name = next(_names(asked), None)
+        if name is not None:
+            return name
     return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
 
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
+    """Find the name or phrase that a pronoun for a thing stands for; empty if there is none."""
     for asked, answer in _from_last(turns, pronoun):
-        if _ASKED_WHICH.match(asked) and (answered := _names_in_answer(answer)):
-            return answered[0]
+        names_in_answer = _names_in_answer(answer) if _ASKED_WHICH.match(asked) else []
+        if names_in_answer:
+            return names_in_answer[0]
         names = [name for name in _names(asked) if not _is_label(name, asked)]
         things = names or list(_phrases(asked))
         if things:
@@ -205,7 +259,8 @@ def _complete_fragment(rest: str, turns: Turns) -> str | None:
     asked = f"- {turns[-1][0]}"
     # Without such names, do the same with phrases such as "the harbour".
     for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
-        new, places = next(find(f"- {rest}"), None), list(find_places(asked))
+        new = next(find(f"- {rest}"), None)
+        places = list(find_places(asked))
         if new and places:
             last = asked[places[-1]]
             # The name may also stand before, or in another word or name, which stays as it is.

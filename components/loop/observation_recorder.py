@@ -49,8 +49,10 @@ class ObservationRecorder:
             shown = self._choose_last(searches)
         retrieved = [document for search in shown for document in search.documents]
         documents = self._collect(state, retrieved)
-        source = "+".join(search.source for search in shown if search.documents) if documents else ""
-        state = observe(state, documents, source or None)
+        source = None
+        if documents:
+            source = "+".join(search.source for search in shown if search.documents)
+        state = observe(state, documents, source)
         if not retrieved or documents:
             return {"state": state}
         seen = {identity(document) for document in state.retrieved}
@@ -69,12 +71,9 @@ class ObservationRecorder:
         return list(new.values())[: max(0, self.max_documents - len(seen))]
 
     def _choose_last(self, searches: list[Search]) -> list[Search]:
-        if not searches:
-            return []
-        if not searches[-1].documents:
-            # The last source failed or found nothing: show the documents of the source that was searched before.
-            return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
-        return searches[-1:]
+        """Choose the last search with documents or, if there is none, the last search: a list of at most one."""
+        with_documents = [search for search in searches if search.documents]
+        return (with_documents or searches)[-1:]
 
 
 def _places(state: State) -> list[int]:

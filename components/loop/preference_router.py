@@ -56,7 +56,8 @@ class PreferenceRouter:
         self.ask_all = ask_all
         self.run_last_search = run_last_search
         self.replies_per_supplement = replies_per_supplement
-        outputs: dict[str, type[State]] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
+        names = ["all"] if ask_all else self.sources
+        outputs: dict[str, type[State]] = {f"search_{name}": State for name in names}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def run(self, state: State) -> dict[str, State]:
@@ -71,7 +72,8 @@ class PreferenceRouter:
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
         # Each further search after an answer that was not accepted allows the model further replies.
-        if state.replies >= settings.max_steps + 1 + self.replies_per_supplement * state.supplements:
+        most_replies = settings.max_steps + 1 + self.replies_per_supplement * state.supplements
+        if state.replies >= most_replies:
             if not self.run_last_search or state.last_search or step.action is not Action.SEARCH:
                 return {"exhausted": state.with_event("exhausted", replies=state.replies)}
             state = replace(state, last_search=True)

@@ -81,7 +81,9 @@ class SelfReflector:
         :raises RunError: When the model fails. The error holds the state.
         """
         if self.reflection == "call" and self._call is not None and not self._call.is_absent:
-            state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
+            call = self._prepare(self._call, state)
+            reflection, _, state = await self._call.send_until_read_async(call, _read)
+            state = self._label(reflection, state)
         return self._route(state)
 
     run = as_blocking(run_async)
@@ -97,7 +99,7 @@ class SelfReflector:
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )
 
-    def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
+    def _label(self, reflection: dict[str, Any] | None, state: State) -> State:
         if reflection is None:
             # Keep the label of the answer, if it has one: an unreadable reply is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
@@ -105,8 +107,9 @@ class SelfReflector:
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
-        # Code has checked an answer without a label: the model does not evaluate itself.
-        if self.reflection == "off" or (state.step.certainty is not None and label is None):
+        # An answer with a certainty was checked by code. Without a label, the model was not asked to evaluate it.
+        is_checked_by_code = state.step.certainty is not None and label is None
+        if self.reflection == "off" or is_checked_by_code:
             return {"accepted": state}
         marks = known_marks(state)
         # An answer without a label is accepted. The event in the trace has the label None.
@@ -130,7 +133,12 @@ class SelfReflector:
 
 
 def _read(text: str) -> dict[str, Any] | None:
+    """Read the label and the texts of a reply; None if it has no label."""
     field, values = read_field(text, "label")
-    label = read_label(text if field is None and not values else str(field or ""))
-    texts = {name: str(values.get(name) or "") for name in ("explanation", "suggestions")}
-    return None if label is None else {"label": label, **texts}
+    # A reply that is no JSON may still be a label in words.
+    is_words = field is None and not values
+    label = read_label(text if is_words else str(field or ""))
+    if label is None:
+        return None
+    explanation, suggestions = values.get("explanation"), values.get("suggestions")
+    return {"label": label, "explanation": str(explanation or ""), "suggestions": str(suggestions or "")}

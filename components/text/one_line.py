@@ -3,4 +3,5 @@
 
 def one_line(text: str) -> str:
     """Write any text on one line. Control characters, which a terminal would obey, become spaces."""
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    without_controls = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(without_controls.split())

@@ -61,8 +61,10 @@ class PassageRecord:
         The document does not get `source`, because pipelines store there the name of the source that found a document.
         ``more`` is added to the metadata.
         """
-        title = {} if self.title is None else {"title": normalize_unicode(self.title)}
-        return Document(id=self.id, content=normalize_unicode(self.text), meta={**self.meta, **title, **more})
+        meta = dict(self.meta)
+        if self.title is not None:
+            meta["title"] = normalize_unicode(self.title)
+        return Document(id=self.id, content=normalize_unicode(self.text), meta={**meta, **more})
 
 
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
@@ -94,9 +96,11 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         position += len(line)
-        rest = line
-        while not rest.endswith(b"\n") and (rest := stream.readline(MAX_LINE_BYTES)):
-            position += len(rest)
+        part = line
+        # The rest of a line that is too long is read in parts, and forgotten. At the end of the file, a part is empty.
+        while part and not part.endswith(b"\n"):
+            part = stream.readline(MAX_LINE_BYTES)
+            position += len(part)
         if line.strip():
             yield number, position, line
 
@@ -137,12 +141,15 @@ def _record(value: dict[str, Any]) -> PassageRecord:
         passage_id = str(passage_id)
     text = find_text_key(value)
     # With `text`, other keys of these names are metadata. Without it, `contents` only repeats the text.
-    names = ("text",) if text == "text" else _TEXT_KEYS
-    more = {key: value[key] for key in value if key not in ("id", "title", "source", *names)}
-    nested = more.get("meta")
-    if isinstance(nested, dict):
-        more = {**nested, **{key: more[key] for key in more if key != "meta"}}
-    meta = {f"{key}_" if key in _RESERVED else key: content for key, content in more.items()}
+    text_keys = ("text",) if text == "text" else _TEXT_KEYS
+    more = {key: value[key] for key in value if key not in ("id", "title", "source", *text_keys)}
+    if isinstance(more.get("meta"), dict):
+        nested = more.pop("meta")
+        more = {**nested, **more}
+    meta = {}
+    for key, content in more.items():
+        name = f"{key}_" if key in _RESERVED else key
+        meta[name] = content
     return PassageRecord(passage_id, value[text], value.get("title"), value.get("source"), meta)
 
 

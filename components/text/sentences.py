@@ -1,9 +1,11 @@
 """The sentences of a text."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
@@ -11,9 +13,16 @@ from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 _STOPS = ".!?\u2026"
 _WIDE_STOPS = "\u3002\uff01\uff1f"
 _CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
+# Where a sentence may end: at a full stop with blanks behind it ("stop"), at a Chinese or Japanese full stop ("wide"),
+# at a blank line ("blank"), or at any line break.
 _END = re.compile(
-    rf"(?<![{_STOPS}])(?P<stop>[{_STOPS}]+{_CLOSING})\s+|(?P<wide>[{_WIDE_STOPS}]+{_CLOSING})\s*"
-    r"|(?P<blank>\n[^\S\n]*\n\s*)|\n\s*"
+    rf"""
+    (?<! [{_STOPS}] ) (?P<stop> [{_STOPS}]+ {_CLOSING} ) \s+
+    | (?P<wide> [{_WIDE_STOPS}]+ {_CLOSING} ) \s*
+    | (?P<blank> \n [^\S\n]* \n \s* )
+    | \n \s*
+    """,
+    re.VERBOSE,
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # A line that ends in one of these characters is complete, even if the next line begins with a lower-case letter.
@@ -21,6 +30,7 @@ _LINE_STOPS = (":", ";", "|")
 # The beginning of a line such as `Name: value`. Lists of fields have such lines, and so do tables written as text.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
+# A text that ends in an initial ("J.") or in an abbreviation ("Dr.").
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
@@ -35,9 +45,12 @@ _MONTH = re.compile(
 )
 _LETTER = re.compile(r"\b[a-z]\.$")
 _LETTER_FOLLOWS = re.compile(r"[A-Za-z]\.")
+# So many characters around a full stop tell whether it ends a sentence.
+_BEFORE_STOP, _BEHIND_STOP = 10, 20
 _MAX_SHOWN = 400  # characters of a sentence
 # The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
 _CACHED_TEXTS = 256
+# An item of a list: "- soap", "2. Open the valve", "(b) two years".
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
 _MAX_LIST = 2_000  # characters of a list
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
@@ -57,13 +70,17 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     ``sentence`` ends with a full stop, a ``paragraph`` before a blank line. A ``line`` may end within a sentence.
     """
     for match in _END.finditer(text):
-        end = match.end("stop")
         if match["stop"] is not None and not _BLANK_LINE.search(match[0]):
-            before = text[max(0, match.start() - 10) : end]
-            if text[match.end() : match.end() + 1].islower() or _goes_on(before, text[match.end() : match.end() + 20]):
+            before = text[max(0, match.start() - _BEFORE_STOP) : match.end("stop")]
+            following = text[match.end() : match.end() + _BEHIND_STOP]
+            if following[:1].islower() or _goes_on(before, following):
                 continue
-        end = max(end, match.end("wide"), match.start())
-        yield end, match.end(), "paragraph" if match["blank"] else "line" if end == match.start() else "sentence"
+        # Of the two kinds of stops, one is absent, and its end is then -1.
+        stop = max(match.end("stop"), match.end("wide"))
+        if stop >= 0:
+            yield stop, match.end(), "sentence"
+        else:
+            yield match.start(), match.end(), "paragraph" if match["blank"] else "line"
 
 
 def _goes_on(before: str, following: str) -> bool:
@@ -95,15 +112,25 @@ def find_cut(text: str, characters: int, begin: int = 0) -> int:
     end = begin + max(characters, 0)
     if end >= len(text):
         return len(text)
-    behind = end + 20  # What follows tells whether a sentence or a number ends.
+    behind = end + _BEHIND_STOP
     stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:behind]) if kind != "line"]
     blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, behind)]
-    stop, blank = (max((place for place in places if place <= end), default=begin) for places in (stops, blanks))
-    if max(stop, blank) > begin + characters // 2:
-        return stop if stop > begin + characters // 2 else blank
-    whole = [place for place in range(end, begin, -1) if not _continues(text, place)]
-    edge = next((place for place in whole if WORD_EDGE.match(text, place)), begin)
-    return max(edge, blank) if max(edge, blank) > begin + characters // 4 else (whole or [end])[0]
+    # `begin` where there is none.
+    last_stop = max((stop for stop in stops if stop <= end), default=begin)
+    last_blank = max((blank for blank in blanks if blank <= end), default=begin)
+    half, quarter = begin + characters // 2, begin + characters // 4
+    if last_stop > half:
+        return last_stop
+    if last_blank > half:
+        return last_blank
+
+    # The places, last first, that do not separate a letter from its accent.
+    places = [place for place in range(end, begin, -1) if not _continues(text, place)]
+    last_edge = next((place for place in places if WORD_EDGE.match(text, place)), begin)
+    last_gap = max(last_edge, last_blank)
+    if last_gap > quarter:
+        return last_gap
+    return places[0] if places else end
 
 
 def cut_text(text: str, characters: int, sign: str = "") -> str:
@@ -122,12 +149,16 @@ def _continues(text: str, place: int) -> bool:
 @lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Find where each sentence of a text begins and ends. Sentences over 400 characters are split."""
-    ends = [
-        (end, after) for end, after, kind in sentence_ends(text) if kind != "line" or _is_own_line(text, end, after)
-    ]
+    # Where each sentence ends, and where the next one begins.
+    ends = []
+    for end, following, kind in sentence_ends(text):
+        if kind != "line" or _is_own_line(text, end, following):
+            ends.append((end, following))
+    ends.append((len(text), len(text)))
+
     spans: list[tuple[int, int]] = []
     begin = 0
-    for end, following in [*ends, (len(text), len(text))]:
+    for end, following in ends:
         while begin < following:
             stop = find_cut(text, _MAX_SHOWN, begin) if end - begin > _MAX_SHOWN else following
             words = text[begin:stop].strip()
@@ -146,7 +177,11 @@ def shown_sentences(text: str) -> list[str]:
 def sentence_at(text: str, place: int) -> str:
     """Find the sentence of a text that contains the character at position ``place``."""
     spans = sentence_spans(text)
-    begin, end = next((span for span in reversed(spans) if span[0] <= place), spans[0] if spans else (0, 0))
+    for begin, end in reversed(spans):
+        if begin <= place:
+            return text[begin:end]
+    # The text begins with blanks, or has no sentence.
+    begin, end = spans[0] if spans else (0, 0)
     return text[begin:end]
 
 
@@ -160,15 +195,23 @@ def with_list(text: str, sentence: str) -> str:
 
 
 def _list_at(text: str, begin: int) -> str:
-    rest = cut_text(text[begin:], _MAX_LIST).split("\n")
-    last = 0
-    for number, line in enumerate(rest[1:] if not rest[0].strip() else (), start=1):
+    """Find the list that begins in the line below the position ``begin``; empty if there is none."""
+    rest, *lines = cut_text(text[begin:], _MAX_LIST).split("\n")
+    if rest.strip():
+        # The line goes on, so no list follows.
+        return ""
+
+    lines_of_list = 0
+    for number, line in enumerate(lines, start=1):
         # A line directly below an item continues the item.
-        if _ITEM.match(line) or (line.strip() and last and number == last + 1):
-            last = number
+        continues_item = lines_of_list > 0 and number == lines_of_list + 1
+        if _ITEM.match(line) or (continues_item and line.strip()):
+            lines_of_list = number
         elif line.strip():
             break
-    return "\n".join(rest[: last + 1]).rstrip() if last else ""
+    if not lines_of_list:
+        return ""
+    return "\n".join([rest, *lines[:lines_of_list]]).rstrip()
 
 
 def plain_sentences(text: str) -> list[str]:
@@ -183,16 +226,20 @@ def plain_sentences(text: str) -> list[str]:
 
 def split_strips(text: str, sentences: int) -> list[str]:
     """Split a text into similarly long strips of up to ``sentences`` sentences. A text of two sentences stays whole."""
-    begins = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
-    number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
-    starts = [begins[place * len(begins) // number] for place in range(number)]
-    parts = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    begins_of_sentences = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
+    count = len(begins_of_sentences)
+    number = 1 if count <= 2 else math.ceil(count / sentences)
+    begins = [begins_of_sentences[strip * count // number] for strip in range(number)]
+    parts = [text[begin:end].strip() for begin, end in pairwise([*begins, len(text)])]
     return [part for part in parts if part]
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
     """Check whether a line break ends a sentence, or only wraps a sentence at the width of a page."""
     following = text[after : after + 1]
-    if text[end - 1 : end] in _LINE_STOPS or not (following.islower() or following == "("):
+    may_go_on = following.islower() or following == "("
+    if text[end - 1 : end] in _LINE_STOPS or not may_go_on:
         return True
-    return bool(FIELD.match(text, after) and FIELD.match(text, text.rfind("\n", 0, end) + 1))
+    begin_of_line = text.rfind("\n", 0, end) + 1
+    are_fields = FIELD.match(text, begin_of_line) and FIELD.match(text, after)
+    return bool(are_fields)

@@ -69,8 +69,10 @@ def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> li
     """
     if statistics is None:
         return [words(text) for text in texts]
-    together = getattr(statistics, "analyze_many", None)
-    return list(together(list(texts))) if together else [statistics.analyze(text) for text in texts]
+    analyze_many = getattr(statistics, "analyze_many", None)
+    if analyze_many:
+        return list(analyze_many(list(texts)))
+    return [statistics.analyze(text) for text in texts]
 
 
 def passage_text(document: Document) -> str:
@@ -85,11 +87,12 @@ def sum_of_weights(weights: Mapping[str, float], terms: Container[str]) -> float
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
     """Compute each term's inverse document frequency, as in BM25. Without statistics, every term gets 1."""
-    terms = set(terms)
+    unique = set(terms)
     if statistics is None:
-        return dict.fromkeys(terms, 1.0)
-    total, frequencies = statistics.document_frequencies(terms)
-    return {
-        term: math.log(1 + (total - frequencies.get(term, 0) + 0.5) / (frequencies.get(term, 0) + 0.5))
-        for term in terms
-    }
+        return dict.fromkeys(unique, 1.0)
+    total, frequencies = statistics.document_frequencies(unique)
+    weights = {}
+    for term in unique:
+        documents = frequencies.get(term, 0)
+        weights[term] = math.log(1 + (total - documents + 0.5) / (documents + 0.5))
+    return weights

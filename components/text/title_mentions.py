@@ -87,7 +87,8 @@ def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
     content = [word not in FUNCTION_WORDS for word in lower]
     joined = " ".join(lower)
     # Where each word ends in `joined`. The next word begins after a space.
-    ends = [length - 1 for length in accumulate(len(word) + 1 for word in lower)]
+    lengths_so_far = accumulate(len(word) + 1 for word in lower)
+    ends = [length - 1 for length in lengths_so_far]
     begins = [0, *(end + 1 for end in ends)]
     places = []
     next_content = next_small = len(words)
