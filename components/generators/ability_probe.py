@@ -81,10 +81,14 @@ def _read_fields(reply: str) -> dict[str, str]:
 
 
 def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
+    """Check whether a reply searches with a query of its own that holds ``name`` and is not the ``earlier`` query."""
     fields = _read_fields(reply)
-    is_search = re.sub(r"[\W_]", "", fields.get("action", "")).lower() == "searchengine"
-    query = fields.get("action input", "") if is_search and not fields.get("final answer") else ""
-    return len(query) > 2 and not _DESCRIBED.search(query) and query.lower() != earlier and name in query.lower()
+    action = re.sub(r"[\W_]", "", fields.get("action", "")).lower()
+    if action != "searchengine" or fields.get("final answer"):
+        return False
+    query = fields.get("action input", "")
+    is_copied = _DESCRIBED.search(query) or query.lower() == earlier
+    return len(query) > 2 and not is_copied and name in query.lower()
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
@@ -174,7 +178,8 @@ class AbilityProbe(ChatModel):
         for task in _TASKS:
             reply = await self.ask_async(task.prompt, max_tokens=_REPLY_TOKENS, **task.parameters)
             text = reply.text or ""
-            if reply.meta.get("finish_reason") == "length" and (has_open_reasoning(text) or not text.strip()):
+            is_thinking = has_open_reasoning(text) or not text.strip()
+            if reply.meta.get("finish_reason") == "length" and is_thinking:
                 reason = "It thinks before it replies, so it was not tried; its size decides, if it is known"
                 self.keep(reply_format=self.reply_format, reason=reason)
                 return reason

@@ -11,7 +11,9 @@ from prefrag.components.generators.model_requests import RefusedByServer
 
 # What is added to a call of llama.cpp's server, so that its reply comes in chunks that count the prompt's tokens.
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
+# The time between two reports of how far a call is.
 _LEAST_SECONDS = 1.0
+# How a chunk of a stream begins, and what stands behind it.
 _START, _END = b"data: {", b"\n\n"
 
 
@@ -28,9 +30,12 @@ class CallProgress:
 
     def read(self, body: bytearray) -> None:
         """Read how far a call is from the part of its reply that has arrived."""
-        if time.monotonic() >= self._next and (counted := _count(body)):
+        if time.monotonic() < self._next:
+            return
+        counts = _count(body)
+        if counts:
             self._next = time.monotonic() + _LEAST_SECONDS
-            self._tell(counted)
+            self._tell(counts)
 
 
 # The progress of a run, if anybody wants to hear of it.
@@ -38,17 +43,23 @@ followed: ContextVar[CallProgress | None] = ContextVar("followed", default=None)
 
 
 def _count(body: bytearray) -> dict[str, int]:
+    """Count tokens from the part of a reply that has arrived; empty if it tells nothing."""
     chunk: dict[str, Any] = {}
+    # The last chunk may have arrived in part, so take the last one that is complete.
+    end = body.rfind(_END)
+    begin = max(0, body.rfind(_START, 0, end))
     # A chunk that cannot be read is reported once the reply is complete.
     with suppress(ValueError, RecursionError):
-        chunk = next(_read_chunks(body[max(0, body.rfind(_START, 0, body.rfind(_END))) :]), {})
+        chunk = next(_read_chunks(body[begin:]), {})
     progress = chunk.get("prompt_progress")
     if not isinstance(progress, Mapping):
         # A chunk has one token, of the reply or of reasoning. In texts, quotation marks are escaped.
         written = body.count(b'content":"')
         return {"written": written} if written else {}
     read, total = progress.get("processed"), progress.get("total")
-    return {"read": read, "total": total} if type(read) is int and type(total) is int and 0 <= read <= total else {}
+    if type(read) is not int or type(total) is not int:
+        return {}
+    return {"read": read, "total": total} if 0 <= read <= total else {}
 
 
 def is_streamed(body: bytes) -> bool:
@@ -75,9 +86,11 @@ def join_chunks(body: bytes) -> dict[str, Any]:
             raise RefusedByServer(code if type(code) is int else 200, {}, json.dumps(error))
         joined |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
         for choice in chunk.get("choices") or ():
+            delta = choice.get("delta") or {}
             for name, parts in texts.items():
-                parts.append((choice.get("delta") or {}).get(name) or "")
-            logprobs += (choice.get("logprobs") or {}).get("content") or ()
+                parts.append(delta.get(name) or "")
+            logprobs_of_choice = choice.get("logprobs") or {}
+            logprobs += logprobs_of_choice.get("content") or ()
             finish_reason = choice.get("finish_reason") or finish_reason
     if finish_reason is None:
         raise ValueError("the stream ended before the reply did")

@@ -90,7 +90,9 @@ class ChatModel:
     @property
     def is_absent(self) -> bool:
         """True if no model is configured in the environment."""
-        return self._chosen is None and not (self._settings.base_url or self._settings.gguf)
+        if self._chosen is not None:
+            return False
+        return not (self._settings.base_url or self._settings.gguf)
 
     @property
     def is_embedded(self) -> bool:
@@ -110,7 +112,9 @@ class ChatModel:
         if isinstance(self._chosen, ModelServer):
             return read_host(self._chosen.base_url)
         base_url = self._settings.base_url
-        return THIS_MACHINE if self._chosen is not None or not base_url else read_host(base_url)
+        if self._chosen is not None or not base_url:
+            return THIS_MACHINE
+        return read_host(base_url)
 
     @property
     def model_name(self) -> str:
@@ -203,7 +207,8 @@ class ChatModel:
         if self.is_absent:
             return ""
         size = self.record.parameters
-        guess = "steps" if (self.is_embedded if size is None else size < SMALL) else "text"
+        is_small = self.is_embedded if size is None else size < SMALL
+        guess = "steps" if is_small else "text"
         return self._settings.format or self.record.reply_format or guess
 
     @property
@@ -273,7 +278,9 @@ class ChatModel:
         # Ask for the window again, because the server may not have answered during `warm_up`.
         await call_matching(read_facts, read_facts_async, chosen)
         request = self._request(kwargs)
-        if followed.get() is not None and chosen.record.is_llama_cpp and not flat and (request.get("n") or 1) == 1:
+        has_one_text = not flat and (request.get("n") or 1) == 1
+        # Only llama.cpp tells how far it has read the prompt.
+        if has_one_text and followed.get() is not None and chosen.record.is_llama_cpp:
             request["extra_body"] = STREAMED | (request.get("extra_body") or {})
         request = leave_out(chosen.record.refused, request)
         by_name: list[str] = []
@@ -289,7 +296,8 @@ class ChatModel:
                     raise
                 again = f"The call is made again without {' and '.join(refused)}."
                 logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
-                by_name += refused if is_named else []
+                if is_named:
+                    by_name += refused
                 request = leave_out(refused, request)
         chosen.record.refused |= frozenset(by_name)
         return {"replies": await _tell(replies, streaming_callback)}
@@ -300,7 +308,8 @@ class ChatModel:
     def _settings_role(self) -> Role:
         # Never mix the judge's variables with the main model's: the settings of one may not fit the other.
         own = models["judge"]
-        return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
+        has_own_model = own.base_url or own.gguf
+        return "judge" if self.role == "judge" and has_own_model else "llm"
 
     @property
     def _settings(self) -> ModelSettings:
@@ -315,9 +324,9 @@ class ChatModel:
             base_url = self._settings.base_url
             if base_url:
                 self._chosen = self._server(base_url)
-            elif file := self._settings.gguf:
+            elif self._settings.gguf:
                 self._chosen = EmbeddedChatGenerator(
-                    file,
+                    self._settings.gguf,
                     adapter_path=self._settings.adapter or None,
                     context_window=self.context_window,
                     timeout=self.timeout,

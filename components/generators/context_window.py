@@ -81,7 +81,8 @@ async def learn_window(server: ModelServer, error: Exception) -> None:
         return
     server.record.has_answered, server.record.silent_until = False, 0.0
     await call_matching(read_facts, read_facts_async, server)
-    if server.record.window is None and (stated := _STATED.search(str(error))):
+    stated = _STATED.search(str(error))
+    if server.record.window is None and stated:
         server.record.window = int(stated[1])
 
 
@@ -105,11 +106,9 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
         version = get_json(f"{above}/api/version", key).get("version")
         if isinstance(version, str):
             facts["build"] = f"{OLLAMA} {version[:50]}"
-            listed, loaded = (
-                _pick(get_json(f"{above}/api/{kind}", key).get("models"), "name", server.model)[0]
-                for kind in ("tags", "ps")
-            )
-            facts["parameters"] = read_size((listed.get("details") or {}).get("parameter_size"))
+            installed, _ = _pick(get_json(f"{above}/api/tags", key).get("models"), "name", server.model)
+            loaded, _ = _pick(get_json(f"{above}/api/ps", key).get("models"), "name", server.model)
+            facts["parameters"] = read_size((installed.get("details") or {}).get("parameter_size"))
             facts["window"] = _positive(loaded.get("context_length"))
     return facts
 

@@ -58,8 +58,11 @@ def object_schema(**properties: object) -> dict[str, Any]:
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
     """Read the JSON objects that begin a line. If there are none, read objects within lines, unless ``own`` is true."""
-    text = text[:MAX_REPLY_CHARACTERS]
-    return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
+    begin = text[:MAX_REPLY_CHARACTERS]
+    objects = _read_from(_OWN_START, begin)
+    if objects or own:
+        return objects
+    return _read_from(_START, begin)
 
 
 def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
@@ -67,21 +70,26 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows a found object counts as written by the model too, even within a line.
-        start = (_NEXT_START.match(text, position) if objects else None) or pattern.search(text, position)
+        # An object that directly follows another counts as written by the model too, even within a line.
+        following = _NEXT_START.match(text, position) if objects else None
+        start = following or pattern.search(text, position)
         if start is None:
             break
+        brace = start.end() - 1
         try:
-            value, position = decoder.raw_decode(text, start.end() - 1)
-            valid = True
+            value, position = decoder.raw_decode(text, brace)
+            is_valid = True
         except (ValueError, RecursionError):
-            value, position = _read_pairs(text, start.end() - 1)
-            valid, attempts = False, attempts + 1
+            value, position = _read_pairs(text, brace)
+            is_valid = False
+            attempts += 1
         if isinstance(value, dict):
-            line_start = text.rfind("\n", 0, start.start()) + 1
-            before = text[max(line_start, objects[-1].end if objects else 0) : start.start()]
+            begin_of_line = text.rfind("\n", 0, start.start()) + 1
+            end_of_last = objects[-1].end if objects else 0
+            before = text[max(begin_of_line, end_of_last) : start.start()]
+            # The word "json" stands behind the marks of a block of code.
             in_prose = re.search(r"\w", before.replace("json", "")) is not None
-            objects.append(FoundObject(_with_lower_keys(repair(value)), valid, position, in_prose))
+            objects.append(FoundObject(_with_lower_keys(repair(value)), is_valid, position, in_prose))
     return objects
 
 
@@ -132,7 +140,9 @@ def repair(value: object, level: int = 0) -> Any:
         return None
     if isinstance(value, dict):
         return {repair(key): repair(part, level + 1) for key, part in value.items()}
-    return [repair(part, level + 1) for part in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [repair(part, level + 1) for part in value]
+    return value
 
 
 def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
@@ -184,6 +194,7 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if last is None else last.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))
+    values = {} if last is None else last.values
     if lines:
-        return lines[-1]["value"], {} if last is None else last.values
-    return (None, {}) if last is None else (last.values[key], last.values)
+        return lines[-1]["value"], values
+    return values.get(key), values

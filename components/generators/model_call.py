@@ -302,13 +302,16 @@ class ModelCall:
         return own if isinstance(own, ModelRecord) else self._own_record
 
     def _describe(self) -> dict[str, str]:
-        model = (
-            getattr(getattr(self.chat_generator, "server", None), "model", None) or type(self.chat_generator).__name__
-        )
+        server = getattr(self.chat_generator, "server", None)
+        model = getattr(server, "model", None) or type(self.chat_generator).__name__
         return {"gen_ai.request.model": model, "server.address": self._host}
 
     def _audit(self, state: State) -> None:
-        if audit_log() is None or is_local(host := find_host(self.chat_generator)):
+        """Write a call to a model on another machine into the audit log, if there is one."""
+        if audit_log() is None:
+            return
+        host = find_host(self.chat_generator)
+        if is_local(host):
             return
         try:
             audit("model_call", role=self._role, caller=self.caller, host=host)
@@ -328,7 +331,8 @@ class ModelCall:
         # Failed calls count too: a prompt without a reply has still been sent.
         host = self._host
         usage = meta.get("usage") or {}
-        read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+        read = int(usage.get("prompt_tokens") or 0)
+        written = int(usage.get("completion_tokens") or 0)
         return state.with_traffic(ModelTraffic(host, not is_local(host), self._role, 1, read, written))
 
     def _failure(self, error: Exception, state: State) -> RunError:

@@ -69,26 +69,35 @@ def find_models(part: object) -> list[Model]:
     """
     placed: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
-    for path, inner in walk_parts(part, descend=lambda inner_part: not _shows_its_models(inner_part)):
+    for path, inner in walk_parts(part, descend=_hides_its_models):
         called = read_attribute(inner, "model_parts")
         if called is not None:
             placed += [(path, model) for model in find_models(called)]
-        elif model := _locate(inner):
-            placed.append((path, model))
+            continue
+        own_model = _locate(inner)
+        if own_model is not None:
+            placed.append((path, own_model))
+            continue
+        role = _role(inner)
         # A ranker may work without a model, but a generator or an embedder always calls a model somewhere.
-        elif (role := _role(inner)) in ("llm", "embedder"):
+        if role in ("llm", "embedder"):
             unplaced.append((path, Model(role, UNKNOWN)))
-    # A component that has no address but contains models only passes calls on to them. It is no model itself.
-    places = [path for path, _ in [*placed, *unplaced]]
-    placed += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
-    return [model for _, model in placed]
+
+    paths = [path for path, _ in [*placed, *unplaced]]
+    models = [model for _, model in placed]
+    for outer, model in unplaced:
+        # A component that has no address but contains models only passes calls on to them. It is no model itself.
+        contains_models = any(_is_inside(path, outer) for path in paths)
+        if not contains_models:
+            models.append(model)
+    return models
 
 
 def find_host(chat_generator: object) -> str:
-    """Find the host to which a chat generator sends its prompts."""
+    """Find the host to which a chat generator sends its prompts. Of several hosts, those that are not local count."""
     hosts = [model.host for model in find_models(chat_generator)] or [UNKNOWN]
     remote = dict.fromkeys(host for host in hosts if not is_local(host))
-    return " or ".join(remote) or hosts[0]
+    return " or ".join(remote) if remote else hosts[0]
 
 
 def refuse_remote_models(part: object) -> None:
@@ -102,11 +111,13 @@ def refuse_remote_models(part: object) -> None:
     remote = [model for model in find_models(part) if not is_local(model.host)]
     if not remote:
         return
-    places = dict.fromkeys(
-        f"{model.role} at {'an unknown host' if model.host == UNKNOWN else model.host}" for model in remote
-    )
+    places = []
+    for model in remote:
+        host = "an unknown host" if model.host == UNKNOWN else model.host
+        places.append(f"{model.role} at {host}")
+    named = ", ".join(dict.fromkeys(places))
     raise RemoteModelRefused(
-        f"{_SWITCH} is off, and this would send every passage to a model outside this machine ({', '.join(places)}). "
+        f"{_SWITCH} is off, and this would send every passage to a model outside this machine ({named}). "
         f"If the host is yours, name it in PREFRAG_LOCAL_HOSTS; else use a local model, or set {_SWITCH}=on."
     )
 
@@ -115,13 +126,17 @@ def refuse_remote_models(part: object) -> None:
 def _is_local(host: str, local_hosts: tuple[str, ...]) -> bool:
     name = _normalise(host)
     address = _read_address(name)
-    if name == THIS_MACHINE or (address is not None and address.is_loopback):
+    if name == THIS_MACHINE:
+        return True
+    if address is not None and address.is_loopback:
         return True
     for entry in _read_local_hosts(local_hosts):
         if not isinstance(entry, str):
             matches = address is not None and address in entry
+        elif entry.startswith("*."):
+            matches = name.endswith(entry.removeprefix("*"))
         else:
-            matches = name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
+            matches = name == entry
         if matches:
             return True
     return False
@@ -159,13 +174,17 @@ def _read_network(entry: str) -> IPv4Network | IPv6Network | None:
 
 
 def _locate(part: object) -> Model | None:
+    """Find the model that a component itself is, with its host; None if it is none, or tells no host."""
     role = _role(part)
-    host = _find_own_host(part) if role else None
-    return Model(role, host) if role and host else None
+    if role is None:
+        return None
+    host = _find_own_host(part)
+    return Model(role, host) if host else None
 
 
-def _shows_its_models(part: object) -> bool:
-    return read_attribute(part, "model_parts") is not None or _locate(part) is not None
+def _hides_its_models(part: object) -> bool:
+    """Check whether a component does not say itself which models it calls, so that its parts have to be searched."""
+    return read_attribute(part, "model_parts") is None and _locate(part) is None
 
 
 def _is_inside(path: str, outer: str) -> bool:
@@ -192,17 +211,22 @@ def _role(part: object) -> Role | None:
     """Find the kind of model that a component is, from its inputs and outputs; None if it is no model."""
     if _is_serialised(part):
         # Go by the name of the component's class, because importing the class may load PyTorch.
-        return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
+        class_name = _names(part)[0]
+        return next((role for word, role in _ROLE_OF_NAME.items() if word in class_name), None)
     run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):
         return None
-    sockets = getattr(read_attribute(part, "__haystack_output__"), "_sockets_dict", None)
-    takes = inspect.signature(run).parameters
-    if "replies" in sockets if sockets is not None else "messages" in takes:
+    inputs = inspect.signature(run).parameters
+    outputs = getattr(read_attribute(part, "__haystack_output__"), "_sockets_dict", None)
+    if outputs is not None:
+        is_generator, is_text_embedder = "replies" in outputs, "embedding" in outputs
+    else:
+        is_generator, is_text_embedder = "messages" in inputs, "text" in inputs
+    if is_generator:
         return "llm"
-    if "embedding" in sockets if sockets is not None else "text" in takes:
+    if is_text_embedder:
         return "embedder"
-    if "documents" in takes:
+    if "documents" in inputs:
         return "embedder" if any("Embedder" in name for name in _names(part)) else "ranker"
     return None
 
@@ -222,12 +246,18 @@ def _find_own_host(part: object) -> str | None:
         addresses.append(values["api_params"].get("url"))
     for address in addresses:
         # A client stores its address as an object, not as a string.
-        if address and (text := str(address)):
-            return read_host(text)
+        url = str(address) if address else ""
+        if url:
+            return read_host(url)
     if any(name.startswith("OpenAI") for name in names):
         return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
     # A component with an API key calls a server, although its address is not known.
-    has_key = any(
-        isinstance(value, Secret) or (isinstance(value, dict) and "env_vars" in value) for value in values.values()
-    )
+    has_key = any(map(_is_key, values.values()))
     return UNKNOWN if has_key else None
+
+
+def _is_key(value: object) -> bool:
+    """Check whether a setting is an API key: Haystack's `Secret`, or one that is written as YAML."""
+    if isinstance(value, dict):
+        return "env_vars" in value
+    return isinstance(value, Secret)

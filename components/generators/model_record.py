@@ -124,14 +124,20 @@ def find_record_of_file(path: str) -> ModelRecord:
         return find_record(str(file))
     build = f"{status.st_size} bytes of {status.st_mtime_ns}"
     record = _records.get(str(file))
-    return record if record is not None and record.build == build else find_record(str(file), build, _weigh(file))
+    if record is not None and record.build == build:
+        return record
+    return find_record(str(file), build, _weigh(file))
 
 
 def read_size(text: object) -> int | None:
     """Read the number of weights from a label such as 1.5B or 8x7B; None if there is none."""
-    if not isinstance(text, str) or not (label := _SIZE.fullmatch(text.strip())):
+    if not isinstance(text, str):
         return None
-    return int(int(label[1] or 1) * float(label[2]) * _UNITS[label[3].upper()])
+    label = _SIZE.fullmatch(text.strip())
+    if label is None:
+        return None
+    experts, size, unit = label.groups()
+    return int(int(experts or 1) * float(size) * _UNITS[unit.upper()])
 
 
 def _weigh(file: Path) -> int | None:
@@ -143,7 +149,9 @@ def _weigh(file: Path) -> int | None:
         if count:
             return int.from_bytes(count[1], "little")
         label = _LABEL.search(head)
-        return (read_size(label[1].decode()) if label else None) or file.stat().st_size or None
+        size = read_size(label[1].decode()) if label else None
+        # An empty file has no weights.
+        return size or file.stat().st_size or None
     except OSError:
         return None
 

@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 8_000_000
 # vLLM's server, Uvicorn, closes idle connections after five seconds. This client closes its connections earlier.
 _KEPT_SECONDS = 4.0
+# If a server asks for a longer pause before the next attempt, there is no further attempt.
 _LONGEST_PAUSE = 60.0
-# A server may ask for years, by a date that is wrong. Clients are asked to wait no longer than this.
+# Clients are told to wait no longer than this, whatever the server says: a wrong date would let them wait for years.
 _LONGEST_WAIT = 3_600.0
+# Some gateways send headers that are longer than aiohttp's default limit.
 _LONGEST_HEADER = 65_536
+# The statuses of requests that may succeed when they are repeated. OpenAI's own client repeats a 409 (conflict), too.
 _BUSY = (408, 409, 429)
 
 
@@ -44,11 +47,20 @@ class NoReply(ConnectionError):
 
 
 class RefusedByServer(Exception):
-    """The error for a reply that is not 2xx or holds an error. The message is its text, header names are lower case."""
+    """The error for a reply that has another status than 2xx, or holds an error. ``attempts`` counts the attempts.
+
+    The message of the error is the text of the reply.
+    """
 
     attempts = 1
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str):
+        """Make the error from the parts of a reply.
+
+        :param status: The HTTP status; for a reply that holds an error, the status that its error names.
+        :param headers: The headers, whose names are stored in lower case.
+        :param text: The text.
+        """
         super().__init__(text)
         self.status = status
         self.headers = {name.lower(): value for name, value in headers.items()}
@@ -73,25 +85,30 @@ class Request:
     body: bytes
     timeout: float  # seconds that the request may take, including retries and the pauses between them
     max_retries: int
-    # gets the part of the body that has arrived, each time that it grows
+    # called with what has arrived of the body, whenever more of it arrives
     watch: Callable[[bytearray], None] | None = None
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
     """Return the URL of a request, and headers. A user name and password move from the URL into a header."""
     parts = urlsplit(base_url)
-    url = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/{path}", fragment="")
+    _, _, host_and_port = parts.netloc.rpartition("@")
+    whole_path = f"{parts.path.rstrip('/')}/{path}"
+    url = parts._replace(netloc=host_and_port, path=whole_path, fragment="").geturl()
     if not parts.username:
-        return url.geturl(), {}
+        return url, {}
     secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return url.geturl(), {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
+    encoded = base64.b64encode(secret.encode()).decode()
+    return url, {"Authorization": f"Basic {encoded}"}
 
 
 def connect(url: str) -> None:
     """Prepare the HTTP clients without sending anything, so that the first request is not slower than others."""
+    # A session of aiohttp cannot be opened here, because it belongs to an event loop. The import takes the most time.
     import aiohttp  # noqa: F401
 
-    _client(*_route(url))
+    proxy, certificates = _route(url)
+    _client(proxy, certificates)
 
 
 async def send_async(request: Request) -> bytes:
@@ -100,19 +117,31 @@ async def send_async(request: Request) -> bytes:
     Raises :class:`NoReply`, :class:`RefusedByServer`, :class:`ReplyTooLong`, or TimeoutError when the time is up.
     """
     deadline = time.monotonic() + request.timeout
+    most_attempts = tenacity.stop_after_attempt(request.max_retries + 1)
+    # Also stop if the next attempt would begin after the deadline.
+    time_is_up = tenacity.stop_before_delay(request.timeout)
     retry: dict[str, Any] = {
-        "stop": tenacity.stop_after_attempt(request.max_retries + 1) | tenacity.stop_before_delay(request.timeout),
-        "retry": tenacity.retry_if_exception(lambda error: _find_pause(error, 1) is not None),
-        "wait": lambda state: _find_pause(state.outcome.exception(), state.attempt_number),
+        "stop": tenacity.stop_any(most_attempts, time_is_up),
+        "retry": tenacity.retry_if_exception(_is_temporary),
+        "wait": _pause_after,
         "after": _note_attempts,
         "reraise": True,
     }
-    return await call_matching(
-        partial(tenacity.Retrying(**retry), _post),
-        partial(tenacity.AsyncRetrying(**retry), _post_async),
-        request,
-        deadline,
-    )
+    post = partial(tenacity.Retrying(**retry), _post)
+    post_async = partial(tenacity.AsyncRetrying(**retry), _post_async)
+    return await call_matching(post, post_async, request, deadline)
+
+
+def _is_temporary(error: BaseException) -> bool:
+    return _find_pause(error, 1) is not None
+
+
+def _pause_after(state: tenacity.RetryCallState) -> float | None:
+    """Return the pause after an attempt; this is only called after a temporary failure, which has one."""
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    assert error is not None
+    return _find_pause(error, state.attempt_number)
 
 
 def _note_attempts(state: tenacity.RetryCallState) -> None:
@@ -124,32 +153,42 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
     if not isinstance(error, NoReply | RefusedByServer):
         return None
     if isinstance(error, RefusedByServer):
+        may_succeed = error.status in _BUSY or error.status >= 500
+        # Servers know best whether another attempt may succeed.
         advice = error.headers.get("x-should-retry")
-        if advice == "false" or (advice != "true" and error.status not in _BUSY and error.status < 500):
+        if advice in ("true", "false"):
+            may_succeed = advice == "true"
+        if not may_succeed:
             return None
         milliseconds = _read_seconds(error.headers.get("retry-after-ms"))
-        wished = error.retry_after if milliseconds is None else milliseconds / 1_000
-        if wished:
-            return wished if wished <= _LONGEST_PAUSE else None
+        wished_pause = error.retry_after if milliseconds is None else milliseconds / 1_000
+        if wished_pause and wished_pause > _LONGEST_PAUSE:
+            return None
+        if wished_pause:
+            return wished_pause
     # Pauses grow. They are random, so that clients that failed at the same time do not all try again at the same time.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
-def _read_seconds(value: str | None) -> float | None:
-    value = (value or "").strip()
+def _read_seconds(header: str | None) -> float | None:
+    """Read how long to wait from a header, which is a number or a date; None if it is neither."""
+    text = (header or "").strip()
     try:
-        # A number with 20 or more characters is surely no number of seconds.
-        if len(value) < 20 and value.replace(".", "", 1).isdecimal():
-            return float(value)
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+        # A longer number would be more seconds than anybody means.
+        if len(text) < 20 and text.replace(".", "", 1).isdecimal():
+            return float(text)
+        pause = parsedate_to_datetime(text) - datetime.now(UTC)
+        return max(0.0, pause.total_seconds())
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def _post(request: Request, deadline: float) -> bytes:
-    left = max(0.001, deadline - time.monotonic())
-    # Limit the call here. The client's timeout restarts whenever data arrives, so slow replies could last for ever.
-    return call_in_thread(partial(_receive, request, left, deadline)).result(timeout=left)
+    seconds = max(0.001, deadline - time.monotonic())
+    receive = partial(_receive, request, seconds, deadline)
+    # Called in a thread that can be left behind, because the client's own timeout restarts whenever data arrives: a
+    # reply that comes byte by byte could last for ever.
+    return call_in_thread(receive).result(timeout=seconds)
 
 
 def _receive(request: Request, seconds: float, deadline: float) -> bytes:
@@ -188,6 +227,7 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 # Follow no redirects: a prompt must go only to the configured server.
                 allow_redirects=False,
                 proxy=proxy,
+                # Without certificates of ours, which are only read for https, aiohttp checks as it always does.
                 ssl=certificates or True,
             ) as reply,
         ):
@@ -211,23 +251,32 @@ def _look_at(body: bytearray, request: Request) -> None:
 
 
 def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
-    failed = _find_error(body) if 200 <= status < 300 else status
-    if failed is not None:
-        raise RefusedByServer(failed, headers, body.decode("utf-8", "replace"))
+    """Return the body of a reply; raises RefusedByServer if the reply is a refusal."""
+    refusal = _find_error(body) if 200 <= status < 300 else status
+    if refusal is not None:
+        raise RefusedByServer(refusal, headers, body.decode("utf-8", "replace"))
     return bytes(body)
 
 
 def _find_error(body: bytearray) -> int | None:
-    """Find an error in a reply with status 200: the HTTP status that its ``code`` names, else 200; None without one."""
+    """Find an error in a reply with a status of success; None if there is no error.
+
+    Returns the HTTP status that the ``code`` of the error names, or 200 if it names none.
+    """
     if b'"error"' not in body:
         return None
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    error = reply.get("error") if isinstance(reply, dict) and not reply.get("choices") else None
+    if not isinstance(reply, dict) or reply.get("choices"):
+        return None
+    error = reply.get("error")
+    if not error:
+        return None
     code = str(error.get("code")) if isinstance(error, dict) else ""
-    return (int(code) if code.isdecimal() and len(code) == 3 and code >= "400" else 200) if error else None
+    is_status = code.isdecimal() and len(code) == 3
+    return int(code) if is_status and int(code) >= 400 else 200
 
 
 @lru_cache(maxsize=64)
@@ -235,15 +284,16 @@ def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
     """Find the proxy and certificates for a URL; cached, because reading certificates takes longer than a request."""
     parts = urlsplit(url)
     # `NO_PROXY` may list a host together with its port, or an IPv6 address without its brackets, so try both forms.
-    passed_by = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
-    proxies = {} if passed_by else getproxies()
+    needs_no_proxy = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
+    proxies = {} if needs_no_proxy else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if proxy and "://" not in proxy:
         proxy = f"http://{proxy}"
     kind = urlsplit(proxy or "").scheme
     if kind not in ("", "http", "https"):
         raise BadInput(f"The environment names a proxy of the kind {kind} for model servers: only http and https work.")
-    return proxy, _certificates() if "https" in (parts.scheme, kind) else None
+    certificates = _certificates() if "https" in (parts.scheme, kind) else None
+    return proxy, certificates
 
 
 @lru_cache(maxsize=1)
@@ -258,9 +308,12 @@ def _client(proxy: str | None, certificates: ssl.SSLContext | None) -> Client:
     import httpx
 
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEPT_SECONDS)
+    # Without certificates, neither the server nor the proxy is reached by https, so there is nothing to verify.
     return httpx.Client(proxy=proxy, verify=certificates or False, trust_env=False, limits=limits)
 
 
+# The session of each event loop, and the generator that closes the session. Without a reference, Python would end the
+# generator.
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession, None]]] = {}
 
 
@@ -268,20 +321,23 @@ async def _session() -> ClientSession:
     """Return this event loop's session. Each loop needs its own, because connections cannot outlive their loop."""
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
-        for ended in [other for other in list(_sessions) if other.is_closed()]:
-            _sessions.pop(ended, None)
-        opened = _open(loop)
-        _sessions[loop] = (await anext(opened), opened)
-    return _sessions[loop][0]
+        closed_loops = [other for other in list(_sessions) if other.is_closed()]
+        for closed in closed_loops:
+            # Its connections were closed with the loop, unless it was closed without ending its generators.
+            _sessions.pop(closed, None)
+        generator = _open(loop)
+        _sessions[loop] = (await anext(generator), generator)
+    session, _ = _sessions[loop]
+    return session
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # This is a generator because an event loop closes its generators when it ends. That closes the connections too.
+    # This is a generator, because an event loop ends its generators when it is shut down: the part after `yield`, which
+    # closes the connections, then runs in the loop.
     import aiohttp
 
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
-        # Some gateways send headers that are longer than aiohttp's default limit.
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
         timeout=aiohttp.ClientTimeout(total=None),

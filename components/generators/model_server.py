@@ -67,7 +67,8 @@ class ModelServer:
 
     def connect(self) -> None:
         """Prepare the HTTP clients. Nothing is sent to the server."""
-        model_requests.connect(self._address_of_chat[0])
+        url, _ = self._address_of_chat
+        model_requests.connect(url)
 
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
@@ -108,26 +109,31 @@ class ModelServer:
             "messages": [message.to_openai_dict_format() for message in messages],
             **generation_kwargs,
         }
-        extra, headers = arguments.pop("extra_body", None) or {}, arguments.pop("extra_headers", None) or {}
-        offered = [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]
-        if offered:
-            arguments["tools"] = offered
-        url, user = self._address_of_chat
+        extra_body = arguments.pop("extra_body", None) or {}
+        extra_headers = arguments.pop("extra_headers", None) or {}
+        if tools:
+            arguments["tools"] = [{"type": "function", "function": tool.tool_spec} for tool in tools]
+        body = json.dumps({**arguments, **extra_body}, ensure_ascii=False, allow_nan=False)
+
+        url, login = self._address_of_chat
+        headers = {"Content-Type": "application/json", "User-Agent": "prefrag"}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        headers |= login
+        headers |= outgoing_trace()
+        headers |= extra_headers
+
         progress = followed.get()
+        watch = None
+        if progress is not None and extra_body.get("stream"):
+            watch = progress.read
         return model_requests.Request(
             url=url,
-            headers={
-                "Content-Type": "application/json",
-                "User-Agent": "prefrag",
-                **({"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}),
-                **user,
-                **outgoing_trace(),
-                **headers,
-            },
-            body=json.dumps({**arguments, **extra}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"),
+            headers=headers,
+            body=body.encode("utf-8", "replace"),
             timeout=self.timeout,
             max_retries=self.max_retries,
-            watch=progress.read if progress is not None and extra.get("stream") else None,
+            watch=watch,
         )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
@@ -138,10 +144,14 @@ class ModelServer:
     def _mask(self, text: str) -> str:
         """Remove the secrets from a text. Cut a text only after this call, because half a key would not be found."""
         query = urlsplit(self.base_url).query
+        secrets = [self.api_key, query]
         # A short value in the query, such as a version number, is not a secret.
-        for secret in (self.api_key, query, *(value for _, value in parse_qsl(query) if len(value) > 7)):
-            text = text.replace(secret, "***") if secret else text
-        return without_userinfo(text)
+        secrets += [value for _, value in parse_qsl(query) if len(value) > 7]
+        masked = text
+        for secret in secrets:
+            if secret:
+                masked = masked.replace(secret, "***")
+        return without_userinfo(masked)
 
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, TimeoutError):
@@ -160,9 +170,8 @@ class ModelServer:
                 "`max_tokens`."
             )
         if isinstance(error, model_requests.RefusedByServer):
-            reason = self._explain_status(
-                error.status, cut_text(self._mask(_read_message(error)), 500), _name_attempts(error.attempts)
-            )
+            text = cut_text(self._mask(_read_message(error)), 500)
+            reason = self._explain_status(error.status, text, _name_attempts(error.attempts))
             return self._error(reason, error.status, error.retry_after)
         text = cut_text(self._mask(str(error)), 200)
         return self._error(
@@ -212,15 +221,18 @@ def read_completion(body: bytes) -> list[ChatMessage]:
     except ValueError as error:
         # The caller cuts this further, after it has removed the secrets.
         raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error
-    usage = completion.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    usage: dict[str, Any] = {}
+    if isinstance(completion.get("usage"), dict):
+        usage |= completion["usage"]
     details = usage.get("prompt_tokens_details")
-    usage = {**usage, **(details if isinstance(details, dict) else {})}
+    if isinstance(details, dict):
+        usage |= details
     counts = {name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)}
-    return [
-        _read_choice(choice, {"model": completion.get("model"), "index": index, "usage": counts})
-        for index, choice in enumerate(completion["choices"])
-    ]
+    replies = []
+    for index, choice in enumerate(completion["choices"]):
+        meta = {"model": completion.get("model"), "index": index, "usage": counts}
+        replies.append(_read_choice(choice, meta))
+    return replies
 
 
 def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage:
@@ -229,6 +241,7 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
     calls = [call for call in map(_read_call, requested) if call is not None]
     finish_reason = choice.get("finish_reason")
     if len(calls) < len(requested) and finish_reason != "length":
+        # So that the reader of the reply sees that the model wanted to call a tool, though the call cannot be read.
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     logprobs = read_logprobs(choice.get("logprobs"))
@@ -236,11 +249,11 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
         # Haystack's own generators store them in `meta` under the same name.
         meta["logprobs"] = {"content": logprobs}
     thought = message.get("reasoning") or message.get("reasoning_content")
-    if thought and not text.strip() and not requested and finish_reason != "length":
+    is_empty = not text.strip() and not requested
+    if thought and is_empty and finish_reason != "length":
         meta["filed_as_reasoning"] = True
-    return ChatMessage.from_assistant(
-        repair(text), tool_calls=calls, meta=repair({**meta, "finish_reason": finish_reason})
-    )
+    meta["finish_reason"] = finish_reason
+    return ChatMessage.from_assistant(repair(text), tool_calls=calls, meta=repair(meta))
 
 
 def _read_content(content: object) -> str:
@@ -248,8 +261,12 @@ def _read_content(content: object) -> str:
         return content
     if isinstance(content, Sequence):
         # Some servers send a list of parts. Only the parts that contain text belong to the reply.
-        texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
-        return "".join(text for text in texts if isinstance(text, str))
+        texts = []
+        for part in content:
+            text = part.get("text") if isinstance(part, Mapping) else part
+            if isinstance(text, str):
+                texts.append(text)
+        return "".join(texts)
     return ""
 
 
@@ -266,4 +283,6 @@ def _read_call(requested: Any) -> ToolCall | None:
     if arguments is None:
         return None
     identifier = requested.get("id")
-    return ToolCall(repair(function["name"]), repair(arguments), id=identifier if isinstance(identifier, str) else None)
+    if not isinstance(identifier, str):
+        identifier = None
+    return ToolCall(repair(function["name"]), repair(arguments), id=identifier)

@@ -194,24 +194,23 @@ def _arguments(
     messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
-    return {**arguments, "tools": tools} if tools else arguments
+    if tools:
+        arguments["tools"] = tools
+    return arguments
 
 
 def _request(
     messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
 ) -> list[Any]:
     """List what identifies a call, beginning with the last message's text. Random ids of tool calls are left out."""
-    conversation = [
-        [
-            message.role.value,
-            message.texts,
-            [[call.tool_name, call.arguments] for call in message.tool_calls],
-            [str(result.result) for result in message.tool_call_results],
-        ]
-        for message in messages
-    ]
-    last = next(iter(messages[-1].texts), "") if messages else ""
-    return [last, conversation, generation_kwargs or {}, [tool.tool_spec for tool in tools or ()]]
+    conversation = []
+    for message in messages:
+        calls = [[call.tool_name, call.arguments] for call in message.tool_calls]
+        results = [str(result.result) for result in message.tool_call_results]
+        conversation.append([message.role.value, message.texts, calls, results])
+    last_text = next(iter(messages[-1].texts), "") if messages else ""
+    specifications = [tool.tool_spec for tool in tools or ()]
+    return [last_text, conversation, generation_kwargs or {}, specifications]
 
 
 def _as_text(facts: Mapping[str, object]) -> str:

@@ -36,13 +36,17 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
     sent = {**request, **(request.get("extra_body") or {})}
     present = [name for name in _ADVICE if sent.get(name) is not None]
     named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
-    return (named, True) if named else ([name for name in present if name == _SUSPECT], False)
+    if named:
+        return named, True
+    return [name for name in present if name == _SUSPECT], False
 
 
 def advise(names: Collection[str], prefix: str) -> str:
     """Write a sentence that tells users which settings avoid the refused call; empty if there is no advice."""
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
-    return f" If it now succeeds, {', and '.join(advice)}, so that no call is refused for this." if advice else ""
+    if not advice:
+        return ""
+    return f" If it now succeeds, {', and '.join(advice)}, so that no call is refused for this."
 
 
 def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,22 @@ def read_logprobs(logprobs: object) -> list[TokenLogprob]:
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
-    read = [_read_token(token) for token in content]
-    return [] if None in read else [token for token in read if token is not None]
+    tokens = []
+    for entry in content:
+        token = _read_token(entry)
+        if token is None:
+            return []
+        tokens.append(token)
+    return tokens
 
 
 def mean_logprob(meta: Mapping[str, object]) -> float | None:
     """Return the mean log probability of a reply's tokens; None if the server sent none."""
     tokens = read_logprobs(meta.get("logprobs"))
-    return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
+    if not tokens:
+        return None
+    # Because of rounding, a server may send a number that is slightly more than 0.
+    return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens)
 
 
 def _read_token(token: object) -> TokenLogprob | None:
@@ -35,8 +43,11 @@ def _read_token(token: object) -> TokenLogprob | None:
     logprob, data = token.get("logprob"), token.get("bytes")
     if not isinstance(logprob, int | float) or math.isnan(logprob):
         return None
-    is_data = isinstance(data, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in data)
-    return {"token": token["token"], "logprob": float(logprob), "bytes": data if is_data else None}
+    return {"token": token["token"], "logprob": float(logprob), "bytes": data if _are_bytes(data) else None}
+
+
+def _are_bytes(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int) and 0 <= value < 256 for value in values)
 
 
 def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tuple[tuple[str, float], ...]:
@@ -47,19 +58,30 @@ def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tu
     letters: list[str] = []
     # For each character, the numbers of its first and its last token.
     spans: list[tuple[int, int]] = []
+    # The number of the token with which a character began that is not complete yet.
     begun: int | None = None
     for number, token in enumerate(tokens):
         data = token["token"].encode("utf-8", "replace") if token["bytes"] is None else bytes(token["bytes"])
         decoded = decoder.decode(data)
         for place, letter in enumerate(decoded):
-            if not letter.isspace():
-                letters.append(letter)
-                spans.append((number if place or begun is None else begun, number))
-        is_open = bool(decoder.getstate()[0])
-        begun = (number if decoded or begun is None else begun) if is_open else None
+            if letter.isspace():
+                continue
+            # The bytes of the first character may begin in an earlier token.
+            first = begun if place == 0 and begun is not None else number
+            letters.append(letter)
+            spans.append((first, number))
+        undecoded, _ = decoder.getstate()
+        if not undecoded:
+            begun = None
+        elif decoded or begun is None:
+            begun = number
+
     whole, wanted = "".join(letters), "".join(part.split())
-    place = whole.find(wanted, max(0, whole.rfind("".join(reply.split()))))
-    if not wanted or place < 0:
+    # Thoughts, which a model writes before its reply, are no part of `reply`.
+    begin_of_reply = max(0, whole.rfind("".join(reply.split())))
+    begin = whole.find(wanted, begin_of_reply)
+    if not wanted or begin < 0:
         return ()
-    first, last = spans[place][0], spans[place + len(wanted) - 1][1]
+    first, _ = spans[begin]
+    _, last = spans[begin + len(wanted) - 1]
     return tuple((token["token"], math.exp(min(0.0, token["logprob"]))) for token in tokens[first : last + 1])
