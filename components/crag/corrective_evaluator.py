@@ -11,6 +11,7 @@ from prefrag.components.block import check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
+from prefrag.components.generators.token_budget import Observations
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.observation import observe
@@ -120,27 +121,34 @@ class CorrectiveEvaluator:
     run = as_blocking(run_async)
 
     async def _evaluate(self, state: State, other: str) -> dict[str, State]:
-        # Section 4.3 of CRAG.
+        """Choose the action by the scores of the passages (section 4.3 of CRAG), and carry it out.
+
+        The passages are refined, unless the action is ``in doubt`` or ``incorrect``. They are shown to the model,
+        unless the action is ``incorrect`` and the other source is searched in their place.
+        """
         search = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
         if search.documents:
             relevance, state = await self._score(state, search.documents)
         action, reason = self._choose_action(relevance, search.source)
-        leaves = action in ("ambiguous", "incorrect")
-        if leaves and other not in state.settings.sources:
-            leaves, reason = False, f"{reason} This run is not allowed to search {other}."
-        writes = self._call is not None and not self._call.is_absent
-        if leaves and search.documents and not writes and state.takes_question(other):
+        searches_other = action in ("ambiguous", "incorrect")
+        if searches_other and other not in state.settings.sources:
+            searches_other, reason = False, f"{reason} This run is not allowed to search {other}."
+        can_write_query = self._call is not None and not self._call.is_absent
+        # Before the question itself leaves the machine, the judge looks at the passages as a whole.
+        would_send_question = searches_other and not can_write_query and state.takes_question(other)
+        if would_send_question and search.documents:
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
-            leaves, reason = not verdict.status, f"{reason} {verdict.analysis}"
+            searches_other, reason = not verdict.status, f"{reason} {verdict.analysis}"
         state = _record_action(state, action, reason, relevance)
-        whole = action in ("in doubt", "incorrect")
-        if not leaves or not whole:
+
+        is_refined = action not in ("in doubt", "incorrect")
+        if is_refined or not searches_other:
             documents = search.documents
-            if not whole:
+            if is_refined:
                 documents, state = await self._refine(state, documents, relevance.scores)
             state = observe(state, documents, search.source if documents else None)
-        if not leaves:
+        if not searches_other:
             return {"kept": state}
         query, state = await self._write_query(state)
         state = state.with_step(Step(Action.SEARCH, query=query))
@@ -178,42 +186,42 @@ class CorrectiveEvaluator:
         """Cut passages into strips (section 4.4). Keep the best-scored ones (at least one), and all without a score."""
         if self.strips is None:
             return tuple(documents), state
-        strips = [
-            _Strip(place, text, score if len(texts) == 1 else None)
-            for place, (document, score) in enumerate(zip(documents, scores, strict=True))
-            for texts in [split_strips(document.content or "", self.strip_sentences) or [""]]
-            for text in texts
-        ]
+        strips: list[_Strip] = []
+        for place, (document, score) in enumerate(zip(documents, scores, strict=True)):
+            texts = split_strips(document.content or "", self.strip_sentences) or [""]
+            # The score of a passage holds for its strip only if it is the only one.
+            strips += [_Strip(place, text, score if len(texts) == 1 else None) for text in texts]
+
         judged_by, parsed = "", True
         unscored = [number for number, strip in enumerate(strips) if strip.score is None]
         if unscored:
-            relevance, state = await self._score(
-                state, [_as_document(documents, strips[number]) for number in unscored]
-            )
+            passages = [_as_document(documents, strips[number]) for number in unscored]
+            relevance, state = await self._score(state, passages)
             judged_by, parsed = relevance.judged_by, relevance.parsed
-            # If the judge's reply could not be read, its scores are only defaults, so drop no strip because of them.
-            for number, score in zip(unscored, relevance.scores, strict=True):
-                strips[number] = replace(strips[number], score=score if parsed else None)
+            if parsed:
+                for number, score in zip(unscored, relevance.scores, strict=True):
+                    strips[number] = replace(strips[number], score=score)
+            # Otherwise the judge's scores are only defaults, so no strip is dropped because of them.
+
         chosen = self._select(strips)
-        state = state.with_event(
-            "strips",
-            source=state.step.searches[-1].source,
-            judged_by=judged_by,
-            parsed=parsed,
-            strips=[
-                {"title": _title(documents[strip.place]), "score": strip.score, "kept": number in chosen}
-                for number, strip in enumerate(strips)
-            ],
-        )
+        described = []
+        for number, strip in enumerate(strips):
+            title = _title(documents[strip.place])
+            described.append({"title": title, "score": strip.score, "kept": number in chosen})
+        source = state.step.searches[-1].source
+        state = state.with_event("strips", source=source, judged_by=judged_by, parsed=parsed, strips=described)
         return _recompose(documents, strips, chosen), state
 
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
+        """Choose the numbers of the strips to keep."""
         assert self.strips is not None
-        chosen = {number for number, strip in enumerate(strips) if strip.score is None}
+        without_score = {number for number, strip in enumerate(strips) if strip.score is None}
         # Strips with equal scores stay in the order of the text.
-        best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
-        reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
-        return {*chosen, *(reaching or [number for _, number in best[:1]])}
+        best_first = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
+        chosen = [number for score, number in best_first[: self.strips] if -score >= self.strip_threshold]
+        if not chosen:
+            chosen = [number for _, number in best_first[:1]]
+        return without_score.union(chosen)
 
     async def _write_query(self, state: State) -> tuple[str, State]:
         """Rewrite the question into keywords for a search engine (section 4.5)."""
@@ -221,13 +229,12 @@ class CorrectiveEvaluator:
         question = state.question
         if self._call.is_absent:
             return question, state.with_event("without_model", text=NOT_REWRITTEN)
-        call = self._call.prepare(
-            state,
-            self.prompt,
-            [],
-            lambda _: {"question": question},
-            response_format=response_format("keywords", _SCHEMA),
-        )
+
+        def values(_: Observations) -> dict[str, object]:
+            return {"question": question}
+
+        schema = response_format("keywords", _SCHEMA)
+        call = self._call.prepare(state, self.prompt, [], values, response_format=schema)
         query, _, state = await self._call.send_until_read_async(call, _read_query)
         if query is None:
             return question, state.with_event("unreadable", caller=self._call.caller)
@@ -239,9 +246,11 @@ class CorrectiveEvaluator:
 
 def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:
     search = state.step.searches[-1]
-    verdict = Verdict(
-        action != "incorrect", relevance.judged_by, f"{action.capitalize()}: {reason}", parsed=relevance.parsed
-    )
+    analysis = f"{action.capitalize()}: {reason}"
+    verdict = Verdict(action != "incorrect", relevance.judged_by, analysis, parsed=relevance.parsed)
+    scores = []
+    for document, score in zip(search.documents, relevance.scores, strict=True):
+        scores.append({"title": _title(document), "score": score})
     return state.with_last(verdict=verdict).with_event(
         "evaluated",
         source=search.source,
@@ -249,22 +258,20 @@ def _record_action(state: State, action: str, reason: str, relevance: Relevance)
         reason=reason,
         judged_by=relevance.judged_by,
         parsed=relevance.parsed,
-        scores=[
-            {"title": _title(document), "score": score}
-            for document, score in zip(search.documents, relevance.scores, strict=True)
-        ],
+        scores=scores,
     )
 
 
 def _recompose(documents: Sequence[Document], strips: Sequence[_Strip], chosen: set[int]) -> tuple[Document, ...]:
+    """Make the passages anew from their chosen strips. A passage without a chosen strip is dropped."""
     recomposed = []
-    for place, numbered in groupby(enumerate(strips), key=lambda item: item[1].place):
-        document, parts = documents[place], list(numbered)
-        is_kept = [number in chosen for number, _ in parts]
-        if all(is_kept):
+    for place, document in enumerate(documents):
+        numbers = [number for number, strip in enumerate(strips) if strip.place == place]
+        if chosen.issuperset(numbers):
             recomposed.append(document)
-        elif any(is_kept):
-            texts = [strip.text if number in chosen else _DROPPED for number, strip in parts]
+        elif not chosen.isdisjoint(numbers):
+            texts = [strips[number].text if number in chosen else _DROPPED for number in numbers]
+            # Several dropped strips in a row leave one mark.
             content = "\n".join(text for text, _ in groupby(texts))
             # Keep the whole text: it identifies the passage in citations, no matter which of its strips are kept.
             # The sections' places hold only for the whole text.
@@ -284,5 +291,7 @@ def _title(document: Document) -> str:
 
 def _read_query(text: str) -> str | None:
     query = (read_object(text, "query") or {}).get("query")
-    words = one_line(query) if isinstance(query, str) else ""
+    if not isinstance(query, str):
+        return None
+    words = one_line(query)
     return words if 3 <= len(words) <= MAX_QUERY_CHARACTERS else None

@@ -1,6 +1,7 @@
 """The component that keeps a model's sentence if all its tokens are likely, and otherwise starts a search."""
 
 import re
+from operator import itemgetter
 
 from haystack import component
 
@@ -59,10 +60,13 @@ class LookAhead:
         again = _is_written_again(state)
         if not step.tokens and not again:
             raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
-        token, lowest = min(step.tokens, key=lambda item: item[1], default=("", None))
+        token, lowest = min(step.tokens, key=itemgetter(1), default=("", None))
+        masked: list[str] = []
+        query = ""
         is_sure = again or lowest is None or lowest > self.threshold
-        masked = [] if is_sure else [text.strip() for text, likely in step.tokens if likely <= self.mask]
-        query = "" if is_sure else self._query(state)
+        if not is_sure:
+            masked = [text.strip() for text, probability in step.tokens if probability <= self.mask]
+            query = self._query(state)
         state = state.with_event(
             "look_ahead",
             text=step.reply,
@@ -88,7 +92,10 @@ class LookAhead:
     run_async = as_async(run)
 
     def _query(self, state: State) -> str:
-        sure_text = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
+        """Make the query from the tokens of the sentence that the model is sure of; empty if no word is left."""
+        sure_text = ""
+        for text, probability in state.step.tokens:
+            sure_text += text if probability > self.mask else " "
         return plain_query(sure_text) if re.search(r"\w", sure_text) else ""
 
 
@@ -96,4 +103,7 @@ def _is_written_again(state: State) -> bool:
     """Check whether the sentence is a second version: the first had unlikely tokens and led to a search."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
-    return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)
+    if before is None or before.action is not Action.SEARCH:
+        return False
+    # The sentence was moved from the reply to the thought when it led to the search.
+    return bool(before.thought) and not before.reply

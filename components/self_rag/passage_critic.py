@@ -58,6 +58,7 @@ _DECISION = object_schema(explanation={"type": "string", "maxLength": 240}, retr
 _IRRELEVANT = re.compile(r"\b(?:irrelevant|(?:not|un)[\s_-]*relevant)\b")
 _RELEVANT = re.compile(r"\brelevant\b")
 _NO_SUPPORT = re.compile(r"\b(?:no|none|not|unsupported|contradict\w*)\b")
+# A whole number from 1 to 5: "4", "4.0", "4/5", but not "4.5".
 _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 
 
@@ -146,7 +147,8 @@ class PassageCritic:
             return routed
         if not state.steps:
             call = self._prepare_decision(state)
-            return self._decide(*await self._call.send_until_read_async(call, read_decision))
+            decision, _, state = await self._call.send_until_read_async(call, read_decision)
+            return self._decide(decision, state)
         # A model in this process takes one call at a time. Further calls would wait, and could miss their deadlines.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
@@ -176,23 +178,25 @@ class PassageCritic:
     def _without_call(self, state: State) -> dict[str, State] | None:
         """Choose the output if that is possible without calling the model, else return None."""
         if not state.steps:
-            return {"search": state} if self.retrieval == "always" or self._call.is_absent else None
+            must_search = self.retrieval == "always" or self._call.is_absent
+            return {"search": state} if must_search else None
         if self._call.is_absent:
             return {"unanswered": state.with_event("without_model", text=NOT_CRITICISED)}
         return None if state.observed else {"unanswered": state}
 
     def _prepare_decision(self, state: State) -> PreparedCall:
-        return self._call.prepare(
-            state,
-            "retrieval_decision",
-            [],
-            lambda _: {"question": state.question},
-            response_format=response_format("retrieval", _DECISION),
-        )
+        def values(_: Observations) -> dict[str, object]:
+            return {"question": state.question}
 
-    def _decide(self, decision: tuple[bool, str] | None, _: str, state: State) -> dict[str, State]:
-        settings = state.settings
-        needed, explanation = decision or (not set(settings.sources) & set(settings.external), "")
+        schema = response_format("retrieval", _DECISION)
+        return self._call.prepare(state, "retrieval_decision", [], values, response_format=schema)
+
+    def _decide(self, decision: tuple[bool, str] | None, state: State) -> dict[str, State]:
+        if decision is None:
+            # Nobody has decided, so nothing may leave this machine.
+            needed, explanation = set(state.settings.sources).isdisjoint(state.settings.external), ""
+        else:
+            needed, explanation = decision
         state = state.with_event("retrieval", status=needed, explanation=explanation, parsed=decision is not None)
         return {"search" if needed else "unanswered": state}
 
@@ -207,14 +211,11 @@ class PassageCritic:
                 "product": settings.prompts == "product",
             }
 
-        return self._call.prepare(
-            state,
-            self.prompt,
-            [[document]],
-            values,
-            messages=lambda prompt, _: [ChatMessage.from_user(put_instructions(prompt, settings.instructions))],
-            response_format=response_format("critique", _CRITIQUE),
-        )
+        def messages(prompt: str, _: Observations) -> list[ChatMessage]:
+            return [ChatMessage.from_user(put_instructions(prompt, settings.instructions))]
+
+        schema = response_format("critique", _CRITIQUE)
+        return self._call.prepare(state, self.prompt, [[document]], values, messages=messages, response_format=schema)
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
         """Add the answer with the highest score to the state, and cite its passage."""
@@ -237,32 +238,29 @@ class PassageCritic:
                 score=round(score, 3),
                 parsed=critique.parsed,
             )
-            if critique.answer:
-                key = _fold(critique.answer) if closed else place
-                totals[key] = totals.get(key, 0.0) + score
-                if key not in best or score > best[key][0]:
-                    best[key] = score, document, critique
+            if not critique.answer:
+                continue
+            key = _fold(critique.answer) if closed else place
+            totals[key] = totals.get(key, 0.0) + score
+            if key not in best or score > best[key][0]:
+                best[key] = score, document, critique
         if not totals:
             # No reply gave an answer. If a reply could be read, the passages contain none. If not, the model failed.
             was_read = any(critique is not None for critique in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
-        _, document, critique = best[max(totals, key=lambda key: totals[key])]
-        words = read_citations(critique.answer, known_marks(state))[0]
+        _, document, critique = best[max(totals, key=totals.__getitem__)]
+        words, _ = read_citations(critique.answer, known_marks(state))
         is_checked = state.settings.prompts == "product" and not closed
         if is_checked and find_carrier(state.question, words, state.observed) is None:
             # No passage has it, so these are only the model's own words: an invention, or a refusal in prose.
             state = state.with_step(Step(Action.ANSWER, reply=words, answer=words, certainty="not_found"))
             return state.with_event("checked", text="", certainty="not_found")
         mark = prompt_marks(state).get(identity(document))
+        answer = f"{critique.answer} [{mark}]" if mark else critique.answer
         label, explanation = _LABELS[critique.support]
-        sentences = rank_sentences(critique.answer, [document], state.question)[:1]
-        step = Step(
-            Action.ANSWER,
-            answer=critique.answer + (f" [{mark}]" if mark else ""),
-            label=label,
-            explanation=explanation,
-            evidence=tuple(Evidence(document, quotation.sentence, state.question) for quotation in sentences),
-        )
+        nearest = rank_sentences(critique.answer, [document], state.question)[:1]
+        evidence = tuple(Evidence(document, quotation.sentence, state.question) for quotation in nearest)
+        step = Step(Action.ANSWER, answer=answer, label=label, explanation=explanation, evidence=evidence)
         state = state.with_step(step)
         text = cite_plainly(step.answer, known_marks(state))
         return state.with_event("answer", text=text, label=label.value, forced=False)
@@ -271,20 +269,26 @@ class PassageCritic:
 def _join(*states: State) -> State:
     """Merge the usage and the events of parallel calls into one state."""
     usages = [state.usage for state in states]
-    usage = Usage(
-        sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),
+    llm_calls = Counter[str]()
+    for usage in usages:
+        llm_calls += Counter(usage.llm_calls)
+    total = Usage(
+        llm_calls,
         sum(usage.prompt_tokens for usage in usages),
         sum(usage.completion_tokens for usage in usages),
         add_known(*(usage.cached_tokens for usage in usages)),
         sum_traffic(sent for usage in usages for sent in usage.models),
     )
-    return replace(states[0], usage=usage, events=tuple(event for state in states for event in state.events))
+    events = tuple(event for state in states for event in state.events)
+    return replace(states[0], usage=total, events=events)
 
 
 def read_decision(text: str) -> tuple[bool, str] | None:
     """Read whether to search, and why; None if the reply does not say."""
     needed, values = read_verdict(text, "retrieve")
-    return None if needed is None else (needed, str(values.get("explanation") or ""))
+    if needed is None:
+        return None
+    return needed, str(values.get("explanation") or "")
 
 
 def read_critique(text: str) -> Critique | None:
@@ -293,11 +297,12 @@ def read_critique(text: str) -> Critique | None:
     if values is None:
         return None
     answer = values["answer"]
+    answer_text = str(answer) if isinstance(answer, str | int | float) else ""
     relevant = _read_relevance(values.get("relevance"))
     support = _read_support(values.get("support"))
     usefulness = _read_usefulness(values.get("usefulness"))
     return Critique(
-        answer=one_answer(str(answer) if isinstance(answer, str | int | float) else ""),
+        answer=one_answer(answer_text),
         relevant=bool(relevant),
         support=support or "none",
         usefulness=usefulness,
@@ -313,14 +318,18 @@ def _read_relevance(value: object) -> bool | None:
 
 
 def _read_support(value: object) -> Support | None:
+    """Read how far a passage supports the answer; None if the text names no degree, or several."""
+    if value is None:
+        return None
     text = str(value)[:200].casefold()
-    named: dict[Support, bool] = {
-        "fully": "full" in text,
-        "partially": "partial" in text or "partly" in text,
-        "none": value is not None and _NO_SUPPORT.search(text) is not None,
-    }
-    names = [name for name, is_named in named.items() if is_named]
-    return names[0] if len(names) == 1 else None
+    degrees: list[Support] = []
+    if "full" in text:
+        degrees.append("fully")
+    if "partial" in text or "partly" in text:
+        degrees.append("partially")
+    if _NO_SUPPORT.search(text):
+        degrees.append("none")
+    return degrees[0] if len(degrees) == 1 else None
 
 
 def _read_usefulness(value: object) -> int | None:
@@ -329,4 +338,7 @@ def _read_usefulness(value: object) -> int | None:
 
 
 def _fold(answer: str) -> str:
-    return " ".join(re.findall(r"\w+", read_citations(answer)[0].casefold())) or answer
+    """Write an answer so that equal answers are the same: in small letters, without marks and punctuation."""
+    text, _ = read_citations(answer)
+    words = re.findall(r"\w+", text.casefold())
+    return " ".join(words) or answer

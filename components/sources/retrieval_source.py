@@ -247,10 +247,12 @@ class RetrievalSource(Block):
         started = time.perf_counter()
         attempts: list[Attempt] = []
         failures: list[str] = []
+        # Each provider, and whether it is called again after a failure.
         providers = [(self.retriever, True)]
         # Do not call the second provider while an index is searched instead of the web: queries must stay local then.
+        has_stand_in = self.external and not request.leaves_machine
         fallback = self.retry_policy.fallback
-        if fallback is not None and (request.leaves_machine or not self.external):
+        if fallback is not None and not has_stand_in:
             providers.append((fallback, False))
         for provider, retry in providers:
             call = self._prepare(request, provider, self._arguments(provider, request), retry)
@@ -263,13 +265,7 @@ class RetrievalSource(Block):
         search = Search(self.name, request.query, error="; ".join(failures))
         if call.error is None:
             attempts[-1].lookups = count_lookups(call.output)
-            documents = list(call.output["documents"])
-            # Web pages have no metadata to filter by. One without a text supports nothing, so it is no result.
-            matching = (
-                [document for document in documents if (document.content or "").strip()]
-                if self.external
-                else apply_filters(provider, documents, request.filters)
-            )
+            matching = self._matching(request, provider, list(call.output["documents"]))
             documents = [document for document in matching if self.gate.domains.allows(document)]
             # A retriever that combines several retrievers reports which of them failed.
             errors = list(call.output.get("errors") or ())
@@ -280,11 +276,21 @@ class RetrievalSource(Block):
                 # If the ranker has failed, the documents are good as they are, and no query is sent again.
                 documents = ranking.output.get("documents", documents)
                 errors += filter(None, [attempts[-1].error])
-            stamped, error = self._stamp(self._order(request, documents)), "; ".join(errors) or None
+            stamped = self._stamp(self._order(request, documents))
+            joined = "; ".join(errors)
+            error = joined if joined else None
             search = Search(self.name, request.query, stamped, call.attempt.provider, error=error)
-        seconds, lookups = round(time.perf_counter() - started, 4), sum(attempt.lookups for attempt in attempts)
+        seconds = round(time.perf_counter() - started, 4)
+        lookups = sum(attempt.lookups for attempt in attempts)
         search = self._record(request, search)
         request.search = replace(search, seconds=seconds, lookups=lookups, attempts=tuple(attempts))
+
+    def _matching(self, request: SearchRequest, provider: Retriever, documents: list[Document]) -> list[Document]:
+        """Leave out the documents that the filters of the request exclude, and web pages without a text."""
+        if self.external:
+            # Web pages have no metadata to filter by. One without a text supports nothing, so it is no result.
+            return [document for document in documents if (document.content or "").strip()]
+        return apply_filters(provider, documents, request.filters)
 
     def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
         """Prepare a call whose attempts are written to the audit log and to the list of the run."""
@@ -307,13 +313,10 @@ class RetrievalSource(Block):
     _announce_async = in_thread_async(_announce, when=lambda self, request, attempt: attempt.sent_out)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
-        return select_arguments(
-            self._supported[id(provider)],
-            query=request.query,
-            top_k=max(self.candidates or 0, request.top_k),
-            filters=dict(request.filters) if request.filters else None,
-            **request.context,
-        )
+        top_k = max(self.candidates or 0, request.top_k)
+        filters = dict(request.filters) if request.filters else None
+        supported = self._supported[id(provider)]
+        return select_arguments(supported, query=request.query, top_k=top_k, filters=filters, **request.context)
 
     def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, Any]:
         # Override the ranker's own top_k: it could cut documents that `_order` would move to the front.
@@ -337,12 +340,10 @@ class RetrievalSource(Block):
             # Compare documents after `_stamp`, which can change their text. The observed ones are already stamped.
             ordered = sorted(self._stamp(ordered), key=lambda document: identity(document) in observed)
         ordered = ordered[: request.top_k]
+        if not self._is_ordered:
+            return ordered
         # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
-        return (
-            sorted(ordered, key=lambda document: standing_of(document.meta) is not None)
-            if self._is_ordered
-            else ordered
-        )
+        return sorted(ordered, key=lambda document: standing_of(document.meta) is not None)
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """Add this source's name to each document, give it the question's form, and remove what cannot be sent."""
@@ -414,19 +415,19 @@ class RetrievalSource(Block):
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}
-        attempts = [attempt.to_dict() for attempt in search.attempts]
-        state = state.with_event(
-            "found",
-            source=self.name,
-            query=search.query,
+        details: dict[str, Any] = {
+            "source": self.name,
+            "query": search.query,
             **name_documents("titles", search.documents),
-            provider=search.provider,
-            seconds=search.seconds,
-            sent_out=search.sent_out,
-            error=search.error,
-            **({"attempts": attempts} if any(attempt["error"] for attempt in attempts) else {}),
-        )
-        return {"state": state}
+            "provider": search.provider,
+            "seconds": search.seconds,
+            "sent_out": search.sent_out,
+            "error": search.error,
+        }
+        attempts = [attempt.to_dict() for attempt in search.attempts]
+        if any(attempt["error"] for attempt in attempts):
+            details["attempts"] = attempts
+        return {"state": state.with_event("found", **details)}
 
 
 def _plain(text: Any) -> Any:

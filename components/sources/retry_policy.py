@@ -88,16 +88,17 @@ class RetryPolicy(Block):
 
         A FilterError is raised, and so is an AuditLogFailed, because nothing may then be sent.
         """
+        most_attempts = self.retries + 1 if call.retry else 1
         retry: dict[str, Any] = {
-            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
+            "stop": stop_after_attempt(most_attempts),
             "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
             "retry": retry_if_exception(may_pass),
             "reraise": True,
         }
+        attempt = partial(Retrying(**retry), self._attempt)
+        attempt_async = partial(AsyncRetrying(**retry), self._attempt_async)
         try:
-            call.output = await call_matching(
-                partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
-            )
+            call.output = await call_matching(attempt, attempt_async, call)
         except (FilterError, AuditLogFailed):
             raise
         except Exception as error:

@@ -85,11 +85,11 @@ class SourceRules(Block):
         sources = [part for _, part in outside if _is_external_source(part)]
         inside = [part for source in sources for _, part in walk_parts(source)]
         own = [part for _, part in outside if is_store(part)]
-        stores = [*own, *filter(is_store, inside)] or [
-            TantivyDocumentStore(index=part.local_index)
-            for part in inside
-            if isinstance(part, WebRetriever) and part.demo_stand_in
-        ]
+        stores = [*own, *filter(is_store, inside)]
+        if not stores:
+            # The pipeline has no collection of its own: that of the demo, for which the web has a stand-in, counts.
+            demos = [part for part in inside if isinstance(part, WebRetriever) and part.demo_stand_in]
+            stores = [TantivyDocumentStore(index=part.local_index) for part in demos]
         for source in sources:
             # A gate in a pipeline within another one must ask the collections of both.
             source.gate.stores = _without_repeats([*source.gate.stores, *stores])

@@ -11,7 +11,9 @@ from prefrag.components.block import Block
 
 # What stands before the host. Browsers take any number of slashes after "https:", and a backslash for a slash.
 _BEFORE_HOST = re.compile(r"(?:https?:[/\\]*|(?:[a-z][a-z0-9+.-]*:)?[/\\]{2,})?", re.IGNORECASE)
+# Characters that no host may have, so that an address with one cannot be read.
 _FORBIDDEN = re.compile(r"[\0-\x20\x7f#%/<>?@\\^|]")
+# Characters that browsers leave out of an address.
 _IGNORED = re.compile(r"[\t\r\n]")
 
 
@@ -47,7 +49,9 @@ class DomainFilter(Block):
         host = _host(document_url(document))
         if host is None:
             return False
-        return (not self.allowed or _is_within(host, self.allowed)) and not _is_within(host, self.denied)
+        if _is_within(host, self.denied):
+            return False
+        return not self.allowed or _is_within(host, self.allowed)
 
 
 def document_url(document: Document) -> str:
@@ -62,13 +66,18 @@ def _host(url: str) -> str | None:
     """
     rest = _BEFORE_HOST.sub("", _IGNORED.sub("", url.strip()), count=1)
     try:
-        host = unquote(urlsplit("//" + rest.replace("\\", "/")).hostname or "", errors="strict")
-        labels = idna.uts46_remap(host, std3_rules=False).strip(".").split(".")
-        # Names in ASCII stay as they are: hosts with a "_" exist, but `alabel` would refuse them.
-        host = ".".join(label if label.isascii() else idna.alabel(label).decode() for label in labels)
+        written = urlsplit("//" + rest.replace("\\", "/")).hostname or ""
+        name = idna.uts46_remap(unquote(written, errors="strict"), std3_rules=False)
+        host = ".".join(map(_ascii_label, name.strip(".").split(".")))
     except ValueError:
         return None
     return None if _FORBIDDEN.search(host) else host
+
+
+def _ascii_label(label: str) -> str:
+    """Write a part of a host's name in ASCII; raises ValueError if that is impossible."""
+    # Names in ASCII stay as they are: hosts with a "_" exist, but `alabel` would refuse them.
+    return label if label.isascii() else idna.alabel(label).decode()
 
 
 def _domain(written: str) -> str:

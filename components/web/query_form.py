@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
 # Characters that Unicode calls ignorable by default, without those of the categories Cf and Cn; and three that are
@@ -37,7 +38,7 @@ def query_form(text: str) -> str:
         text = "".join(map(_visible, _UNSEEN.sub("", text)))
         text = unicodedata.normalize("NFC", _limit_marks(normalize_unicode(text)))
     # What is left of the characters that cannot be printed are controls and blanks.
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return one_line(text)
 
 
 def comparison_form(text: str) -> str:
@@ -47,14 +48,20 @@ def comparison_form(text: str) -> str:
     plain ones, and letters that look like Latin ones by these. Only letters and digits remain, in lower case, with
     blanks between words.
     """
+    # Decode until nothing is left to decode, because a code may be encoded itself: %2520 is %20.
     while (decoded := html.unescape(unquote(_NUMBERED.sub(_read_number, text)))) != text:
         text = decoded
     text = query_form(unicodedata.normalize("NFKC", text))
     if not text.isascii():
         text = "".join(map(_plain_letter, unicodedata.normalize("NFKD", text.casefold())))
         text = unicodedata.normalize("NFC", text.casefold().translate(_LOOKALIKES))
-    text = "".join(sign if sign.isalnum() or unicodedata.category(sign)[0] == "M" else " " for sign in text.casefold())
-    return _BLANK_BETWEEN.sub("", " ".join(text.split()))
+    # A mark, such as a vowel sign of Hindi, is a part of its word.
+    signs = [sign if sign.isalnum() or _is_mark(sign) else " " for sign in text.casefold()]
+    return _BLANK_BETWEEN.sub("", " ".join("".join(signs).split()))
+
+
+def _is_mark(sign: str) -> bool:
+    return unicodedata.category(sign).startswith("M")
 
 
 def _read_number(code: re.Match[str]) -> str:
@@ -73,7 +80,7 @@ def _limit_marks(text: str) -> str:
     signs: list[str] = []
     marks = 0
     for sign in text:
-        marks = marks + 1 if unicodedata.category(sign)[0] == "M" else 0
+        marks = marks + 1 if _is_mark(sign) else 0
         if marks <= _MAX_MARKS:
             signs.append(sign)
     return "".join(signs)

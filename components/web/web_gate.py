@@ -66,22 +66,14 @@ class WebGate(Block):
         """
         if not self.is_open:
             raise HeldBack(explain_closed())
-        if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
-            message = (
-                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. For this reason, the query "
-                f"was not sent to '{source}'. Repair the failed source and ask again."
-            )
-            reason = f"'{failed.source}' failed"
-            audit_held_back(source, query, reason)
-            state = state.with_event("held_back", source=source, query=query, reason=reason)
-            raise RunError(
-                message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
-            )
+        if state is not None:
+            _refuse_after_failure(source, query, state)
         if " ".join(query.split()) != query_form(query):
             raise HeldBack("some of its characters cannot be seen or stand for others: write it in plain characters")
         if len(query) > self.max_characters:
             raise HeldBack(f"it has {len(query):,} characters, over the limit of {self.max_characters}")
-        if state is not None and (reason := reason_to_withhold(query, state)):
+        reason = reason_to_withhold(query, state) if state is not None else None
+        if reason:
             raise HeldBack(reason)
         if web_setting() == "ask":
             ask = ask_person.get()
@@ -91,7 +83,26 @@ class WebGate(Block):
                 raise HeldBack("you did not allow it")
 
 
+def _refuse_after_failure(source: str, query: str, state: State) -> None:
+    """Raise RunError if the last search of a local source failed."""
+    failed = _find_failed(state.searches, state.settings.external)
+    if failed is None:
+        return
+    message = (
+        f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. For this reason, the query "
+        f"was not sent to '{source}'. Repair the failed source and ask again."
+    )
+    reason = f"'{failed.source}' failed"
+    audit_held_back(source, query, reason)
+    state = state.with_event("held_back", source=source, query=query, reason=reason)
+    state = state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
+    raise RunError(message, state)
+
+
 def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search | None:
     """Find a local source whose last search failed. A failure of only one of several retrievers does not count."""
     last = {search.source: search for search in searches if not search.skipped and search.source not in external}
-    return next((search for search in last.values() if search.error and search.provider in ("", RECORDING)), None)
+    for search in last.values():
+        if search.error and search.provider in ("", RECORDING):
+            return search
+    return None
