@@ -27,7 +27,7 @@ def named_fields(filters: object) -> list[str]:
 def unknown_field(name: str, fields: Iterable[str]) -> FilterError:
     """Make the error for a filter on a field that no document has. Without the error, the search would find nothing."""
     names = sorted(fields)
-    listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
-        ", ..." if len(names) > _LISTED else ""
-    )
-    return FilterError(f"No document has the field 'meta.{name}'. The fields are: {listed or 'none'}.")
+    listed = [f"meta.{field}" for field in names[:_LISTED]]
+    if len(names) > _LISTED:
+        listed.append("...")
+    return FilterError(f"No document has the field 'meta.{name}'. The fields are: {', '.join(listed) or 'none'}.")

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -33,12 +32,13 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
         so_far = {"operator": "AND", "conditions": conditions} if conditions else None
         return {value for store in stores for value in _held_values(store, name, so_far)}
 
-    since, until = (_check_date(name, wanted.get(name)) for name in ("since", "until"))
-    own = {_fold(getattr(store, "_index", "") or store.locate().name) for store in stores}
-    for option, narrow in (("folders", partial(_in_folders, own)), ("kinds", _of_kinds)):
-        choice = wanted.get(option)
-        if choice:
-            conditions.append(narrow(values, choice))
+    since = _check_date("since", wanted.get("since"))
+    until = _check_date("until", wanted.get("until"))
+    if wanted.get("folders"):
+        collections = {_fold(getattr(store, "_index", "") or store.locate().name) for store in stores}
+        conditions.append(_in_folders(collections, values, wanted["folders"]))
+    if wanted.get("kinds"):
+        conditions.append(_of_kinds(values, wanted["kinds"]))
     if since or until:
         dates = sorted(date for date in values("date") if _is_within(date, since, until))
         if not dates:
@@ -46,39 +46,55 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
             such = "such document" if conditions else "document"
             raise BadInput(f"No {such} is dated {span}. Only dates in a document's name or first lines count.")
         conditions.append(_one_of("date", dates))
-    return {"operator": "AND", "conditions": conditions + ([filters] if filters else [])}
+    if filters:
+        conditions.append(filters)
+    return {"operator": "AND", "conditions": conditions}
 
 
-def _in_folders(own: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    paths, all_uploads = values("folder"), data_directory() / "uploads"
+def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+    """Make the condition for the folders that a user wrote. ``collections`` are the names of the collections."""
+    paths = values("folder")
     # Names are relative to the common folder, which contains all files, corpus files too, as in the document list.
     every = paths | {str(PurePath(path).parent) for path in values("corpus")}
+    all_uploads = data_directory() / "uploads"
     uploads = {path for path in every if path.startswith("upload:") or all_uploads in PurePath(path).parents}
     files = {str(PurePath(path, "file")): path for path in every - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
+    # If the user writes the name of a collection, or of the common folder, the whole collection is meant.
+    names_of_whole = set(collections)
+    common = {_without_end(path, names[path]) for path in every - uploads}
+    if len(common) == 1:
+        names_of_whole |= {_fold(parts[-1]) for parts in common if parts}
+
     folders: list[str] = []
     own_files: list[str] = []
-    # These names do not contain the name of the common folder. If the user writes it, the whole collection is meant.
-    tops = {PurePath(path).parts[: -len(PurePath(names[path]).parts) or None] for path in every - uploads}
-    own |= {_fold(top[-1]) for top in tops if top and len(tops) == 1}
-    for named, folder in zip(wanted, map(_fold, wanted), strict=True):
+    for written in wanted:
         # A path as `prefrag documents list` prints it: of a file, or of a folder above it.
-        if PurePath(named).is_absolute():
-            folders += [path for path in paths if PurePath(path).is_relative_to(named)]
-            own_files += [named] if str(PurePath(named).parent) in paths else []
+        if PurePath(written).is_absolute():
+            folders += [path for path in paths if PurePath(path).is_relative_to(written)]
+            if str(PurePath(written).parent) in paths:
+                own_files.append(written)
             if folders or own_files:
                 continue
-        # An empty name means the whole collection. So does a name in `own`, unless a folder inside has that name too.
+        # An empty name means the whole collection. So does a name of the whole, unless a folder inside has it too.
+        folder = _fold(written)
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
-        folders += below or inside or (paths if folder in own else ())
+        whole = list(paths) if folder in names_of_whole else []
+        folders += below or inside or whole
     if not folders and not own_files:
         raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
-    chosen = [_one_of("folder", folders)] if folders else []
+    conditions = [_one_of("folder", folders)] if folders else []
     if own_files:
-        chosen.append(_one_of("file_path", own_files))
-    return chosen[0] if len(chosen) == 1 else {"operator": "OR", "conditions": chosen}
+        conditions.append(_one_of("file_path", own_files))
+    return conditions[0] if len(conditions) == 1 else {"operator": "OR", "conditions": conditions}
+
+
+def _without_end(path: str, end: str) -> tuple[str, ...]:
+    """Return the parts of a path without those of the relative path with which it ends."""
+    parts = PurePath(path).parts
+    return parts[: max(0, len(parts) - len(PurePath(end).parts))]
 
 
 def _fold(folder: str) -> str:
@@ -88,19 +104,29 @@ def _fold(folder: str) -> str:
 
 
 def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    all_kinds, folded = values("kind"), {word.strip(" .").casefold() for word in wanted} - {""}
+    """Make the condition for the kinds that a user wrote: a kind of file, such as PDF, or the ending of a file name."""
+    all_kinds = values("kind")
+    folded = {word.strip(" .").casefold() for word in wanted} - {""}
     kinds = [kind for kind in all_kinds if kind.casefold() in folded]
-    endings = tuple(f".{ending}" for ending in folded - {kind.casefold() for kind in kinds})
+    others = folded - {kind.casefold() for kind in kinds}
+    endings = tuple(f".{ending}" for ending in others)
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
         raise _no_match("is of the kind", wanted, all_kinds)
-    both = [_one_of(name, matches) for name, matches in (("kind", kinds), ("file_name", files)) if matches]
-    return {"operator": "OR", "conditions": both}
+    conditions = [_one_of("kind", kinds)] if kinds else []
+    if files:
+        conditions.append(_one_of("file_name", files))
+    return {"operator": "OR", "conditions": conditions}
 
 
 def _check_date(name: str, text: str | None) -> str | None:
-    with suppress(ValueError):
-        if text is None or (_DATE.fullmatch(text) and date.fromisoformat(f"{text}-01-01"[:10])):
+    """Return a date as it is; raises BadInput if it is no year, month or day of the calendar."""
+    if text is None:
+        return None
+    if _DATE.fullmatch(text):
+        # Instead of a year or a month, its first day is checked.
+        with suppress(ValueError):
+            date.fromisoformat(f"{text}-01-01"[:10])
             return text
     raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day, such as 2024, 2024-06 or 2024-06-15.")
 
@@ -108,9 +134,13 @@ def _check_date(name: str, text: str | None) -> str | None:
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
     """Check whether a date lies in a span. A year or a month lies in the span if at least one of its days does."""
     match = _DATE.match(value)
-    date = match[0] if match else ""
-    after, before = since or date, until or date
-    return bool(date) and date[: len(after)] >= after[: len(date)] and date[: len(before)] <= before[: len(date)]
+    if match is None:
+        return False
+    # Dates are compared by the part that both have: 2024 with 2024-06-15 as 2024 with 2024.
+    written = match[0]
+    if since and written[: len(since)] < since[: len(written)]:
+        return False
+    return not until or written[: len(until)] <= until[: len(written)]
 
 
 def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
@@ -119,17 +149,22 @@ def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
 
 def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
     asked = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
-    there = sorted({*names} - {""})
-    listed = ", ".join([*there[:_LISTED], *(["..."] if there[_LISTED:] else [])]) or "none"
-    return BadInput(f"No document {where} {asked}. The choices are: {listed}")
+    choices = sorted({*names} - {""})
+    shown = choices[:_LISTED]
+    if len(choices) > _LISTED:
+        shown.append("...")
+    return BadInput(f"No document {where} {asked}. The choices are: {', '.join(shown) or 'none'}")
 
 
 def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
     if isinstance(store, TantivyDocumentStore):
         counts = store.count_values(name, filters)
-        if name in ("folder", "file_name") and sum(counts.values()) < sum(store.count_values("kind", filters).values()):
+        if name in ("folder", "file_name"):
+            documents_with_kind = sum(store.count_values("kind", filters).values())
             # The counts leave out values over 200 characters, such as long paths. Then the documents are read instead.
-            return {str(document.meta[name]) for document in store.iterate_documents(filters) if name in document.meta}
+            if sum(counts.values()) < documents_with_kind:
+                documents = store.iterate_documents(filters)
+                return {str(document.meta[name]) for document in documents if name in document.meta}
         return counts
     # Imported only here, because the Elasticsearch client takes long to import.
     from prefrag.components.document_stores.elasticsearch.fields import count_values

@@ -31,10 +31,11 @@ def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
     :param index: The folder of the index.
     """
     try:
-        proofs = json.loads((index / PROOF_FILE).read_text(encoding="utf-8"))
-        return {
-            str(name): {str(pipeline): dict(proof) for pipeline, proof in own.items()} for name, own in proofs.items()
-        }
+        stored = json.loads((index / PROOF_FILE).read_text(encoding="utf-8"))
+        proofs = {}
+        for answerer, by_pipeline in stored.items():
+            proofs[str(answerer)] = {str(pipeline): dict(proof) for pipeline, proof in by_pipeline.items()}
+        return proofs
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 

@@ -119,7 +119,8 @@ class ElasticsearchMultiMatchRetriever(Block):
         with explain_failures(self.document_store):
             reply = await send(self.document_store, lambda client: client.search(**request))
             hits = read_hits(self.document_store, reply)
-        return {"documents": sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)}
+        documents = [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]
+        return {"documents": sort_ties(documents)}
 
     run = as_blocking(run_async)
 
@@ -129,22 +130,23 @@ class ElasticsearchMultiMatchRetriever(Block):
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
         """Split texts into tokens as the index does, with as few requests as the server allows."""
-        texts = [normalize_unicode(text) for text in texts]
-        wanted = list(dict.fromkeys(text for text in texts if text.strip()))
+        normalised = [normalize_unicode(text) for text in texts]
+        different = list(dict.fromkeys(text for text in normalised if text.strip()))
         tokens: dict[str, list[str]] = {}
         with explain_failures(self.document_store):
-            for batch in _batches(wanted):
+            for batch in _batches(different):
                 tokens |= zip(batch, self._analyze(batch), strict=True)
-        return [list(tokens.get(text, ())) for text in texts]
+        return [list(tokens.get(text, ())) for text in normalised]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of all documents, and for each word the number of those with the word in title or text."""
-        words = list(dict.fromkeys(words))
+        different = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
             # A word may already be a stem. So look up each word unchanged first, and stem it only if it is not found.
-            counts = self._counts({word: _as_term(normalize_unicode(word)) for word in words})
-            counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in words if not counts[word]})
+            counts = self._counts({word: _as_term(normalize_unicode(word)) for word in different})
+            absent = [word for word in different if not counts[word]]
+            counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in absent})
         return total, counts
 
     def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
@@ -173,7 +175,9 @@ class ElasticsearchMultiMatchRetriever(Block):
                 raise
             # The texts may have too many tokens for one request, so each text is sent alone.
             apart = None
-        return [self._analyze([text])[0] for text in texts] if apart is None else apart
+        if apart is not None:
+            return apart
+        return [self._analyze([text])[0] for text in texts]
 
     @property
     def _index(self) -> str:
@@ -187,11 +191,14 @@ class ElasticsearchMultiMatchRetriever(Block):
                 "fields": [TITLE_FIELD, "content"],
             }
         }
+        clause: dict[str, Any] = text
+        if filters:
+            clause = {"bool": {"must": [text], "filter": [filter_clause(filters)]}}
         return {
             "index": self._index,
             "size": wanted_top_k(self.top_k, top_k),
             "_source": {"excludes": [TITLE_KEY_FIELD]},
-            "query": {"bool": {"must": [text], "filter": [filter_clause(filters)]}} if filters else text,
+            "query": clause,
         }
 
     def _count(self, reply: Any) -> int:

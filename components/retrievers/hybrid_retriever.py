@@ -74,8 +74,10 @@ class HybridRetriever(Block):
                 raise ValueError(f"{retriever!r} has no `run`: give Haystack components with query -> documents.")
         check_whole_number(1, top_k=top_k, candidates=candidates)
         check_above_zero(timeout=timeout)
-        if weights is not None and (len(weights) != len(retrievers) or min(weights) < 0 or not sum(weights)):
-            raise ValueError("weights must be one number per retriever, none under 0 and not all 0.")
+        if weights is not None:
+            are_usable = len(weights) == len(retrievers) and min(weights) >= 0 and sum(weights) > 0
+            if not are_usable:
+                raise ValueError("weights must be one number per retriever, none under 0 and not all 0.")
         self.retrievers = list(retrievers)
         self.top_k = top_k
         self.candidates = candidates
@@ -89,12 +91,13 @@ class HybridRetriever(Block):
         """Make a retriever from the output of `to_dict`."""
         # Haystack builds nested components itself, but not those in a list.
         parameters = dict(data["init_parameters"])
-        parameters["retrievers"] = [
-            component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever")
-            if isinstance(part, dict)
-            else part
-            for part in parameters["retrievers"]
-        ]
+        retrievers = []
+        for part in parameters["retrievers"]:
+            if isinstance(part, dict):
+                retrievers.append(component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever"))
+            else:
+                retrievers.append(part)
+        parameters["retrievers"] = retrievers
         return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def warm_up(self) -> None:
@@ -129,7 +132,9 @@ class HybridRetriever(Block):
     def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         deadline = time.monotonic() + self.timeout
         replies: list[dict[str, Any] | BaseException] = []
-        for future in [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]:
+        # All calls are begun before the first is waited for.
+        futures = [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]
+        for future in futures:
             try:
                 replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
             except Exception as error:
@@ -158,6 +163,8 @@ class HybridRetriever(Block):
             raise RuntimeError("; ".join(errors))
         for error in errors:
             logger.warning("A hybrid search continues without one of its retrievers: %s", error)
-        lookups = sum(count_lookups(reply if isinstance(reply, dict) else None) for reply in replies)
+        lookups = 0
+        for reply in replies:
+            lookups += count_lookups(reply if isinstance(reply, dict) else None)
         fused = self._joiner.run(documents=lists, top_k=top_k)["documents"]
         return {"documents": fused, "errors": errors, "lookups": lookups}

@@ -219,7 +219,9 @@ class LinkedRetriever(Block):
     ) -> dict[Identity, float]:
         """Score the pairs of documents, and return the score of each document's best pair."""
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
-        scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
+        scores: list[float] = []
+        if pairs:
+            scores = self.engine.score(question, [(others[first], others[second]) for first, second in pairs])
         if len(scores) != len(pairs):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
         best = dict.fromkeys(others, 0.0)

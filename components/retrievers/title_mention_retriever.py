@@ -1,7 +1,7 @@
 """The retriever that finds the passages whose titles a text mentions."""
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from haystack import Document, component
@@ -15,7 +15,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# Passages are ranked by at most this many characters of a text: that is enough, and more words slow the search.
+# The passages with a title are ranked by the beginning of a text, of this length: more words would slow the search.
 _RANKED_BY_CHARACTERS = 2_000
 
 
@@ -23,9 +23,10 @@ _RANKED_BY_CHARACTERS = 2_000
 class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
-    A question with two hops needs two passages. A search by words often misses the second passage, because it is not
-    similar to the question. But the first passage often mentions the title of the second. The module `title_mentions`
-    defines what a mention is. Every call looks the titles up in the store, so it sees every change of the store.
+    Some questions need two passages, such as "Who designed the church at the square where Mahler lived?" A search by
+    words often misses the second passage, because it is not similar to the question. But the first passage often
+    mentions the title of the second. The module `title_mentions` defines what a mention is. Every call looks the titles
+    up in the store, so it sees every change of the store.
 
     ```python
     from haystack import Document
@@ -60,12 +61,13 @@ class TitleMentionRetriever:
 
     @property
     def embedded(self) -> bool:
-        """True if titles are looked up in this process. Calls in parallel are then no faster than one by one."""
+        """True if titles are looked up in this process. Parallel calls save no time then, because no server works."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
         """Open an on-disk index. If it is missing or damaged, this raises the error before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
+            # Looking up no titles only opens the index.
             self.document_store.known_title_keys([])
 
     @component.output_types(documents=list[Document], lookups=int)
@@ -78,8 +80,8 @@ class TitleMentionRetriever:
     ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. Passages with the same title are ranked by the query, or if it is
-            blank, by the text that mentions the title.
+        :param query: A text that may mention titles. Passages with the same title are ranked by the query. With a blank
+            query, they are ranked by the text that mentions the title.
         :param documents: Passages that may mention the titles of other passages. These passages are not returned.
         :param top_k: The maximum number of passages to return, by default the `top_k` of the constructor.
         :param filters: Haystack's filters.
@@ -91,54 +93,65 @@ class TitleMentionRetriever:
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index was made without title keys, or the server fails.
         """
-        top_k, passages = wanted_top_k(self.top_k, top_k), documents or []
+        passages = documents or []
+        most = wanted_top_k(self.top_k, top_k)
         store = self.document_store
         if isinstance(store, TantivyDocumentStore):
             # The calls run in threads, because the thousands of keys of a long text would block the event loop.
-            find_titles, find_documents = (
-                in_thread_async(store.known_title_keys),
-                in_thread_async(store.documents_by_title),
-            )
+            find_titles = in_thread_async(store.known_title_keys)
+            find_documents = in_thread_async(store.documents_by_title)
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
         known_titles = await find_titles(self._possible_keys(query, passages))
-        # Every known title has a passage, but `passages` are left out later. So at most len(passages) titles may
-        # be left without a passage. Without filters, top_k + len(passages) titles are therefore enough.
-        mentioned = self._find_mentioned(query, passages, known_titles, None if filters else top_k + len(passages))
-        # More than `per_title` passages are requested, because `passages` are left out later.
-        wanted = self.per_title + sum(_own_key(document) in mentioned for document in passages)
-        by_title = await find_documents(mentioned, wanted, filters)
-        return {"documents": self._choose(by_title, passages, top_k), "lookups": bool(query.strip()) + len(passages)}
+        mentioned = self._find_mentioned(query, passages, known_titles)
+        if not filters:
+            # Each title has a passage. Only `passages` themselves are left out later, so each of them can leave one
+            # title without a passage: with this many titles, `most` are left. Filters may leave out any passage.
+            mentioned = dict(islice(mentioned.items(), most + len(passages)))
+        # Those of `passages` that have a mentioned title are left out later, so that many more are requested.
+        left_out = [document for document in passages if _own_key(document) in mentioned]
+        by_title = await find_documents(mentioned, self.per_title + len(left_out), filters)
+        texts_searched = len(passages)
+        if query.strip():
+            texts_searched += 1
+        return {"documents": self._choose(by_title, passages, most), "lookups": texts_searched}
 
     run = as_blocking(run_async)
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
-        texts = [query, *(document.content or "" for document in documents)]
-        return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, MAX_WORDS) for text in texts)))
+        """List the keys of the titles that the texts may mention, each once."""
+        keys = dict.fromkeys(mentioned_keys(query, MAX_WORDS))
+        for document in documents:
+            keys |= dict.fromkeys(mentioned_keys(document.content or "", MAX_WORDS))
+        return list(keys)
 
-    def _find_mentioned(
-        self, query: str, documents: Sequence[Document], known_titles: set[str], most: int | None
-    ) -> dict[str, str]:
+    def _find_mentioned(self, query: str, documents: Sequence[Document], known_titles: set[str]) -> dict[str, str]:
+        """Find the keys of the mentioned titles, each with the text by which the passages with this title are ranked.
+
+        A passage's mention of its own title does not count.
+        """
         mentioned = dict.fromkeys(longest_mentions(query, known_titles, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""
             for key in longest_mentions(text, known_titles, MAX_WORDS):
                 if key != _own_key(document):
                     mentioned.setdefault(key, query if query.strip() else text)
-        return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
+        return {key: text[:_RANKED_BY_CHARACTERS] for key, text in mentioned.items()}
 
     def _choose(
         self, by_title: Mapping[str, Sequence[Document]], passages: Sequence[Document], top_k: int
     ) -> list[Document]:
-        # Titles take turns, because a title with many passages would otherwise leave no room for later titles.
+        """Choose the passages to return. The titles take turns, so that those with many leave room for later titles."""
         excluded = {identity(document) for document in passages}
-        titles = [
-            [document for document in documents if identity(document) not in excluded]
-            for documents in by_title.values()
-        ]
-        turns = ([documents[turn] for documents in titles if turn < len(documents)] for turn in range(self.per_title))
-        return [document for turn in turns for document in turn][:top_k]
+        remaining = []
+        for documents in by_title.values():
+            remaining.append([document for document in documents if identity(document) not in excluded])
+
+        chosen: list[Document] = []
+        for turn in range(self.per_title):
+            chosen += [documents[turn] for documents in remaining if turn < len(documents)]
+        return chosen[:top_k]
 
 
 def _own_key(document: Document) -> str:

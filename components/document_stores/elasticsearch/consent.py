@@ -18,7 +18,9 @@ def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
     """Return None if an index of the store (an alias may name many) has no answer, True if all say yes, else False."""
     with _connect(store) as client:
         answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
-    return None if None in answers else all(answer is True for answer in answers)
+    if None in answers:
+        return None
+    return all(answer is True for answer in answers)
 
 
 def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:

@@ -26,11 +26,9 @@ def refuse_analysed_fields(filters: object) -> None:
     for condition in conditions if isinstance(conditions, list) else ():
         refuse_analysed_fields(condition)
     field = filters.get("field")
-    if (
-        isinstance(field, str)
-        and field.removeprefix("meta.") in _ANALYSED
-        and not (filters.get("operator") in ("==", "!=") and filters.get("value") is None)
-    ):
+    is_analysed = isinstance(field, str) and field.removeprefix("meta.") in _ANALYSED
+    checks_presence = filters.get("operator") in ("==", "!=") and filters.get("value") is None
+    if is_analysed and not checks_presence:
         raise FilterError(
             f"Elasticsearch cannot filter by '{field}', because it stores this field as word stems: filter by another "
             "metadata field, or index the passages with a copy of the field under another name."

@@ -103,8 +103,11 @@ class Commit:
                 if match is not None:
                     documents.append(match)
             scores = [document.score or 0.0 for document in documents]
-            is_enough = len(documents) > top_k and (limit > top_k + _MAX_TIED or not is_tied(scores, top_k))
-            if is_enough or len(hits) < limit or limit >= searcher.num_docs:
+            # Which of several documents with the same score belong to the best can only be told once all are there.
+            is_decided = limit > top_k + _MAX_TIED or not is_tied(scores, top_k)
+            has_enough = len(documents) > top_k and is_decided
+            has_all = len(hits) < limit or limit >= searcher.num_docs
+            if has_enough or has_all:
                 return sort_ties(documents)[:top_k]
             limit = min(searcher.num_docs, max(64, limit * 4))
 
@@ -141,12 +144,13 @@ class Commit:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Return the values that occur in this field of at least one document, compared as exact terms."""
         searcher, often = self.searcher, self.searcher.doc_freq
-        # There may be a thousand values, so `exact_term` is not called for short ASCII values, which it never changes.
-        present = {
-            value
-            for value in values
-            if often(field, value if value.isascii() and len(value) <= LONGEST_TERM else exact_term(value))
-        }
+        present = set()
+        for value in values:
+            # There may be a thousand values, so `exact_term` is not called for short ASCII values, which it never
+            # changes.
+            is_term = value.isascii() and len(value) <= LONGEST_TERM
+            if often(field, value if is_term else exact_term(value)):
+                present.add(value)
         if self.whole:
             return present
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in present}

@@ -63,5 +63,6 @@ def report_damage(method: Method) -> Method:
 def _raise_if_damaged(store: Any, error: BaseException) -> None:
     # The class is compared by its name, because it cannot be imported.
     is_panic = type(error).__name__ == "PanicException"
-    if is_panic or (isinstance(error, ValueError) and str(error).startswith(_DAMAGE)):
+    names_damage = isinstance(error, ValueError) and str(error).startswith(_DAMAGE)
+    if is_panic or names_damage:
         raise DocumentStoreError(explain_failure(store.locate(), error)) from error

@@ -267,13 +267,15 @@ class TantivyDocumentStore(Block):
         Raises FilterError without a condition, because this would change all documents.
         """
         check_filters(filters)
-        matching = [replace(document, meta={**document.meta, **meta}) for document in self.iterate_documents(filters)]
-        self.write_documents(matching, DuplicatePolicy.OVERWRITE)
-        return len(matching)
+        changed = [replace(document, meta={**document.meta, **meta}) for document in self.iterate_documents(filters)]
+        self.write_documents(changed, DuplicatePolicy.OVERWRITE)
+        return len(changed)
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
         """Count the documents that match filters."""
-        return sum(1 for _ in self.iterate_documents(filters)) if filters else self.count_documents()
+        if not filters:
+            return self.count_documents()
+        return sum(1 for _ in self.iterate_documents(filters))
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """Return the type of each metadata field: `boolean`, `int`, `float` or `keyword`. All documents are read."""

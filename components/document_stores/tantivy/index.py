@@ -169,7 +169,8 @@ class Index:
             present = self.commit().existing("id", (document.id for document in documents))
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
-                repeated = [key for key, count in Counter(d.id for d in documents).items() if count > 1]
+                counts = Counter(document.id for document in documents)
+                repeated = [document_id for document_id, count in counts.items() if count > 1]
                 taken = sorted({*present, *repeated})
                 if taken:
                     listed = ", ".join(taken[:5]) + (", ..." if len(taken) > 5 else "")
@@ -363,8 +364,9 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
-    if path.exists() and (not path.is_dir() or index_exists(path)):
-        if _file_version(path / _COMMIT_FILE) is not None:
+    is_empty_folder = path.is_dir() and not any(path.iterdir())
+    if path.exists() and not is_empty_folder:
+        if index_exists(path):
             return
         raise DocumentStoreError(
             f"{path} is neither empty nor an index: restore its files, move the folder away, or choose another one."

@@ -65,8 +65,8 @@ def make_data_directory() -> Path:
         if os.name == "posix" and not mark.exists():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             (folder / "indexes").mkdir(exist_ok=True)
-            own = [folder / name for name in ("indexes", "uploads")] if settings.data_dir else [folder]
-            for path in own:
+            own_folders = [folder / "indexes", folder / "uploads"] if settings.data_dir else [folder]
+            for path in own_folders:
                 _narrow(path)
             mark.touch(mode=0o600)
     return folder
@@ -130,10 +130,9 @@ def index_path(name: str) -> Path:
 def list_names() -> list[str]:
     """List the names of the indexes in the data directory."""
     folder = data_directory() / "indexes"
-    try:
-        names = sorted(name for name in os.listdir(folder) if name[0] != ".")
-    except (FileNotFoundError, NotADirectoryError):
+    if not folder.is_dir():
         return []
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     return [name for name in names if index_exists(folder / name)]
 
 
@@ -143,9 +142,11 @@ def suggest_indexes(name: str) -> str:
     near = difflib.get_close_matches(name, names, n=1)
     if near:
         return f" Did you mean '{near[0]}'?"
-    more = ", ..." if names[_MAX_NAMED:] else ""
+    if not names:
+        return ""
+    more = ", ..." if len(names) > _MAX_NAMED else ""
     listed = ", ".join(names[:_MAX_NAMED])
-    return f" There are these collections: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME." if names else ""
+    return f" There are these collections: {listed}{more}; choose one with {INDEX_VARIABLE}=NAME."
 
 
 def chosen_index() -> str:

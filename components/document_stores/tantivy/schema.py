@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any
 
@@ -45,10 +46,12 @@ def exact_term(text: str) -> str:
 
 def metadata_term(key: str, value: str | int | float) -> str:
     """Make the term by which the index finds exactly this value of this metadata field."""
-    if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
+    if isinstance(value, str):
+        return exact_term(f"{key}{KEY_END}s{value}")
+    if math.isfinite(value) and value == int(value):
         # 1, 1.0 and True are equal in Python and in Haystack's filters, so they get the same term.
         value = int(value)
-    return exact_term(f"{key}{KEY_END}{'s' if isinstance(value, str) else 'n'}{value}")
+    return exact_term(f"{key}{KEY_END}n{value}")
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
