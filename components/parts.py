@@ -47,7 +47,9 @@ def walk_parts(whole: object, descend: Callable[[Any], bool] = lambda part: True
         seen[id(part)] = part
         yield path, part
         if descend(part):
-            inner = [(f"{path}.{name}" if path else str(name), value) for name, value in _contents(part)]
+            prefix = f"{path}." if path else ""
+            inner = [(f"{prefix}{name}", value) for name, value in _contents(part)]
+            # The last of the waiting objects is yielded next.
             waiting.extend(reversed(inner))
 
 

@@ -122,8 +122,11 @@ class _File:
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
         with self._lock:
             earlier = self.entries.get(key)
-            if earlier is not None and (earlier == entry or (earlier.error is None and not replace)):
-                return earlier
+            if earlier is not None:
+                # An error is replaced in any case: the call has now been repeated.
+                stays = earlier.error is None and not replace
+                if stays or earlier == entry:
+                    return earlier
             line = json.dumps({"key": key, **entry.to_dict()}, ensure_ascii=False, default=str)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))

@@ -31,8 +31,10 @@ def explain_yaml(error: yaml.YAMLError, text: str) -> str:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or problem is None:
         return str(error)
-    line = text.splitlines()[mark.line] if mark.line < len(text.splitlines()) else ""
-    if "undefined alias" in problem and (alias := re.match(r"\*(\S+?)[\],}]*(?:\s|$)", line[mark.column :])):
+    lines = text.splitlines()
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    alias = re.match(r"\*(\S+?)[\],}]*(?:\s|$)", line[mark.column :])
+    if "undefined alias" in problem and alias:
         name = alias[1]
         return (
             f"line {mark.line + 1} repeats the block '&{name}', and no block above has this mark: write '&{name}' "
@@ -50,8 +52,11 @@ def explain_keys(block: Block) -> str:
     missing = next((key for key in ("components", "connections") if key not in block), None)
     if missing is None:
         return ""
-    near = get_close_matches(missing, [key for key in map(str, block) if key not in _KEYS], 1)
-    return f"it has no `{missing}`" + (f": `{near[0]}` is probably meant to be that." if near else ".")
+    others = [key for key in map(str, block) if key not in _KEYS]
+    near = get_close_matches(missing, others, 1)
+    if not near:
+        return f"it has no `{missing}`."
+    return f"it has no `{missing}`: `{near[0]}` is probably meant to be that."
 
 
 def explain_error(error: Exception, block: Block, text: str, types: Iterable[str]) -> str:
@@ -70,7 +75,8 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
     if match:
         return before + _explain_parameter(match["owner"], match["name"], block, text)
     package = _NO_SUCH_PACKAGE.search(_causes(error))
-    if package and (extra := _extra_with(package["module"])):
+    extra = _extra_with(package["module"]) if package else None
+    if package and extra:
         return f'{before}the package {package["module"]} is not installed: run pip install "prefrag[{extra}]".'
     match = _NO_SUCH_CLASS.search(reason)
     if match:
@@ -88,8 +94,13 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
 
 def _explain_parameter(owner: str, name: str, block: Block, text: str) -> str:
     part = next((part for part in blocks(block) if class_of(part) == owner and name in parameters_of(part)), None)
-    kind = None if part is None else getattr(modules.get(part["type"].rpartition(".")[0]), owner, None)
-    parameters = [] if kind is None else [name for name in signature(kind.__init__).parameters if name != "self"]
+    kind = None
+    if part is not None:
+        module, _, _ = part["type"].rpartition(".")
+        kind = getattr(modules.get(module), owner, None)
+    parameters = []
+    if kind is not None:
+        parameters = [parameter for parameter in signature(kind.__init__).parameters if parameter != "self"]
     near = get_close_matches(name, parameters, 1)
     advice = f"the nearest is {near[0]}" if near else f"it has {', '.join(parameters) or 'none'}"
     return f"{owner} has no parameter '{name}'{_line_of(name, text)}: {advice}."

@@ -139,12 +139,13 @@ async def _run(
                 if isinstance(output, Event):
                     yield replace(output, step=state.replies if state else 0)
                     continue
-                if "answer" in output and (result := output["answer"].get("result") or next(iter(results), None)):
-                    yield result
-                    return
-                for reached in (
-                    value for values in output.values() for value in values.values() if isinstance(value, State)
-                ):
+                if "answer" in output:
+                    # Our composer appends its result to `results`, as `awaited` asks for. Others return theirs.
+                    result = output["answer"].get("result") or next(iter(results), None)
+                    if result:
+                        yield result
+                        return
+                for reached in _states_in(output):
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
                     for event in reached.events:
@@ -211,8 +212,14 @@ def _name_end(result: Mapping[str, object]) -> str:
     return "answered" if result.get("answered") else "not_answered"
 
 
+def _states_in(output: Mapping[str, Mapping[str, Any]]) -> list[State]:
+    """List the states among the outputs of components."""
+    return [value for values in output.values() for value in values.values() if isinstance(value, State)]
+
+
 def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
-    usage, counts = result.get("usage") or {}, result.get("counts") or {}
+    usage = result.get("usage") or {}
+    counts = result.get("counts") or {}
     return {
         "prefrag.status": status,
         "prefrag.searches": counts.get("total", 0),

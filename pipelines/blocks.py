@@ -1,6 +1,6 @@
 """Find and change the blocks of a pipeline's YAML. A block is a mapping with a class (``type``) and its parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from haystack.utils.base_serialization import import_class_by_name
@@ -20,9 +20,15 @@ def is_block(value: object) -> bool:
 
 def blocks(value: Any) -> list[Block]:
     """List the blocks in a value from the YAML, inner blocks first. A block that YAML repeats is listed each time."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    inner = [block for part in parts for block in blocks(part)]
-    return [*inner, value] if is_block(value) else inner
+    parts: Iterable[Any] = ()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value
+    found_blocks = [block for part in parts for block in blocks(part)]
+    if is_block(value):
+        found_blocks.append(value)
+    return found_blocks
 
 
 def rewrite(value: object, change: Change = lambda block: block) -> Any:
@@ -30,7 +36,9 @@ def rewrite(value: object, change: Change = lambda block: block) -> Any:
     if isinstance(value, dict):
         copied = {key: rewrite(part, change) for key, part in value.items()}
         return change(copied) if is_block(copied) else copied
-    return [rewrite(part, change) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [rewrite(part, change) for part in value]
+    return value
 
 
 def parameters_of(block: Mapping[str, Any]) -> dict[str, Any]:

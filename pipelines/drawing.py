@@ -15,7 +15,8 @@ def mermaid(pipeline: Any) -> str:
     data = pipeline.to_dict()
     types = {name: block["type"].rsplit(".", 1)[-1] for name, block in data["components"].items()}
     edges = [(_split_end(line["sender"]), _split_end(line["receiver"])) for line in data["connections"]]
-    outputs = Counter(sender for sender, _ in {(sender, socket) for (sender, socket), _ in edges})
+    used_outputs = {output for output, _ in edges}
+    outputs = Counter(sender for sender, _ in used_outputs)
     lines = ["flowchart TD"]
     for name, type_ in types.items():
         shape = f"{_node_id(name)}((.))" if type_ == _JOINER else f'{_node_id(name)}["<b>{name}</b><br>{type_}"]'

@@ -63,11 +63,12 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
         title = "" if key in named else title_text(document)
         named.add(key)
         # The list of documents names the page of the first sentence. A passage may go on over several pages.
-        if _page(quotation) != _page(documents.get(quotation["mark"], quotation)):
-            title = ", ".join(filter(None, (title, *(f"{name} {number}" for name, number in _page(quotation).items()))))
-        texts.append(
-            one_line(f"[{quotation['mark']}] {without_marks(': '.join(filter(None, (title, quotation['sentence']))))}")
-        )
+        page = _page(quotation)
+        if page != _page(documents.get(quotation["mark"], quotation)):
+            places = [f"{name} {number}" for name, number in page.items()]
+            title = ", ".join(filter(None, (title, *places)))
+        words = ": ".join(filter(None, (title, quotation["sentence"])))
+        texts.append(one_line(f"[{quotation['mark']}] {without_marks(words)}"))
     return texts
 
 
@@ -83,16 +84,24 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
     first = result["evidence"][0]
     if result.get("answered_by") == "model" and not first.get("answer"):
         return []
-    # The answer to a comparison of dates may be only in the title, and not in the sentence.
-    text, span = without_marks(first["sentence"]), first.get("answer") or {"start": 0, "end": 0}
-    own_answer = result.get("answer")
-    head = without_marks(own_answer) if own_answer and not first.get("answer") else ""
-    begin, end = span["start"], span["end"]
-    parts = ("", head, f": {text}") if head else (text[:begin], text[begin:end], text[end:])
-    before, answer, behind = (one_line(f"|{part}|")[1:-1] for part in parts)
+    sentence, span = without_marks(first["sentence"]), first.get("answer")
+    before, answer, behind = "", "", sentence
+    if span:
+        begin, end = span["start"], span["end"]
+        before, answer, behind = sentence[:begin], sentence[begin:end], sentence[end:]
+    elif result.get("answer"):
+        # The answer to a comparison of dates may be only in the title, and not in the sentence.
+        answer, behind = without_marks(result["answer"]), f": {sentence}"
     document = dict(references(result)).get(first["mark"], {})
     place = without_marks(", ".join(filter(None, (title_text(document), place_text(document), date_text(document)))))
-    return [f"{word}: {before}", answer, behind, f" [{first['mark']}] ({one_line(place)})"]
+    parts = [_on_one_line(part) for part in (before, answer, behind)]
+    parts[0] = f"{word}: {parts[0]}"
+    return [*parts, f" [{first['mark']}] ({one_line(place)})"]
+
+
+def _on_one_line(part: str) -> str:
+    """Write a part of a sentence on one line, with the blanks at its ends."""
+    return one_line(f"|{part}|")[1:-1]
 
 
 def date_text(document: Mapping[str, object]) -> str:
@@ -116,7 +125,10 @@ def references_text(result: Mapping[str, object]) -> str:
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
     """Find the citation marks of documents that are quoted above the list."""
     evidence = result.get("evidence") or ()
-    return {quotation["mark"] for quotation in (evidence[:1] if answer_parts(result) else evidence)}
+    if answer_parts(result):
+        # The answer is shown in the first sentence, and the others are left out.
+        evidence = evidence[:1]
+    return {quotation["mark"] for quotation in evidence}
 
 
 def _describe(document: Mapping[str, object]) -> str:
@@ -150,8 +162,9 @@ def not_answered_text(result: Mapping[str, Any]) -> str:
     # An answer with a probability stands in a passage, but is not likely enough.
     if (last.get("kind"), last.get("certainty")) != ("checked", "not_found") or result.get("probability"):
         return NOT_ANSWERED
-    is_own = not (result.get("counts") or {}).get("total_web")
-    return NOT_IN_OWN if is_own and not any(mark[:1] == "W" for mark, _ in references(result)) else NOT_IN_PASSAGES
+    searched_web = bool((result.get("counts") or {}).get("total_web"))
+    has_web_page = any(mark.startswith("W") for mark, _ in references(result))
+    return NOT_IN_PASSAGES if searched_web or has_web_page else NOT_IN_OWN
 
 
 def unconfirmed_words(result: Mapping[str, object]) -> str:
@@ -168,9 +181,12 @@ def shown_label(result: Mapping[str, object]) -> str:
 def label_text(result: Mapping[str, Any]) -> str:
     """Write how far a model's answer can be trusted: by what code has checked, else by the model's own label."""
     label, forced = shown_label(result), forced_text(result)
-    by = CHECKED.get(result.get("certainty") or "")
-    checked = f"Check: {by}{label and f'; the model labels it {label}'}" if by else f"Label: {label or 'no label'}"
-    return f"{checked}{forced and f' (forced: {forced})'}"
+    check = CHECKED.get(result.get("certainty") or "")
+    if check:
+        text = f"Check: {check}; the model labels it {label}" if label else f"Check: {check}"
+    else:
+        text = f"Label: {label or 'no label'}"
+    return f"{text} (forced: {forced})" if forced else text
 
 
 def forced_text(result: Mapping[str, Any]) -> str:
@@ -185,7 +201,8 @@ def ungrounded_text(result: Mapping[str, Any]) -> str:
     """Say why an answer rests on no passage; empty if there are passages."""
     if not result.get("answer") or result.get("documents"):
         return ""
-    return "no passage was found" if (result.get("counts") or {}).get("total") else "nothing was searched"
+    counts = result.get("counts") or {}
+    return "no passage was found" if counts.get("total") else "nothing was searched"
 
 
 def cites_nothing(result: Mapping[str, object]) -> bool:
@@ -197,7 +214,7 @@ def title_text(document: Mapping[str, Any]) -> str:
     """Write the title of a document and its headings, without a first heading that repeats the title."""
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
-        heading = heading[len(title) + 3 :]
+        heading = heading[len(f"{title} > ") :]
     return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
 
 

@@ -101,11 +101,10 @@ def _parameter_names(block: Block) -> list[str] | None:
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None
     _, *parameters = signature.parameters.values()
-    return (
-        None
-        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-        else [parameter.name for parameter in parameters]
-    )
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        # It takes any name.
+        return None
+    return [parameter.name for parameter in parameters]
 
 
 def _as_yaml(value: object, key: str) -> Any:
@@ -115,7 +114,8 @@ def _as_yaml(value: object, key: str) -> Any:
         return [_as_yaml(part, key) for part in value]
     if isinstance(value, dict):
         return {str(name): _as_yaml(part, key) for name, part in value.items()}
-    if isinstance(value, type) or not (hasattr(value, "to_dict") or isinstance(value, Component)):
+    can_be_written = hasattr(value, "to_dict") or isinstance(value, Component)
+    if isinstance(value, type) or not can_be_written:
         raise ValueError(
             f"'{key}' in `replace` cannot be written as YAML: {value!r} is neither a plain value nor a component, and "
             "has no `to_dict`."

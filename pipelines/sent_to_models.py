@@ -5,29 +5,39 @@ from typing import Any
 
 from prefrag.components.text.counted import counted
 
+_QUERIES, _PASSAGES = "your queries", "your passages"
+
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
     """Describe what a run sent to models that are neither on this machine nor on a host that counts as local."""
-    has_replied = result.get("usage", {}).get("llm_calls", 1)
-    passages = "Sent to a remote model: " if has_replied else "Perhaps sent to a remote model, which did not reply: "
+    # The numbers of calls and of tokens, by what was sent and by the host.
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
             # An embedder gets only queries, no passages.
-            key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
+            content = _QUERIES if sent["role"] == "embedder" else _PASSAGES
+            key = (content, sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
-    traced = ["Sent to a tracing backend: your question, its conversation and attachments, and the answer."]
-    return (traced if result.get("sent_to_tracing") == "content" else []) + [
-        f"{'Sent to a remote model: ' if content == 'your queries' else passages}{counted(calls, 'call')}, "
-        f"{f'{tokens:,} tokens, ' if tokens else ''}with {content}" + (f", to {host}." if with_host and host else ".")
-        for (content, host), (calls, tokens) in sums.items()
-    ]
+    lines = []
+    if result.get("sent_to_tracing") == "content":
+        lines.append("Sent to a tracing backend: your question, its conversation and attachments, and the answer.")
+    has_replied = result.get("usage", {}).get("llm_calls", 1)
+    for (content, host), (calls, tokens) in sums.items():
+        # Only the replies of the language model are counted. An embedder gets the queries.
+        is_sure = has_replied or content == _QUERIES
+        sent_to = "Sent to a remote model" if is_sure else "Perhaps sent to a remote model, which did not reply"
+        in_tokens = f"{tokens:,} tokens, " if tokens else ""
+        to_host = f", to {host}" if with_host and host else ""
+        lines.append(f"{sent_to}: {counted(calls, 'call')}, {in_tokens}with {content}{to_host}.")
+    return lines
 
 
 def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
     """Remove the hosts of models from a result, for the clients of the service."""
     if "sent_to_models" not in result:
         return dict(result)
-    hidden = [{name: value for name, value in sent.items() if name != "host"} for sent in result["sent_to_models"]]
-    return {**result, "sent_to_models": hidden}
+    without_hosts = []
+    for sent in result["sent_to_models"]:
+        without_hosts.append({name: value for name, value in sent.items() if name != "host"})
+    return {**result, "sent_to_models": without_hosts}

@@ -129,7 +129,10 @@ def trace_text(event: Event) -> str:
     kind = _put_into_words(event.kind, values, event.data)
 
     def choose(section: re.Match[str]) -> str:
-        return section["words"] if bool(values[section["field"]]) != bool(section["without"]) else ""
+        has_value = bool(values[section["field"]])
+        if section["without"]:
+            return "" if has_value else section["words"]
+        return section["words"] if has_value else ""
 
     return one_line(_SECTION.sub(choose, SENTENCES[kind]).format_map(values))
 
@@ -142,7 +145,8 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
     values["switches"] = not data.get("status") and not data.get("again")
     match kind:
         case "found":
-            seconds, titles = data.get("seconds") or 0.0, data.get("titles") or ()
+            seconds = data.get("seconds") or 0.0
+            titles = data.get("titles") or ()
             values["number"] = len(titles)
             values["took"] = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
             values["titles"] = _join_documents(data, "titles")
@@ -168,9 +172,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "strips":
             strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
             values |= {"number": len(strips), "kept": sum(bool(strip.get("kept")) for strip in strips)}
-            values["scores"] = _join(
-                _write_score(strip) + ("" if strip.get("kept") else " (dropped)") for strip in strips
-            )
+            values["scores"] = _join(map(_write_strip, strips))
         case "selection":
             pairs: Any = data.get("pairs") if isinstance(data.get("pairs"), Sequence) else ()
             values |= {"pairs": len(pairs or ()), "documents": _join_documents(data, "documents")}
@@ -187,7 +189,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "look_ahead":
             values["token"] = repr(data.get("token"))
             values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
-            return "written again" if data.get("again") else kind if data.get("query") else "kept"
+            if data.get("again"):
+                return "written again"
+            return kind if data.get("query") else "kept"
         case "checked":
             # An answer with a probability stands in a passage.
             is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
@@ -205,13 +209,20 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["explanation"] = str(data.get("explanation") or "").rstrip(". ")
         case "critique":
             values["support"] = _SUPPORT.get(str(data.get("support")), "no support")
-            values |= {"answer": data.get("answer") or "no answer", "usefulness": data.get("usefulness") or "unknown"}
+            values["answer"] = data.get("answer") or "no answer"
+            values["usefulness"] = data.get("usefulness") or "unknown"
     return kind
 
 
 def _write_score(scored: Mapping[str, object]) -> str:
     score = scored.get("score")
-    return f"{scored.get('title')} {'none' if score is None else f'{score:.2f}'}"
+    written = "none" if score is None else f"{score:.2f}"
+    return f"{scored.get('title')} {written}"
+
+
+def _write_strip(strip: Mapping[str, Any]) -> str:
+    dropped = "" if strip.get("kept") else " (dropped)"
+    return f"{_write_score(strip)}{dropped}"
 
 
 def _join(titles: Iterable[Any]) -> str:
@@ -229,4 +240,6 @@ def _join_documents(data: Mapping[str, Any], field: str) -> str:
 def _write_group(title: str, places: Sequence[str]) -> str:
     if len(places) == 1:
         return title
-    return f"{title} ({'; '.join(places) if all(places) else f'{len(places)} passages'})"
+    # Without places, nothing tells the passages apart.
+    named = "; ".join(places) if all(places) else f"{len(places)} passages"
+    return f"{title} ({named})"

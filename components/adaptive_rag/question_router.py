@@ -68,8 +68,11 @@ class QuestionRouter:
         open_classes = [name for name in CLASSES if name in self.classes]
         shares: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(shares.values())
-        # If the classifier gives no probability to any allowed class, all of them are equally likely.
-        probabilities = {name: value / total if total else 1 / len(shares) for name, value in shares.items()}
+        if total:
+            probabilities = {name: value / total for name, value in shares.items()}
+        else:
+            # The classifier gives no probability to any allowed class, so all of them are equally likely.
+            probabilities = dict.fromkeys(shares, 1 / len(shares))
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
             "chosen": chosen,

@@ -12,16 +12,19 @@ from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reader.reader import Judgement, Reader
 from prefrag.components.reasoner.answer_check import AnswerCheck, check_answer
 
+# A mark with the blanks before it: " [doc 1a2b3c4d]".
 _MARK = re.compile(r"[ \t]*\[doc ([^\[\]\n]{1,64})\]")
-_MARK_CHARACTERS = 8  # of a document's id
+# A right mark has so many characters of a document's id.
+_MARK_CHARACTERS = 8
 
 
 class CheckAnswer(Block):
-    """Say of an Agent's answer whether a passage states it, and correct its marks. Register it under ``after_run``.
+    """Check whether a passage states an Agent's answer, and correct its citations. Register it under ``after_run``.
 
-    A mark such as ``[doc 1a2b3c4d]`` holds the first characters of a document's id. Marks of no document are taken out,
-    and the document that carries the answer is marked. An answer whose words stand in no passage is shown as the
-    model's own words. The metadata of the message has all of it under ``prefrag``.
+    The Agent cites a document by a mark such as ``[doc 1a2b3c4d]``, which holds the first characters of the document's
+    id. Marks that belong to no document are taken out, and the document that carries the answer gets a mark. If no
+    passage has the words of the answer, the answer is introduced as the model's own words. The metadata of the message
+    has the certainty, the evidence and the unsupported sentences under ``prefrag``.
 
     ```python
     from prefrag.components.agent_hooks.check_answer import CheckAnswer
@@ -58,20 +61,19 @@ class CheckAnswer(Block):
         *earlier, last = messages
         question, documents = find_question(earlier), find_documents(state, self.documents_key)
         answer = _MARK.sub("", last.text).strip()
+        # Without documents, nothing supports the answer, which is what an empty judgement says.
         judged = self.reader.judge(question, documents, answer) if documents else Judgement()
         check = check_answer(question, answer, documents, judged)
-        facts = {
-            "certainty": check.certainty,
-            "evidence": [
-                {"id": evidence.document.id, "sentence": evidence.sentence, "meta": evidence.document.meta}
-                for evidence in check.evidence
-            ],
-            "unsupported": list(check.unsupported),
-        }
+        quotations = []
+        for evidence in check.evidence:
+            document = evidence.document
+            quotations.append({"id": document.id, "sentence": evidence.sentence, "meta": document.meta})
+        facts = {"certainty": check.certainty, "evidence": quotations, "unsupported": list(check.unsupported)}
         text = _show(last.text, answer, documents, check)
         checked = ChatMessage.from_assistant(
             text, meta={**last.meta, "prefrag": facts}, name=last.name, reasoning=last.reasoning
         )
+        # By default, Haystack would append the messages to those in the state.
         state.set("messages", [*earlier, checked], handler_override=lambda before, after: after)
 
 
@@ -81,7 +83,11 @@ def _show(text: str, answer: str, documents: list[Document], check: AnswerCheck)
     marks = {document.id[:_MARK_CHARACTERS] for document in documents}
     shown = _MARK.sub(lambda match: match[0] if match[1] in marks else "", text).strip()
     for sentence in check.unsupported:
+        # The sentences are those of the answer without marks, so one with a mark inside is not labelled.
         shown = shown.replace(sentence, f"{sentence} [in no passage]")
-    if not any(match[1] in marks for match in _MARK.finditer(shown)):
-        shown += f" [doc {check.evidence[0].document.id[:_MARK_CHARACTERS]}]"
+    cites_document = any(match[1] in marks for match in _MARK.finditer(shown))
+    if not cites_document:
+        # An answer that was found in the documents has the sentence that carries it as its first evidence.
+        carrier = check.evidence[0].document
+        shown += f" [doc {carrier.id[:_MARK_CHARACTERS]}]"
     return shown if check.certainty == "stated" else f"Probably: {shown}"

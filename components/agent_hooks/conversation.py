@@ -20,8 +20,10 @@ def this_turn(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 def find_question(messages: Sequence[ChatMessage]) -> str:
     """Return the last message that the user has written; an empty text without one."""
-    first = this_turn(messages)[:1]
-    return first[0].text or "" if first and _is_the_users(first[0]) else ""
+    turn = this_turn(messages)
+    if not turn or not _is_the_users(turn[0]):
+        return ""
+    return turn[0].text or ""
 
 
 def _is_the_users(message: ChatMessage) -> bool:

@@ -67,22 +67,23 @@ class KeepWebClosed(Block):
         *earlier, last = state.data["messages"]
         refusals = {}
         for place, call in enumerate(last.tool_calls):
-            if call.tool_name == self.web_tool and (reason := self._refuse(call, earlier, state)):
+            reason = self._refuse(call, earlier, state) if call.tool_name == self.web_tool else None
+            if reason:
                 refusals[place] = reason
         if not refusals:
             return
         calls = [call for place, call in enumerate(last.tool_calls) if place not in refusals]
         messages = list(earlier)
         if calls or last.text:
-            messages.append(
-                ChatMessage.from_assistant(
-                    last.text, tool_calls=calls, meta=last.meta, name=last.name, reasoning=last.reasoning
-                )
+            allowed = ChatMessage.from_assistant(
+                last.text, tool_calls=calls, meta=last.meta, name=last.name, reasoning=last.reasoning
             )
+            messages.append(allowed)
         # Between calls and their results there must be no other message.
         if not calls:
             text = f"The web was not searched: {next(iter(refusals.values()))}."
             messages.append(ChatMessage.from_user(text, meta={BY_CODE: "web"}))
+        # By default, Haystack would append the messages to those in the state.
         state.set("messages", messages, handler_override=lambda before, after: after)
 
     def _refuse(self, call: ToolCall, messages: list[ChatMessage], state: Any) -> str | None:
@@ -94,7 +95,8 @@ class KeepWebClosed(Block):
             return f"the search of the documents failed ({cut_text(one_line(failure), _MOST_CHARACTERS)})"
         documents = find_documents(state, self.documents_key)
         run = make_state(messages, self.documents_tool, documents)
-        if documents and self.judge.judge(run)[0].status:
+        verdict = self.judge.judge(run)[0] if documents else None
+        if verdict is not None and verdict.status:
             return "answer from the passages that were found in the documents, or search the documents in other words"
         if self.gate is None:
             return None

@@ -50,6 +50,9 @@ class QueryDocConcat:
     run_async = as_async(run)
 
     def _words(self, document: Document) -> list[str]:
-        values = (document.content if part == "content" else document.meta.get(part) for part in self.parts)
-        words = " ".join(str(value) for value in values if value is not None).split()
+        words: list[str] = []
+        for part in self.parts:
+            value = document.content if part == "content" else document.meta.get(part)
+            if value is not None:
+                words += str(value).split()
         return words[: self.max_words]

@@ -55,9 +55,10 @@ def is_better_than_chance(right: int, of: int) -> bool:
     """Check with a one-sided binomial test at 5%, on 30 states at least: 20 of 30 right verdicts pass."""
     if of < LEAST_STATES:
         return False
-    # In so many of the 2**of ways to guess, as many verdicts or more are right.
+    ways_to_guess: int = 2**of
+    # In so many of these ways, as many verdicts or more are right.
     as_good = sum(comb(of, number) for number in range(right, of + 1))
-    return as_good <= _LEVEL * 2**of
+    return as_good <= _LEVEL * ways_to_guess
 
 
 def read_trial(chat_generator: ChatGenerator) -> tuple[int, int]:

@@ -109,9 +109,10 @@ class SourceSwitchJudge:
         if self._needs_no_verdict(state):
             return {"kept": state}
         verdict = self._verdict_without_judge(state)
-        if verdict is None:
-            verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
-        return self._route(await self._weigh(verdict, state), state)
+        if verdict is not None:
+            return self._route(await self._weigh(verdict, state), state)
+        judged, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
+        return self._route(await self._weigh(judged, state), state)
 
     run = as_blocking(run_async)
 

@@ -62,7 +62,9 @@ class PreferenceSelector:
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:
             return settings.preferred, "first_search"
-        if self.enabled and last is not None and last.verdict is not None and not last.verdict.status:
+        verdict = last.verdict if last is not None else None
+        is_false = verdict is not None and not verdict.status
+        if self.enabled and is_false:
             allowed = [name for name in settings.sources if name != settings.preferred and not state.is_done(name)]
             others = [name for name in self.sources if name in allowed]
             if others:

@@ -25,7 +25,8 @@ def check_prompts(prompts: object) -> None:
         return
     if prompts == "paper":
         raise ValueError("prompts is 'paper', which is now called plain: write plain, or the folder of your prompts.")
-    if not isinstance(prompts, str) or not prompts or not (folder := Path(prompts).expanduser()).is_dir():
+    folder = Path(prompts).expanduser() if isinstance(prompts, str) and prompts else None
+    if folder is None or not folder.is_dir():
         raise ValueError(f"prompts is {prompts!r}: set it to {', '.join(MODES)} or a folder of prompts.")
     # Markdown files are notes, and hidden files belong to the system.
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".md" and not file.name.startswith(".")]

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
@@ -17,13 +18,19 @@ PASSAGE = "passage"
 # Texts that stand in prompts, of which a user's folder can contain others, and the variables that each may use: what a
 # tool says of itself, and what an answer has to look like (table 19 of PrefRAG). No such files are shipped.
 TEXTS = {"tool_description": ("name", "description"), "answer_format": ("answer_type", "answer_format")}
-# `finalize` breaks control tokens in every value: a question, an earlier turn or a reply may repeat an untrusted text.
+
+
+def _defuse(value: Any) -> Any:
+    """Break the control tokens in a value: a question, an earlier turn or a reply may repeat an untrusted text."""
+    return defuse_tokens(value) if isinstance(value, str) else value
+
+
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=False,
-    finalize=lambda value: defuse_tokens(value) if isinstance(value, str) else value,
+    finalize=_defuse,
     loader=DictLoader({}),
 )
 ENVIRONMENT.globals["quoted"] = QUOTED

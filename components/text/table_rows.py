@@ -69,13 +69,13 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
         # The names of hundreds of columns in each passage would be longer than its text.
         if sum(map(len, table.columns)) > _MOST_WHOLE:
             continue
-        first, rows = 0, table.rows
-        if len(rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
+        first, chosen = 0, table.rows
+        if len(table.rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
             first = own[0]
-            rows = rows[first : own[-1] + 1]
-        sizes = accumulate(map(_count_row, rows))
+            chosen = table.rows[first : own[-1] + 1]
+        sizes = accumulate(map(_count_row, chosen))
         number_that_fit = sum(size <= _MOST_OWN for size in sizes)
-        texts = [[row.group, *row.cells] for row in rows[:number_that_fit]]
+        texts = [[row.group, *row.cells] for row in chosen[:number_that_fit]]
         written.append([number, table.title, table.columns, first, len(table.rows), texts])
     if not written:
         return {}

@@ -50,14 +50,15 @@ class Runner(ABC):
         with self.open(build) as submit:
             try:
                 while True:
-                    room = min(
-                        self.room - sum(not future.done() for future in running), self.room * _AHEAD - len(running)
-                    )
+                    # Results that wait for their turn take no room of the workers, but only so many may wait.
+                    at_work = sum(not future.done() for future in running)
+                    room = min(self.room - at_work, self.room * _AHEAD - len(running))
                     running |= {submit(item): item for item in islice(waiting, 0 if failed else room)}
                     if not running:
                         break
                     are_done = [future.done() for future in running]
-                    if not (are_done[0] if ordered else any(are_done)):
+                    has_result = are_done[0] if ordered else any(are_done)
+                    if not has_result:
                         undone = [future for future in running if not future.done()]
                         wait(undone, _SIGNAL_SECONDS, FIRST_COMPLETED)
                     for future in list(running):

@@ -56,7 +56,8 @@ class CotFormat(ReplyFormat):
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply. If the reply was cut off, its first sentence is used only if the sentence is complete."""
         text = message.text or ""
-        if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
+        finished = self.finished(text) if is_cut_off(message) else ""
+        if finished and not must_answer:
             step = self.read(finished, tools, must_answer=False)
         else:
             step = super().read_message(message, tools, must_answer=must_answer)

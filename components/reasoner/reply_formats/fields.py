@@ -73,6 +73,7 @@ class Tool:
     source: str | None = None  # the source that the tool searches; if None, the router chooses the source
 
 
+# What negates a label, as in "hardly correct" or "isn't correct".
 _NOT = (
     r"(?:not|never|hardly|barely|scarcely|neither|nor|far\s+from|anything\s+but|cannot\s+be|no\s+longer|by\s+no\s+means"
     r"|in\s+no\s+way|nowhere\s+near|less\s+than|fails?\s+to\s+be"
@@ -132,9 +133,12 @@ def read_label(text: str) -> Label | None:
         before_reason = _REASON.split(text, maxsplit=1)[0]
         if _DOUBTED.search(before_reason if _labels(before_reason) else text):
             return None
-    if not labels and (alone := _ALONE.match(text)):
-        return Label.INCORRECT if alone["wrong"] else Label.PARTIALLY_CORRECT
-    return labels[0] if len(labels) == 1 else None
+    if labels:
+        return labels[0] if len(labels) == 1 else None
+    alone = _ALONE.match(text)
+    if alone is None:
+        return None
+    return Label.INCORRECT if alone["wrong"] else Label.PARTIALLY_CORRECT
 
 
 def _labels(text: str) -> list[Label]:
@@ -151,9 +155,10 @@ def plain(text: str) -> str:
     text = text.strip()
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
-        if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
-            # Only quotes around the whole text are removed, not quotes around its first and last words.
-            stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped
+        first, inner, last = stripped[:1], stripped[1:-1], stripped[1:][-1:]
+        # Only quotes around the whole text are removed, not quotes around its first and last words.
+        if first == last and first in ("'", '"') and first not in inner:
+            stripped = inner.strip()
         if stripped == text:
             return text
         text = stripped
@@ -213,12 +218,18 @@ def _is_lead_in(paragraph: str, following: str) -> bool:
 
 def _without_lead_in_lines(paragraph: str) -> str:
     lines = [line.strip() for line in paragraph.split("\n")]
-    while len(lines) > 1 and (
-        _HEADING.match(lines[0])
-        or (lines[0].endswith(":") and _LEAD_IN.match(lines[0]) and not _LIST_ITEM.match(lines[1]))
-    ):
+    while len(lines) > 1 and _is_lead_in_line(lines[0], lines[1]):
         lines.pop(0)
     return "\n".join(lines)
+
+
+def _is_lead_in_line(line: str, following: str) -> bool:
+    """Check whether a line is a heading, or introduces the answer; what introduces a list is a part of the answer."""
+    if _HEADING.match(line):
+        return True
+    if _LIST_ITEM.match(following) or not line.endswith(":"):
+        return False
+    return _LEAD_IN.match(line) is not None
 
 
 def _find_citations(line: str) -> int:
@@ -240,13 +251,16 @@ def announces_search(text: str) -> bool:
 
 def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
     """Add an evaluation to a reply, as if the model had written it, so that the model sees it in the next step."""
-    if reply.startswith("{") and (values := read_object(reply)) is not None:
+    values = read_object(reply) if reply.startswith("{") else None
+    if values is not None:
         evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
         return json.dumps({**values, **evaluation}, ensure_ascii=False)
+    # An evaluation of the model's own is replaced.
     own = _EVALUATION.search(reply)
+    before = reply[: own.start()].rstrip() if own else reply
     fields = {"Self-Evaluation": label.value, "Explanation": explanation, "Improvement Suggestions": suggestions}
     lines = [f"{name}: {' '.join(text.split())}" for name, text in fields.items() if text]
-    return "\n".join([reply[: own.start()].rstrip() if own else reply, *lines])
+    return "\n".join([before, *lines])
 
 
 def plain_query(text: object) -> str:

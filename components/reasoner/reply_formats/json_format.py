@@ -1,7 +1,8 @@
-"""The JSON format: a reply is one JSON object. A schema constrains it, so that small models also reply in this form."""
+"""The JSON format: a reply is one JSON object. A schema constrains it, so that even small models keep to this form."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from prefrag.components.generators.json_reply import object_schema, read_objects, response_format
@@ -16,7 +17,7 @@ _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """A reply is a JSON object: a thought and an action, with the query of a search or with an answer.
+    """A reply is a JSON object with a thought, an action and, for the action, either a query or an answer.
 
     :param self_evaluation: Whether an answer also has a label, an explanation and suggestions.
     """
@@ -29,19 +30,23 @@ class JsonFormat(ReplyFormat):
     def generation_kwargs(self, tools: Sequence[fields.Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Return the JSON schema of the reply: a search or an answer, or only an answer if the model must answer."""
         reason = {"type": "string", "maxLength": 200}
-        evaluation = {"label": {"enum": [label.value for label in Label]}, "explanation": reason, "suggestions": reason}
+        evaluation: dict[str, Any] = {}
+        if self.self_evaluation:
+            labels = [label.value for label in Label]
+            evaluation = {"label": {"enum": labels}, "explanation": reason, "suggestions": reason}
         answer = object_schema(
             thought=_THOUGHT,
             action={"const": _ANSWER},
             answer={"type": "string", "minLength": 1, "maxLength": 160},
-            **(evaluation if self.self_evaluation else {}),
+            **evaluation,
         )
         search = object_schema(
             thought=_THOUGHT,
             action={"enum": [tool.name for tool in tools]},
             query={"type": "string", "minLength": 3, "maxLength": 160},
         )
-        return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
+        step = answer if must_answer else {"anyOf": [search, answer]}
+        return {"response_format": response_format("step", step)}
 
     def write_search(self, tool: fields.Tool, query: str, thought: str = "") -> str:
         """Write a search as a JSON object."""
@@ -49,22 +54,21 @@ class JsonFormat(ReplyFormat):
 
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
         """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
-        # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
-        objects = [
-            json_object.values
-            for json_object in sorted(read_objects(text), key=lambda json_object: json_object.in_prose)
-        ]
-        # Take the first object with an action, an answer or a query. Later steps were made up before the search ran.
-        steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
-        values = next(steps, objects[0] if objects else None)
+        values = _find_step(text)
         if values is None:
             return self._read_text(text, tools, must_answer)
+        # As the transcript shows it in later steps, in which a long text would take the room of passages.
         reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
-        name, thought = _text(values, "action"), fields.shorten(_text(values, "thought"))
-        tool, query = fields.find_tool(name, tools), fields.plain_query(values.get("query"))
+        name = _text(values, "action")
+        thought = fields.shorten(_text(values, "thought"))
+        tool = fields.find_tool(name, tools)
+        query = fields.plain_query(values.get("query"))
         answer = fields.one_answer(_text(values, "answer"))
-        if must_answer and not answer and tool is None and not query and not fields.announces_search(thought):
+        wants_search = tool is not None or bool(query) or fields.announces_search(thought)
+        if must_answer and not answer and not wants_search:
+            # A model that must answer may write its answer into the thought.
             answer = fields.plain(thought)
+        # With the name of a tool, an answer is only a guess before the search.
         if answer and (must_answer or tool is None):
             return Step(
                 Action.ANSWER,
@@ -76,7 +80,9 @@ class JsonFormat(ReplyFormat):
                 suggestions=fields.shorten(_text(values, "suggestions")),
             )
         if tool is None and name:
-            action = Action.NONE if fields.is_no_tool(name) and fields.is_no_tool(query) else Action.UNKNOWN_ACTION
+            # Models write words such as "none" as the action, and as the query or nothing, if they want no search.
+            wants_nothing = fields.is_no_tool(name) and fields.is_no_tool(query)
+            action = Action.NONE if wants_nothing else Action.UNKNOWN_ACTION
             return Step(action, reply=reply, thought=thought, tool=fields.shorten(name), query=query)
         if tool is None or not query or must_answer:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
@@ -84,11 +90,13 @@ class JsonFormat(ReplyFormat):
 
     def finished(self, text: str) -> str:
         """Return the beginning of a cut-off reply, up to the end of its last complete object; empty if it has none."""
-        return text[: max((json_object.end for json_object in read_objects(text) if json_object.valid), default=0)]
+        ends = [json_object.end for json_object in read_objects(text) if json_object.valid]
+        return text[: max(ends, default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
         """Use the text format for a reply without JSON: models may reply in that format although asked for JSON."""
+        # Blanks, and the marks and the letters of "```json", may stand before an object that is cut off.
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:
@@ -96,7 +104,19 @@ class JsonFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=fields.shorten(text.strip()))
 
 
-def _text(values: Mapping[str, object], key: str) -> str:
+def _find_step(text: str) -> dict[str, Any] | None:
+    """Find the object of a reply that has a step; None if the reply has no object."""
+    # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
+    objects = sorted(read_objects(text), key=attrgetter("in_prose"))
+    for json_object in objects:
+        # A reply may have further steps. The model wrote them before it saw what the search finds, so they are ignored.
+        if not json_object.values.keys().isdisjoint(("action", "answer", "query")):
+            return json_object.values
+    return objects[0].values if objects else None
+
+
+def _text(values: dict[str, Any], key: str) -> str:
+    """Read a field as a text on one line. An answer keeps its lines, because they may be a list."""
     text = _join(values.get(key)).strip()
     return text if key == "answer" else " ".join(text.split())
 
@@ -110,7 +130,9 @@ def _join(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _shorten(value: object) -> Any:
+def _shorten(value: Any) -> Any:
+    """Shorten a text, and replace a longer value of another type by a shortened text."""
     if isinstance(value, str):
         return fields.shorten(value)
-    return value if len(str(value)) <= fields.KEPT_CHARACTERS else fields.shorten(str(value))
+    written = str(value)
+    return value if len(written) <= fields.KEPT_CHARACTERS else fields.shorten(written)

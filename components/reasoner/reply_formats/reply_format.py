@@ -61,7 +61,8 @@ class ReplyFormat:
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
         step = self.read(self.finished(text), tools, must_answer=False)
-        if step.action is Action.ANSWER or (step.action is Action.SEARCH and not must_answer):
+        usable = (Action.ANSWER,) if must_answer else (Action.ANSWER, Action.SEARCH)
+        if step.action in usable:
             return step
         unfinished = self.read(text, tools, must_answer=False)
         cut_at = int(message.meta.get("reply_limit") or 0)

@@ -1,6 +1,5 @@
 """The text format of the papers, with a line for each field: Thought, Action, Final Answer, Self-Evaluation etc."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -82,18 +81,22 @@ def _name(field: re.Match[str]) -> str:
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Split the thought at the last "Final Answer:" inside it, if the reply has no separate answer or action."""
-    own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
-    if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
-        return parts
+    thoughts: list[int] = []
     for index, (name, value) in enumerate(parts):
-        if name in ("", "Thought") and (beginnings := list(_ANSWER_IN_THOUGHT.finditer(value))):
-            split = [
-                (name, value[: beginnings[-1].start()].strip()),
-                ("Final Answer", value[beginnings[-1].end() :].strip()),
-            ]
-            return [*parts[:index], *split, *parts[index + 1 :]]
         if name == "Observation":
+            # The model invented it, so nothing behind it counts.
             break
+        if name == "Action" or (name == "Final Answer" and value):
+            return parts
+        if name in ("", "Thought"):
+            thoughts.append(index)
+    for index in thoughts:
+        name, value = parts[index]
+        beginnings = list(_ANSWER_IN_THOUGHT.finditer(value))
+        if beginnings:
+            thought = (name, value[: beginnings[-1].start()].strip())
+            answer = ("Final Answer", value[beginnings[-1].end() :].strip())
+            return [*parts[:index], thought, answer, *parts[index + 1 :]]
     return parts
 
 
@@ -144,17 +147,22 @@ class TextFormat(ReplyFormat):
             name, value = parts[following]
             if name == "Final Answer" and value:
                 return following
-            if name == "Action" or (name in ("Action Input", "Observation") and not is_no_tool(value)):
+            names_something = name in ("Action Input", "Observation") and not is_no_tool(value)
+            if name == "Action" or names_something:
                 return None
         return None
 
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
+        """Read the action at ``index``, with its input in the next field or in brackets: ``Search[harbour]``."""
+        _, written_action = parts[index]
+        name, query = plain(" ".join(shorten(written_action).split())), ""
         own = parts[: index + 1]
-        name, query = plain(" ".join(shorten(parts[index][1]).split())), ""
-        if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
+        call = _CALL.match(name)
+        next_name, next_value = parts[index + 1] if index + 1 < len(parts) else ("", "")
+        if next_name == "Action Input":
             own = parts[: index + 2]
-            query = parts[index + 1][1]
-        elif call := _CALL.match(name):
+            query = next_value
+        elif call:
             name, query = call["name"], call["input"]
         thought = _first_thought(own)
         if FINISH.fullmatch(name) and plain(shorten(query)):
@@ -174,34 +182,45 @@ class TextFormat(ReplyFormat):
         end = index + 1
         while end < len(parts) and parts[end][0] in _TRAILER:
             end += 1
+        # If a field comes twice, the first counts.
         trailer = dict(reversed(parts[index + 1 : end]))
         label, *same_line = _SAME_LINE_EXPLANATION.split(trailer.get("Self-Evaluation", ""), maxsplit=1)
         explanation = trailer.get("Explanation") or "".join(same_line)
+        suggestions = trailer.get("Improvement Suggestions", "")
+        _, answer = parts[index]
         return Step(
             Action.ANSWER,
             reply=_transcript(parts[:end]),
             thought=_first_thought(parts[:index]),
-            answer=one_answer(parts[index][1]),
+            answer=one_answer(answer),
             label=read_label(label),
             explanation=" ".join(shorten(explanation).split()),
-            suggestions=" ".join(shorten(trailer.get("Improvement Suggestions", "")).split()),
+            suggestions=" ".join(shorten(suggestions).split()),
         )
 
     def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
         # The prompt ends with "Final Answer:", so the reply may begin with the answer, without the name of a field.
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
+        # A thought is not the answer if a search follows it, or if it only announces a search.
+        names_of_answers = ("",) if searches else ("", "Thought")
         for index, (name, value) in enumerate(parts):
-            # A thought is not the answer if a search follows it, or if it only announces a search.
-            is_answer = name == "" or (name == "Thought" and not searches)
-            if value and is_answer and not announces_search(value):
+            if value and name in names_of_answers and not announces_search(value):
                 return self.read_answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
         return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first_thought(parts))
 
 
 def _first_thought(parts: list[tuple[str, str]]) -> str:
     """Find the first thought, or the text before the first field."""
-    return next((" ".join(shorten(value).split()) for key, value in parts if key in ("Thought", "") and value), "")
+    for name, value in parts:
+        if name in ("Thought", "") and value:
+            return " ".join(shorten(value).split())
+    return ""
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)
+    """Write fields as the model sees them in the next step. The text before the first field becomes a thought."""
+    lines = []
+    for name, value in parts:
+        if name or value:
+            lines.append(f"{name or 'Thought'}: {shorten(value)}".rstrip())
+    return "\n".join(lines)

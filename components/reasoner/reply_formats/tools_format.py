@@ -42,10 +42,9 @@ class ToolsFormat(ReplyFormat):
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
         """Return the tools for the function calling of the chat API."""
-        # Haystack requires a function for each tool. It is never called, because the pipeline itself searches.
         return [
             haystack_tools.Tool(
-                name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=lambda query: query
+                name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=_no_search
             )
             for tool in tools
         ]
@@ -98,10 +97,16 @@ class ToolsFormat(ReplyFormat):
             step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
-            in_line = any({"name", "query"} & json_object.values.keys() for json_object in read_objects(text))
-            if in_line or _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
+            has_call_in_line = any({"name", "query"} & json_object.values.keys() for json_object in read_objects(text))
+            has_broken_call = _BROKEN_CALL.match(text) or _OBSERVATION.match(text)
+            if has_call_in_line or has_broken_call or announces_search(text):
                 return step
         return TextFormat().read(text, tools, must_answer=True)
+
+
+def _no_search(query: str) -> str:
+    """Do nothing. Haystack requires a function for each tool, but never calls it: the pipeline itself searches."""
+    return query
 
 
 def _find_call(text: str) -> tuple[str, Any] | None:
@@ -117,7 +122,10 @@ def _find_call(text: str) -> tuple[str, Any] | None:
     # If the JSON is broken, the query may be next to the name in `values`, instead of inside the arguments.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))
-    return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
+    name = values.get("name")
+    if not isinstance(name, str) or arguments is None:
+        return None
+    return name, arguments
 
 
 def _thought(text: str) -> str:
