@@ -92,7 +92,8 @@ def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dic
         return dict.fromkeys(unique, 1.0)
     total, frequencies = statistics.document_frequencies(unique)
     weights = {}
-    for term in unique:
+    # In one order, because callers add up the weights, and the order of a set differs between processes.
+    for term in sorted(unique):
         documents = frequencies.get(term, 0)
         weights[term] = math.log(1 + (total - documents + 0.5) / (documents + 0.5))
     return weights

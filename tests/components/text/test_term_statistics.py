@@ -56,6 +56,11 @@ class TestWeights:
         assert weights["a"] == weights["b"] > 0
         assert term_weights(["a", "b", "a"], None) == {"a": 1.0, "b": 1.0}
 
+    def test_are_in_one_order_in_every_process(self):
+        terms = [f"word{number:02}" for number in range(30)]
+
+        assert list(term_weights(reversed(terms), Statistics())) == terms
+
 
 def test_words_without_an_index_have_at_least_four_letters():
     assert words("Who built the YARD in 1974?") == ["built", "yard", "1974"]
