@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence, Set
 from itertools import islice, pairwise
-from typing import Any
 
 from haystack import Document
 

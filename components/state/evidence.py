@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, pairwise
 from math import log
 from operator import itemgetter
-from typing import Any
 
 from haystack import Document
 

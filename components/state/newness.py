@@ -58,7 +58,7 @@ def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     return meta.get("source") == other.get("source") and name == _name_without_numbers(other) and name != ""
 
 
-def _name_without_numbers(meta: Mapping[str, Any]) -> str:
+def _name_without_numbers(meta: Mapping[str, object]) -> str:
     _, name = version_of(meta).family
     return _PARTS.sub(" ", re.sub(r"\d+", " ", name)).strip()
 

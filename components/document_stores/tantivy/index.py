@@ -364,9 +364,9 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 def _make_index(path: Path, language: str) -> None:
     """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
-    is_empty_folder = path.is_dir() and not any(path.iterdir())
+    is_empty_folder = path.is_dir() and not index_exists(path)
     if path.exists() and not is_empty_folder:
-        if index_exists(path):
+        if _file_version(path / _COMMIT_FILE) is not None:
             return
         raise DocumentStoreError(
             f"{path} is neither empty nor an index: restore its files, move the folder away, or choose another one."

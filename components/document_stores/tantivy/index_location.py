@@ -130,9 +130,10 @@ def index_path(name: str) -> Path:
 def list_names() -> list[str]:
     """List the names of the indexes in the data directory."""
     folder = data_directory() / "indexes"
-    if not folder.is_dir():
+    try:
+        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     return [name for name in names if index_exists(folder / name)]
 
 
