@@ -1,14 +1,14 @@
 """Fit the weights by which the product decides how sure a small model's answer is.
 
-    python -m benchmarks.small_model own-train demo-train --url http://127.0.0.1:8080/v1
-    python -m benchmarks.answer_weights runs/small_model/own-train-prefrag runs/small_model/demo-train-prefrag
-    python -m benchmarks.answer_weights runs/small_model/own-train-prefrag ... --write
+    python -m benchmarks.small_model own-train demo-train --pipeline reader
+    python -m benchmarks.answer_states runs/small_model/own-train-reader ... --url http://127.0.0.1:8080/v1
+    python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --write
 
-Reads `predictions.jsonl` in the folders of cells. Of each question, the last answer that the model proposed in the
-format `steps` is an example, with the passages that the run had found; the reader judges it, and `list_signs` lists its
-signs, as in the product. An answer that the product refuses without its weights is left out. Prints the AUC of ten-fold
-cross-validation with its interval over questions, and the weights. `--write` puts them into the file that the product
-reads. The shipped weights are older than this command; fit them again before you compare with it.
+Reads `predictions.jsonl` in the folders of cells, of `benchmarks.answer_states` or of a whole loop. Of each question,
+the last answer that the model proposed in the format `steps` is an example, with the passages that the run had found;
+the reader judges it, and `list_signs` lists its signs, as in the product. An answer that the product refuses without
+its weights is left out. Prints the AUC of ten-fold cross-validation with its interval over questions, and the weights.
+`--write` puts them into the file that the product reads.
 """
 
 import json
@@ -21,7 +21,7 @@ import typer
 from haystack import Document
 
 from benchmarks.small_model import is_right, read_cells
-from prefrag.components.reader.answer_carrier import is_verdict
+from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reader.reader import Judgement, Reader
@@ -65,9 +65,10 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
         meta = {key: document.get(key) for key in ("title", "source", "date")}
         documents.append(Document(id=document["id"], content=document["content"], meta=meta))
     question = prediction["question"]
-    judged = reader.judge(question, choose_documents(question, documents, MOST_SHOWN), answer)
-    # No sentence carries the answer, or a newer one contradicts it: the product refuses it without its weights.
-    if judged == Judgement() or judged.is_outdated:
+    shown = choose_documents(question, documents, MOST_SHOWN)
+    judged = reader.judge(question, shown, answer)
+    # No sentence carries the answer, a newer one contradicts it, or it has no value: the product asks no weights then.
+    if judged == Judgement() or judged.is_outdated or is_refusal(question, answer, shown):
         return None
     is_answerable = prediction.get("answerable") is not False
     return Example(list_signs(judged, signs), is_answerable and is_right({**prediction, "result": {"answer": answer}}))

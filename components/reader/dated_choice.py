@@ -42,6 +42,13 @@ _BREAK = re.compile(
 _BEFORE_DATE = re.compile(
     r"^\s*$|(?:\b(?:in|on|on\sthe|since|from|during|year|early|late|mid|spring|summer|autumn|fall|winter)|,)[\s-]$"
 )
+# What asks for something else than one of the two things: "When was the first built, A or B?", "Which firm built the
+# ship that was launched first, A or B?".
+_ASKS_ELSE = re.compile(
+    r"^\W*(?:when|where|why|how|(?:in|at|on|by|from|since|for|to) (?:which|what|whom))\b"
+    r"|^\W*(?:who|(?:which|what) \w+) (?!has|have|had|is|was|are|were)\w+ (?:the|a|an) [^,]*\b(?:that|which|who)\b",
+    re.IGNORECASE,
+)
 # A number before a small word of its own is no year: "in 1500 days". A year before another number begins a time.
 _COUNTS = re.compile(rf"\s(?!(?:{'|'.join(FUNCTION_WORDS)})\b)[^\W\dA-Z]|\s(?:of|more|other|BCE?)\b")
 _LASTED = re.compile(r"(?:\s?[-\u2013\u2014]|\s(?:to|until|and))\s?\d")
@@ -62,18 +69,26 @@ class DatedChoice:
     """The answer to a question that offers two things to choose from."""
 
     name: str  # the title of the thing, without brackets
+    other: str  # the title of the other thing
     place: int  # the index of the passage about the thing
     dated: int  # the index of the passage with the date: the same passage or, for example, that about a film's director
     begin: int  # the index of the date's first character in the text of the passage `dated`
+
+    def is_answer(self, answer: str) -> bool | None:
+        """Check whether an answer is this thing; None if it names neither of the two things, or both."""
+        key = f" {normalize_words(answer)} "
+        names = [f" {normalize_words(name)} " for name in (self.name, self.other)]
+        is_first, is_other = (key in name or name in key for name in names)
+        return None if is_first == is_other or not key.strip() else is_first
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
     """Choose one of the two things that an English question names, as in "Who is older, A or B?", by their dates.
 
     Only a date that stands with the event of the question counts: "built" in "Which was built first, A or B?". Returns
-    None if the question does not offer the titles of two passages, contains a negation, or does not ask which is
-    earlier or later. Also returns None if a date is missing, or if one thing may have been both earlier and later than
-    the other, as with "1950" and "12 March 1950".
+    None if the question does not offer the titles of two passages, contains a negation, or does not ask which of these
+    is earlier or later. Also returns None if a date is missing, or if one thing may have been both earlier and later
+    than the other, as with "1950" and "12 March 1950".
     """
     places = find_alternatives(question, passages)
     if places is None:
@@ -83,7 +98,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     outside = question
     for name in names:
         outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
-    if _NEGATION.search(outside):
+    if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
         return None
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)
     event = _asked_event(outside, asked)
@@ -96,7 +111,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
         return None
     chosen = 0 if (first[1].last < second[1].first) == (direction > 0) else 1
     dated, date = second if chosen else first
-    return DatedChoice(names[chosen], places[chosen], dated, date.begin)
+    return DatedChoice(names[chosen], names[1 - chosen], places[chosen], dated, date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:

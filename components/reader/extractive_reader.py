@@ -205,10 +205,11 @@ class ExtractiveReader(Block):
             _is_doubtful(question, answer, carrier) or self._row_limit(question, carrier.sentence, documents) < 1
         )
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
-        if choose_by_date(question, _passages(documents)) is not None:
-            # The rule for dates chooses one of two things: the trees do not know which.
-            chosen = next(iter(self.read(question, documents)), None)
-            probability = chosen.probability if chosen is not None and _is_alike(chosen.text, answer) else 0.0
+        dated = choose_by_date(question, _passages(documents))
+        is_chosen = None if dated is None else dated.is_answer(answer)
+        if is_chosen is not None:
+            # The trees do not know which of the two things is the older.
+            probability = self._loaded().card.dated_choice if is_chosen else 0.0
             return Judgement(probability, cover, linked, is_of_another, is_doubtful)
         choice = self._choose_spans(question, documents)
         wanted = f" {span_features.answer_key(answer)} "
@@ -348,12 +349,6 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
         return look.holds_of(span), standing_of(meta) is None, str(meta.get("date") or ""), other == place
 
     return max(_same_answers(place, spans), key=rank)
-
-
-def _is_alike(answer: str, other: str) -> bool:
-    """Check whether two answers are the same, or one is a part of the other."""
-    key, other_key = f" {span_features.answer_key(answer)} ", f" {span_features.answer_key(other)} "
-    return key in other_key or other_key in key
 
 
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:

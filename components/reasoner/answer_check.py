@@ -19,8 +19,8 @@ GIVEN, STATED, ACCEPTED = 0.6, 0.85, 0.86
 # or the probability that the reader must give to the answer.
 _LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
 # The weights of the signs that `list_signs` lists, and a constant, by logistic regression, with and without the last
-# sign. `python -m benchmarks.answer_weights` fits and writes them. Those that are shipped were fitted on the answers of
-# Qwen2.5-Coder 1.5B (4 bits) before there was this command: docs/numbers.md.
+# sign. `python -m benchmarks.answer_weights` fits and writes them. Those that are shipped were fitted on answers of
+# Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
 WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
 _WEIGHTS: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 _LEAST_LOGPROB = -2.0

@@ -244,7 +244,7 @@ class Reasoner:
                 if searched.step.action is Action.SEARCH:
                     return searched
         if after.step.probability is None:
-            after = await self._ask_to_answer(state, after, documents)
+            return await self._ask_to_answer(state, after, documents)
         return choose_likeliest(after)
 
     async def _ask_to_answer(self, state: State, after: State, documents: Sequence[Document]) -> State:
@@ -255,19 +255,23 @@ class Reasoner:
             return keep_after(after, error, state)
         signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
         checked = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
-        is_likely = (checked.step.probability or 0.0) >= GIVEN
-        # The model has said itself that it does not know: a weak answer is not even shown as its own words.
-        return checked if is_likely else replace(checked, steps=after.steps)
+        if (checked.step.probability or 0.0) >= GIVEN:
+            return checked
+        # The model has said itself that it does not know: a weak answer stands in the trace alone.
+        return choose_likeliest(replace(checked, steps=after.steps))
 
     async def _read_surely(self, state: State, after: State) -> State | None:
-        """Return the reader's answer if the reader is sure of it, and surer than the model's is; else None."""
+        """Return the reader's answer if it is stated, and likelier than the model's; else None."""
         assert self.reader is not None
-        candidates = await self._read_candidates(state)
-        best = candidates[0].probability if candidates else 0.0
-        if best < max(self.reader.threshold, after.step.probability or 0.0):
+        if state.settings.answer_type != "short":
             return None
+        candidates = await self._read_candidates(state)
         read = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
-        return None if read.step.certainty == "not_found" else read
+        # What a proof of the collection has measured may ask for more than the reader does.
+        least = dict(state.settings.stated_from).get("reader", 0.0)
+        is_sure = read.step.certainty == "stated" and (read.step.probability or 0.0) >= least
+        is_likelier = (read.step.probability or 0.0) > (after.step.probability or 0.0)
+        return read if is_sure and is_likelier else None
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         answer = read_citations(state.step.answer, known_marks(state))[0]

@@ -3,6 +3,7 @@
 import pytest
 
 from prefrag.components.reasoner.reply_formats.steps_format import MUST_ANSWER
+from prefrag.components.sources import source_rules
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, events, kinds, run, scripted, search
 
@@ -163,10 +164,14 @@ class TestASmallModel:
 
     async def test_not_found_is_followed_by_a_call_that_makes_it_answer(self):
         replies = ("NOT FOUND", "NOT FOUND", "Ottilie{0.95} Frank")
-        result = await ask(*replies, reply_format="steps", replace={"ExtractiveReader.threshold": 1.0})
-
+        never_sure = {"ExtractiveReader.threshold": 1.0}
+        result = await ask(*replies, reply_format="steps", replace=never_sure)
         assert CALLS["model"][-1]["prompt"].endswith(MUST_ANSWER)
         assert (result["answer"], result["answered_by"]) == (FOUND, "model")
+
+        CALLS.clear()
+        unforced = await ask("Ottilie{0.95} Frank", reply_format="steps", replace=never_sure)
+        assert result["probability"] < unforced["probability"]
 
     async def test_a_weak_answer_after_not_found_is_not_even_a_guess(self):
         replies = ("NOT FOUND", "NOT FOUND", "Marten{0.99} Tull")
@@ -180,6 +185,24 @@ class TestASmallModel:
         result = await ask("Marten{0.99} Tull", reply_format="steps")
 
         assert (result["answer"], result["answered_by"], result["certainty"]) == (FOUND, "reader", "stated")
+
+    async def test_a_likelier_answer_of_its_own_is_not_replaced(self):
+        soon_sure = {"ExtractiveReader.threshold": 0.01}
+        question = "Who is the lock keeper of Marrow Lock?"
+        result = await ask("Ottilie{0.95} Frank", question=question, reply_format="steps", replace=soon_sure)
+
+        assert (result["answer"], result["answered_by"]) == (FOUND, "model")
+
+    async def test_the_reader_is_sure_from_what_a_proof_has_measured(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(source_rules, "find_stated_from", lambda stores: {"reader": 0.99})
+        result = await ask("Marten{0.99} Tull", reply_format="steps")
+
+        assert (result["answered"], result["answered_by"]) == (False, "model")
+
+    async def test_another_type_of_answer_is_never_the_readers(self):
+        result = await run(checked("yes", reply_format="steps"), QUESTION, answer_type="yes_no")
+
+        assert result["answered_by"] != "reader"
 
     async def test_reads_what_came_with_the_question(self):
         attached = [{"title": "Note", "content": "The lock keeper of Vessel Lock is now Piet Holm."}]

@@ -27,6 +27,22 @@ def test_the_dates_decide(question: str, name: str) -> None:
     assert choice.name == name
 
 
+@for_each(
+    "answer, is_it",
+    ("Kestrel Lamp", True),
+    ("the film Kestrel Lamp", True),
+    ("The Merlin Hour", False),
+    ("Kestrel Lamp, long before The Merlin Hour", None),
+    ("1931", None),
+    ("", None),
+)
+def test_an_answer_is_the_thing_only_if_it_names_it_alone(answer: str, is_it: bool | None) -> None:
+    choice = choose_by_date("Which film came out first, Kestrel Lamp or The Merlin Hour?", PASSAGES)
+
+    assert choice is not None
+    assert choice.is_answer(answer) is is_it
+
+
 def test_deciding_date_can_be_shown_days_count_and_ties_do_not() -> None:
     choice = choose_by_date("Who died first, Ada Voss or Otto Lind?", PASSAGES)
     assert choice is not None
@@ -40,6 +56,10 @@ def test_deciding_date_can_be_shown_days_count_and_ties_do_not() -> None:
 
 @for_each(
     "question",
+    "When was the first film released, Kestrel Lamp or The Merlin Hour?",
+    "In which year was the older of Ada Voss or Otto Lind born?",
+    "Which firm made the film that was released first, Kestrel Lamp or The Merlin Hour?",
+    "Who directed the film that came out first, Kestrel Lamp or The Merlin Hour?",
     "Which film is longer, Kestrel Lamp or The Merlin Hour?",
     "Which film came out first, Kestrel Lamp or The Heron?",
     "Which film was not released first, Kestrel Lamp or The Merlin Hour?",

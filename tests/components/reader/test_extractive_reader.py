@@ -175,14 +175,15 @@ def test_what_is_said_of_another_year_is_not_given(reader):
 
 
 def test_the_rule_for_dates_also_judges_the_answer_of_another(reader):
-    older = Document(content="Petrel was built in 1931.", meta={"title": "Petrel"})
-    newer = Document(content="Merganser was built in 1968.", meta={"title": "Merganser"})
+    older = Document(content="Petrel was built in 1931 by Holm.", meta={"title": "Petrel"})
+    newer = Document(content="Merganser was built in 1968 by Low.", meta={"title": "Merganser"})
     question, passages = "Which was built first, Petrel or Merganser?", [older, newer]
     own = reader.read(question, passages)[0]
 
-    right, wrong = (reader.judge(question, passages, answer) for answer in ("Petrel", "Merganser"))
+    right, wrong, neither = (reader.judge(question, passages, answer) for answer in ("Petrel", "Merganser", "1931"))
 
     assert (own.text, right.probability, wrong.probability) == ("Petrel", own.probability, 0.0)
+    assert 0.0 < neither.probability < own.probability
 
 
 def test_an_answer_is_judged_where_it_is_stated_best(reader):
