@@ -53,6 +53,12 @@ _ASKS_PLACE = re.compile(
 _ANSWERS_PLACE = frozenset(
     ["date", "day", "time", "year", "month", "hour", "place", "site", "address", "location", "start", "beginning"]
 )
+# "The toner for the new printer arrived", "entries for the race close".
+_SUBJECT_WITH_THING = re.compile(
+    rf"(?:{DETERMINER} )?(?P<before>(?:[^\W_]+ ){{0,2}}?)(?P<noun>[^\W_]+) (?:of|for|on|to|in) "
+    rf"(?:{DETERMINER} )?(?P<thing>[^,;.]*)",
+    re.IGNORECASE,
+)
 _RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
@@ -84,14 +90,25 @@ def _is_other_role(statement: Statement) -> bool:
     turned = _ENDS_IN.search(statement.question)
     if turned and re.search(rf"\b{turned['last']} (?:{DETERMINER} )?{re.escape(turned['doer'])}\b", statement.sentence):
         return True
+    return _is_object_of_deed(statement)
+
+
+def _is_object_of_deed(statement: Statement) -> bool:
+    """Check whether the answer to "who called?" stands behind the verb, as its object: "the doctor called Ola"."""
     match = _ACTIVE.search(statement.question)
     before = words_of(re.split(r"[,;:|]", statement.before)[-1])
-    verb = stem(match[1].lower()) if match else ""
-    if not verb or not before or "by" in before or before[-1].endswith(("er", "or", "ing")):
+    if match is None or not before:
         return False
-    if verb not in stems_of(statement.sentence) and re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before):
+    last = before[-1]
+    if "by" in before or last.endswith(("er", "or", "ing")):
+        return False
+    verb = stem(match[1].lower())
+    is_passive = re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before) is not None
+    if is_passive and verb not in stems_of(statement.sentence):
         return True
-    return stem(before[-1]) == verb or (before[-1] == "to" and verb in map(stem, before))
+    if last == "to":
+        return verb in map(stem, before)
+    return stem(last) == verb
 
 
 def _is_other_property(statement: Statement) -> bool:
@@ -110,7 +127,8 @@ def _phrases(question: str) -> Iterator[tuple[str, str]]:
             is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
             continue
         # "Anna's report" tells whose it is, not its kind; "mostly form" is no phrase.
-        if is_in_phrase and last.isalnum() and not last.endswith("ly") and not word.endswith(("ed", "ing")):
+        tells_kind = last.isalnum() and not last.endswith("ly")
+        if is_in_phrase and tells_kind and not word.endswith(("ed", "ing")):
             yield last, word
         last = word
 
@@ -120,24 +138,32 @@ def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
 
     The kind must be nowhere, or be said of other things alone, as in "martial spirit and Christian piety".
     """
-    is_number, whole = kind[0].isdigit(), kind
-    kind, noun = stem(kind), stem(noun)
-    kinds: set[str] = set()
-    nouns: set[str] = set()
+    kind_stem, noun_stem = stem(kind), stem(noun)
+    kinds: set[str] = set()  # the words before the noun
+    nouns: set[str] = set()  # the words behind the kind
     for part in _PAUSE.split(said):
         words = words_of(part)
         stems = [stem(word) for word in words]
-        for place, word in enumerate(stems):
-            if word == noun and kind in stems[max(0, place - 3) : place]:
+        for place, own in enumerate(stems):
+            if own == noun_stem and kind_stem in stems[max(0, place - 3) : place]:
                 return False
-            if word == noun and place:
+            if own == noun_stem and place:
                 kinds.add(words[place - 1])
-            if word == kind:
-                nouns.update(words[place + 1 : place + 2] or ["of"], {"of"} & set(words[max(0, place - 2) : place]))
-    is_alike = any(kind in word or word in kind or _is_spelt_alike(whole, word) for word in kinds)
+            if own == kind_stem:
+                # At the end of a part, and behind "of", the kind is said of no other thing. As a function word, "of"
+                # makes the check at the end fail.
+                nouns.update(words[place + 1 : place + 2] or ["of"])
+                if "of" in words[max(0, place - 2) : place]:
+                    nouns.add("of")
+    if not kinds or not kinds.isdisjoint(COMMON):
+        return False
+    if any(kind_stem in word or word in kind_stem or _is_spelt_alike(kind, word) for word in kinds):
+        return False
     # "The tenth series" may be the 10th, and what is "eventually" so has no kind.
-    is_alike = is_alike or any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds)
-    return bool(kinds) and not is_alike and kinds.isdisjoint(COMMON) and nouns.isdisjoint(FUNCTION_WORDS)
+    is_number = kind[0].isdigit()
+    if any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds):
+        return False
+    return nouns.isdisjoint(FUNCTION_WORDS)
 
 
 def _is_spelt_alike(word: str, other: str) -> bool:
@@ -187,20 +213,20 @@ def _is_other_subject(statement: Statement) -> bool:
         subject, verb = stem(name.lower()), deed.lower()
         # Somebody with a name may be called something else: "the river turns north" in a text on the Rhine.
         is_named = name[0].isupper() and subject in stems_of(f"{statement.named} {statement.others}")
-        if (
-            not statement.lacking <= {subject}
-            or name.lower() in COMMON
-            or verb in COMMON
-            or verb.endswith("s")
-            or is_named
-        ):
+        is_common = name.lower() in COMMON or verb in COMMON
+        if is_named or is_common or verb.endswith("s"):
             continue
+        if not statement.lacking <= {subject}:
+            continue
+        forms = {f"{verb}{ending}" for ending in _ENDINGS}
+        is_away = subject not in stems_of(f"{statement.named} {statement.sentence}")
         for part in _PAUSE.split(statement.sentence):
-            parts = words_of(part)
-            places = [place for place, word in enumerate(parts) if word in {f"{verb}{ending}" for ending in _ENDINGS}]
-            doers = {word for word in parts[: places[0]] if word not in COMMON} if places else set()
-            is_away = subject not in stems_of(f"{statement.named} {statement.sentence}")
-            if doers and subject not in stems_of(part) and (is_away or statement.answer in part):
+            words = words_of(part)
+            place = next((place for place, word in enumerate(words) if word in forms), 0)
+            has_doer = any(word not in COMMON for word in words[:place])
+            if not has_doer or subject in stems_of(part):
+                continue
+            if is_away or statement.answer in part:
                 return True
     return False
 
@@ -210,26 +236,44 @@ def _is_elsewhere(statement: Statement) -> bool:
 
     "The bus to Norwick" is another one than "the bus from Norwick", and "beaten by Tarn" than "Tarn was beaten".
     """
-    said = f"{statement.named}. {statement.sentence}"
-    told = stems_of(said)
-    lacking = statement.lacking
+    return _governs_another(statement) or _is_turned_round(statement)
+
+
+def _governs_another(statement: Statement) -> bool:
+    """Check whether a noun of the question has another thing behind its preposition: "hours on Sundays"."""
+    told = stems_of(f"{statement.named}. {statement.sentence}")
     for noun, preposition, thing in _PLACED.findall(statement.question):
-        if not lacking <= {stem(thing.lower())}:
+        thing_stem = stem(thing.lower())
+        if thing_stem in told or not statement.lacking <= {thing_stem}:
             continue
         # "Shaped by thousands of years" may be said as "by millennia": a deed has no kinds.
-        if noun.endswith("ed") or noun.lower() in COMMON or thing.lower() in COMMON or stem(thing.lower()) in told:
+        is_common = noun.lower() in COMMON or thing.lower() in COMMON
+        if is_common or noun.endswith("ed"):
             continue
-        others = [
-            other
-            for same, alike, other in _PLACED.findall(statement.sentence)
-            if stem(same.lower()) == stem(noun.lower()) and alike == preposition and other.lower() not in COMMON
-        ]
+        others = _things_behind(noun, preposition, statement.sentence)
         # Not "to open": what "to" governs has a capital.
-        is_place = preposition != "to" or thing[0].isupper()
+        is_name = thing[0].isupper()
+        if preposition == "to" and not is_name:
+            continue
         # A name may be described, as "the capital of the country", but a day is no other day.
         is_day = re.search(r"days?$", thing) is not None
-        if is_place and any(is_day or other[0].isupper() == thing[0].isupper() for other in others):
+        if any(is_day or other[0].isupper() == is_name for other in others):
             return True
+    return False
+
+
+def _things_behind(noun: str, preposition: str, sentence: str) -> list[str]:
+    """List what a preposition behind a noun governs in a sentence."""
+    wanted = (stem(noun.lower()), preposition)
+    return [
+        thing
+        for other, way, thing in _PLACED.findall(sentence)
+        if (stem(other.lower()), way) == wanted and thing.lower() not in COMMON
+    ]
+
+
+def _is_turned_round(statement: Statement) -> bool:
+    """Check whether a thing stands behind another of "from", "to" and "by" than in the question."""
     ways = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
     asked = _WAYS.findall(statement.question)
     for way, thing in asked:
@@ -237,10 +281,12 @@ def _is_elsewhere(statement: Statement) -> bool:
         if len({other for other, same in asked if same == thing}) > 1:
             continue
         own = {alike for alike, other in ways if other == word}
-        is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence) and not thing.endswith("ing")
+        is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence)
+        if not is_said or thing.endswith("ing") or way in own:
+            continue
         # Not "to open": what is governed has a capital or is the answer.
         governing = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
-        if is_said and way not in own and (own & ({"from", "to"} - {way}) or way in governing):
+        if way in governing or own & ({"from", "to"} - {way}):
             return True
     return False
 
@@ -253,23 +299,22 @@ def _is_part(statement: Statement) -> bool:
         return True
     if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):
         return True
-    match = None if len(statement.lacking) > 1 else _ASKS_PLACE.search(statement.question)
-    words = [word for word in words_of(match[1]) if word not in COMMON] if match else []
-    if not words:
+    match = _ASKS_PLACE.search(statement.question)
+    if match is None or len(statement.lacking) > 1:
         return False
-    # "The toner for the new printer arrived", "entries for the race close".
-    head = re.match(
-        rf"(?:{DETERMINER} )?((?:[^\W_]+ ){{0,2}}?)([^\W_]+) (?:of|for|on|to|in) (?:{DETERMINER} )?([^,;.]*)",
-        CLAUSE_END.split(statement.sentence)[0],
-        re.IGNORECASE,
-    )
-    if head is None or head[2].lower() in COMMON | _ANSWERS_PLACE or statement.asks(f"{head[1]} {head[2]}"):
+    words = [word for word in words_of(match[1]) if word not in COMMON]
+    subject = _SUBJECT_WITH_THING.match(CLAUSE_END.split(statement.sentence)[0])
+    if not words or subject is None:
+        return False
+    noun = subject["noun"].lower()
+    if noun in COMMON | _ANSWERS_PLACE or statement.asks(f"{subject['before']} {subject['noun']}"):
         return False
     # "The signing of the treaty" for "when was the treaty signed?"
-    base = head[2].lower().removesuffix("ing")
-    is_deed = base != head[2].lower() and len(base) > 2 and any(word.startswith(base) for word in words[1:])
-    is_on_it = stem(words[0]) in {stem(word) for word in words_of(head[3])[:2]}
-    return is_on_it and not is_deed and not statement.asks(head[2])
+    base = noun.removesuffix("ing")
+    is_gerund = base != noun and len(base) > 2
+    is_deed = is_gerund and any(word.startswith(base) for word in words[1:])
+    is_on_thing = stem(words[0]) in {stem(word) for word in words_of(subject["thing"])[:2]}
+    return is_on_thing and not is_deed and not statement.asks(subject["noun"])
 
 
 def _is_turned(statement: Statement) -> bool:
@@ -282,12 +327,15 @@ def _is_turned(statement: Statement) -> bool:
     ):
         if any(re.search(rf"(?<![\w-]){re.escape(word)}\b", text, re.IGNORECASE) for _, word in apart):
             return True
-    told = set(words_of(statement.sentence))
-    asked = {word for word in words_of(statement.question) if len(word) > 4} - told
-    bare = {word for word in told if len(word) > 4} - set(words_of(statement.question))
-    return any(f"{prefix}{word}" in bare for word in asked for prefix in _PREFIXES) or any(
-        f"{prefix}{word}" in asked for word in bare for prefix in _PREFIXES
-    )
+    asked, told = set(words_of(statement.question)), set(words_of(statement.sentence))
+    only_asked = {word for word in asked - told if len(word) > 4}
+    only_told = {word for word in told - asked if len(word) > 4}
+    for prefix in _PREFIXES:
+        if any(f"{prefix}{word}" in only_told for word in only_asked):
+            return True
+        if any(f"{prefix}{word}" in only_asked for word in only_told):
+            return True
+    return False
 
 
 def _is_among(number: str, told: list[str]) -> bool:
@@ -309,7 +357,8 @@ def _is_other_thing(statement: Statement) -> bool:
     names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
     for name, last in names:
         firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
-        if firsts and not find_whole(name, said) and not any(first in statement.question for first in firsts):
+        is_other_name = bool(firsts) and not any(first in statement.question for first in firsts)
+        if is_other_name and not find_whole(name, said):
             return True
     # The title tells the kind of everything below it. A sentence that lacks more than the kind has other words for what
     # is asked, so perhaps for the kind, too: "the largest airplane" for "the biggest airplane in the world".
@@ -318,6 +367,7 @@ def _is_other_thing(statement: Statement) -> bool:
     if any(lacking <= {stem(kind)} and _is_of_another_kind(kind, noun, said) for kind, noun in phrases):
         return True
     asked, told = set(words_of(statement.question)), set(words_of(said))
+    # One of two opposites is asked for, and only the other one is told.
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
 
 

@@ -109,7 +109,9 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
     :returns: The form that raises the doubt, such as ``negation``; empty if there is none.
     """
     statement = statement_at(question, title, text, begin, end)
-    return next((name for name, is_so in _FORMS.items() if statement and is_so(statement)), "")
+    if statement is None:
+        return ""
+    return next((name for name, has_form in _FORMS.items() if has_form(statement)), "")
 
 
 def _is_denied(statement: Statement) -> bool:
@@ -126,16 +128,20 @@ def _is_asked(statement: Statement) -> bool:
     """Check whether the sentence asks what the answer would say, or says that somebody asks it."""
     if statement.sentence.rstrip().endswith("?"):
         return True
-    if any(
-        statement.asks_most(match[0]) and not match.start() <= len(statement.before) < match.end()
-        for match in _EMBEDDED.finditer(statement.sentence)
-    ):
-        return True
-    matches = list(_INDIRECT.finditer(statement.before))
-    if not matches or _ASKS_CASE.search(statement.question) or _INDIRECT.search(statement.question):
+    for match in _EMBEDDED.finditer(statement.sentence):
+        holds_answer = match.start() <= len(statement.before) < match.end()
+        if not holds_answer and statement.asks_most(match[0]):
+            return True
+    if _ASKS_CASE.search(statement.question) or _INDIRECT.search(statement.question):
         return False
-    is_whole = matches[-1][0] == "whether"
-    return statement.is_governed(matches[-1].end()) and (is_whole or "," not in statement.before[matches[-1].end() :])
+    matches = list(_INDIRECT.finditer(statement.before))
+    if not matches:
+        return False
+    conjunction = matches[-1]
+    # A comma ends the clause behind "if", but not the one behind "whether".
+    if conjunction[0] != "whether" and "," in statement.before[conjunction.end() :]:
+        return False
+    return statement.is_governed(conjunction.end())
 
 
 def _is_open(statement: Statement) -> bool:
@@ -143,10 +149,12 @@ def _is_open(statement: Statement) -> bool:
     remark = _REMARK.match(statement.after)
     if remark is None:
         return False
-    # "3 June (no gifts, please)" asks something of the reader.
+    if remark["left"] is not None:
+        return True
     aside = remark["aside"] or ""
+    # "3 June (no gifts, please)" asks something of the reader.
     is_request = re.search(r"\bplease\b", aside, re.IGNORECASE) is not None
-    return remark["left"] is not None or (not is_request and _LEFT_OPEN.search(aside) is not None)
+    return not is_request and _LEFT_OPEN.search(aside) is not None
 
 
 def _is_excepted(statement: Statement) -> bool:
@@ -170,17 +178,21 @@ def _is_over(statement: Statement) -> bool:
     # "The cook is Eva, who followed Ann, who was the cook until June": what is asked for is said before.
     is_told = re.search(r"\b(?:is|are)\b", own[0]) is not None and statement.asks_most(own[0])
     clauses = own if is_told else statement.clauses
-    if any(map(_OVER.search, clauses)) and not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own[0]):
+    is_of_clause = not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own[0])
+    if is_of_clause and any(map(_OVER.search, clauses)):
         return True
     verb = _FINITE.search(statement.sentence)
-    if verb and verb[0] in ("was", "were", "had") and re.search(r"\b(?:until|till)\b", statement.after):
+    is_past = verb is not None and verb[0] in ("was", "were", "had")
+    if is_past and re.search(r"\b(?:until|till)\b", statement.after):
         return True
     if _WAS_JUST.search(statement.before) and statement.asks_most(statement.before):
         return _ONCE.match(statement.before) is None
     office = _OFFICE.search(statement.question)
-    head = office[1].split()[-1] if office else ""
-    past = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{re.escape(head)}\b")
-    return bool(head) and any(map(past.search, own if is_told else [statement.sentence]))
+    if office is None:
+        return False
+    title = re.escape(office[1].split()[-1])
+    held = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{title}\b")
+    return any(map(held.search, own if is_told else [statement.sentence]))
 
 
 def _is_conditional(statement: Statement) -> bool:
@@ -188,19 +200,22 @@ def _is_conditional(statement: Statement) -> bool:
     called = _CALLED.search(statement.before)
     if called and statement.asked and statement.asked == stems_of(called[1]):
         return False
+    begin, end = len(statement.before), len(statement.sentence) - len(statement.after)
     for match in _CONDITION.finditer(statement.sentence):
-        if len(statement.before) <= match.start() < len(statement.sentence) - len(statement.after):
-            continue  # the answer has it itself
+        if begin <= match.start() < end:
+            continue  # the condition is a part of the answer
         # "They became rich, selling what they had in case of loss" sets no condition for their becoming rich.
-        between = statement.sentence[len(statement.sentence) - len(statement.after) : match.start()]
+        between = statement.sentence[end : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
             continue
         if _BY_DEFAULT.match(match["text"]):
             continue
-        if match["word"].lower() == "unless" and match["word"].lower() not in statement.question.lower():
+        if match["word"].lower() == "unless" and "unless" not in statement.question.lower():
             return True
         needed = {stem(word) for word in words_of(match["text"]) if word not in COMMON}
-        if needed and (len(needed & statement.asked) < len(needed) / 2 or match["only"]):
+        if not needed:
+            continue
+        if match["only"] or len(needed & statement.asked) < len(needed) / 2:
             return True
     return False
 
@@ -223,28 +238,46 @@ def _is_relative(statement: Statement) -> bool:
     """Check whether the answer only names somebody's relative or deputy, as in "the sister of Ada is the vet"."""
     if not ASKS_PERSON.search(statement.question):
         return False
+    # "The sister of Ada is the vet", "Ada's sister is the vet".
     of = re.search(r"(?:^|[,;] |\bthat )(?:the|an?) (?:\w+ )?([a-z]+) (?:of|to) $", statement.before, re.IGNORECASE)
-    own = re.match(r"['\u2019]s? (?:[a-z]+ )??([a-z]+)\b", statement.after)
-    for match, rest in ((of, statement.after), (own, statement.after[own.end() :] if own else "")):
-        if match and not statement.asks(match[1]) and statement.asks(" ".join(rest.split()[:5])):
-            return True
-    # "A boy who replaced Sven is the goalkeeper", "Ann took over from Cyril and manages the depot".
-    after = re.match(r" (?P<joined>and )?(?:[^\W_]+ ?){1,5}", statement.after)
-    is_other = re.search(r"\b(?:who|that|which)(?: [a-z]+){1,3} $", statement.before)
-    is_source = (
-        after is not None and after["joined"] and re.search(r"[a-z] (?:from|after|for|with) $", statement.before)
-    )
-    if after and (is_other or is_source) and statement.asks_most(after[0]):
+    if of and _tells_of_relative(statement, of[1], statement.after):
         return True
-    office = _OFFICE.search(statement.question)
-    if office is None:
+    own = re.match(r"['\u2019]s? (?:[a-z]+ )??([a-z]+)\b", statement.after)
+    if own and _tells_of_relative(statement, own[1], statement.after[own.end() :]):
+        return True
+    return _tells_of_neighbour(statement) or _is_by_office(statement)
+
+
+def _tells_of_relative(statement: Statement, relative: str, behind: str) -> bool:
+    """Check whether the words behind a noun such as "sister" are asked for, and the noun is not."""
+    return not statement.asks(relative) and statement.asks(" ".join(behind.split()[:5]))
+
+
+def _tells_of_neighbour(statement: Statement) -> bool:
+    """Check whether the verb behind the answer has another subject.
+
+    "A boy who replaced Sven is the goalkeeper", "Ann took over from Cyril and manages the depot".
+    """
+    after = re.match(r" (?P<joined>and )?(?:[^\W_]+ ?){1,5}", statement.after)
+    if after is None or not statement.asks_most(after[0]):
         return False
-    head = re.escape(office[1])
-    governed = rf"\b([a-z]+) (?:of|for|to) (?:{DETERMINER} )?{head}\b|\b{head}['\u2019]s? ([a-z]+)"
+    if re.search(r"\b(?:who|that|which)(?: [a-z]+){1,3} $", statement.before):
+        return True
+    is_joined = after["joined"] is not None
+    return is_joined and re.search(r"[a-z] (?:from|after|for|with) $", statement.before) is not None
+
+
+def _is_by_office(statement: Statement) -> bool:
+    """Check whether the office asked for only tells whose relative or deputy somebody is: "the mayor's deputy"."""
+    match = _OFFICE.search(statement.question)
+    if match is None:
+        return False
+    office = re.escape(match[1])
+    places = re.findall(rf"\b{office}\b", statement.sentence)
+    governed = rf"\b([a-z]+) (?:of|for|to) (?:{DETERMINER} )?{office}\b|\b{office}['\u2019]s? ([a-z]+)"
     governors = [left or right for left, right in re.findall(governed, statement.sentence)]
-    return len(governors) == len(re.findall(rf"\b{head}\b", statement.sentence)) > 0 and not any(
-        map(statement.asks, governors)
-    )
+    is_governed_everywhere = len(governors) == len(places) > 0
+    return is_governed_everywhere and not any(map(statement.asks, governors))
 
 
 _FORMS: dict[str, Callable[[Statement], bool]] = {

@@ -69,23 +69,40 @@ def is_hearsay(statement: Statement) -> bool:
     """Check whether what is asked for is only said, thought or supposed, and the question does not ask for that."""
     if asks_report(statement):
         return False
-    source, said = _SOURCE.search(statement.sentence), _HEARSAY.search(statement.sentence)
-    # "What was Ann accused of?" asks for what she was "accused of having" done.
-    is_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
-    is_source = source is not None and (statement.asks(source[1]) or statement.answer in source[1])
-    is_official = source is not None and _OFFICIAL.match(source[1]) is not None
-    done = _TO_HAVE.search(statement.sentence)
-    # "One of only ten to have done it" did it.
-    is_claim = (
-        done is not None and statement.matches(_TO_HAVE) and not REALISED.search(statement.before[: done.start()])
-    )
-    if is_claim or (not is_asked and statement.matches(_HEARSAY)) or (source and not is_source and not is_official):
+    if _is_claim(statement) or _is_rumour(statement) or _has_doubtful_source(statement):
         return True
-    return any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)) or any(
-        not _is_vouched(statement, match) and statement.is_governed(match.end())
-        for match in _reports(statement)
-        if not match["name"] or match["name"].lower() not in FUNCTION_WORDS
-    )
+    if any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)):
+        return True
+    for match in _reports(statement):
+        if match["name"] and match["name"].lower() in FUNCTION_WORDS:
+            continue
+        if not _is_vouched(statement, match) and statement.is_governed(match.end()):
+            return True
+    return False
+
+
+def _is_claim(statement: Statement) -> bool:
+    """Check whether somebody is said "to have done" what is asked for. "One of only ten to have done it" did it."""
+    done = _TO_HAVE.search(statement.sentence)
+    if done is None or not statement.matches(_TO_HAVE):
+        return False
+    return REALISED.search(statement.before[: done.start()]) is None
+
+
+def _is_rumour(statement: Statement) -> bool:
+    """Check whether a word such as "reportedly" makes it a rumour, or "accused of having", unless that is asked for."""
+    said = _HEARSAY.search(statement.sentence)
+    # "What was Ann accused of?" asks for what she was "accused of having" done.
+    is_charge_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
+    return not is_charge_asked and statement.matches(_HEARSAY)
+
+
+def _has_doubtful_source(statement: Statement) -> bool:
+    """Check whether it stands "according to" somebody: neither an office nor what the question or the answer names."""
+    match = _SOURCE.search(statement.sentence)
+    if match is None or _OFFICIAL.match(match[1]):
+        return False
+    return not statement.asks(match[1]) and statement.answer not in match[1]
 
 
 def asks_report(statement: Statement) -> bool:
@@ -114,15 +131,18 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     is_governed = statement.is_governed(match.end())
     is_about = statement.asks_most(rest if is_governed else CLAUSE_END.split(rest)[0])
     # "On the code Ivo says that it is 4417" has what is asked for before the verb.
-    is_of_that = _OF_THAT.match(rest) is not None or len(statement.before) == match.end()
-    is_about = is_about or (is_governed and is_of_that)
+    begins_with_answer = len(statement.before) == match.end()
+    is_of_that = begins_with_answer or _OF_THAT.match(rest) is not None
+    if is_governed and is_of_that:
+        is_about = True
     if is_relative or match["governor"] in FUNCTION_WORDS or not is_about:
         return False
     # "What did Ann say?" asks for the whole clause.
-    asked = _ASKS_SAID.search(statement.question)
-    is_whole = len(statement.before) == match.end() and not statement.after.strip(" .!\"'\u201d\u2019")
-    is_said = asked is not None and is_whole and statement.asks(statement.sentence[: match.start()])
-    return not is_said and not _is_vouched(statement, match)
+    is_whole = begins_with_answer and not statement.after.strip(" .!\"'\u201d\u2019")
+    is_said = is_whole and _ASKS_SAID.search(statement.question) is not None
+    if is_said and statement.asks(statement.sentence[: match.start()]):
+        return False
+    return not _is_vouched(statement, match)
 
 
 def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:

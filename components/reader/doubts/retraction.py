@@ -1,6 +1,7 @@
 """What the end of the sentence, or a sentence behind it, takes back: "it was struck down", "that is not true"."""
 
 import re
+from collections.abc import Sequence
 
 from prefrag.components.reader.doubts.statement import DETERMINER, Statement
 from prefrag.components.reader.span_features import stem, stems_of
@@ -54,29 +55,42 @@ def is_taken_back(statement: Statement) -> bool:
     near = [sentence.strip() for sentence in (statement.following, *statement.later)]
     if any(map(_UNTRUE.fullmatch, near)):
         return True
-    following, *later = ["" if _leaves_it(statement, sentence) else sentence for sentence in near]
-    on_it = (form.fullmatch(sentence) for form in (_REFUTED, _ON_THIS) for sentence in (following, *later))
-    if _LABEL.fullmatch(following) or any(on_it):
+    following, *later = [_without_affirmation(statement, sentence) for sentence in near]
+    if _LABEL.fullmatch(following):
         return True
-    verdict = _VERDICT.fullmatch(following) or _CLOSING.search(statement.after)
-    verdict = verdict or next(filter(None, (_verdict_on(statement, sentence) for sentence in later)), None)
-    if verdict is None and _GOVERNED.search(statement.before):
-        verdict = _WHOLE.search(statement.after)
+    if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
+        return True
+    verdict = _find_verdict(statement, following, later)
     if verdict is None:
         return False
     verb = verdict["done"] or verdict["did"] or ""
     return not statement.asks(verb) and verb not in FUNCTION_WORDS
 
 
-def _leaves_it(statement: Statement, sentence: str) -> bool:
-    """Check whether a later sentence affirms the statement, or says what came of a thing after the deed asked for."""
-    return _AFFIRMED.fullmatch(sentence) is not None or _is_after_deed(statement, sentence)
+def _find_verdict(statement: Statement, following: str, later: Sequence[str]) -> re.Match[str] | None:
+    """Match the verdict on the statement: in the next sentence, at the end of its own, or in a later sentence."""
+    verdict = _VERDICT.fullmatch(following) or _CLOSING.search(statement.after)
+    if verdict is not None:
+        return verdict
+    for sentence in later:
+        verdict = _verdict_on(statement, sentence)
+        if verdict is not None:
+            return verdict
+    return _WHOLE.search(statement.after) if _GOVERNED.search(statement.before) else None
+
+
+def _without_affirmation(statement: Statement, sentence: str) -> str:
+    """Return a later sentence; empty if it affirms the statement, or says what came of a thing after the deed."""
+    is_affirmed = _AFFIRMED.fullmatch(sentence) is not None or _is_after_deed(statement, sentence)
+    return "" if is_affirmed else sentence
 
 
 def _is_after_deed(statement: Statement, following: str) -> bool:
     """Check whether the sentence says that what is asked for was done, and a later one what came of the thing."""
     asked, later = _ASKS_DEED.search(statement.question), _LATER_DEED.match(following)
-    if asked is None or later is None or (later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence)):
+    if asked is None or later is None:
+        return False
+    if later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence):
         return False
     if asked["base"]:
         done = rf"\b{re.escape(asked['base'].removesuffix('e').removesuffix('y'))}(?:i?ed)\b"
@@ -89,6 +103,9 @@ def _is_after_deed(statement: Statement, following: str) -> bool:
 
 def _verdict_on(statement: Statement, sentence: str) -> re.Match[str] | None:
     """Match the verdict of a paragraph's first sentence, if it is on the statement or on something that it names."""
-    subject, verdict = _PRONOUN.match(sentence), _VERDICT.fullmatch(sentence.strip())
-    is_on_it = subject is not None and (not subject["noun"] or stem(subject["noun"]) in stems_of(statement.sentence))
-    return verdict if is_on_it else None
+    subject = _PRONOUN.match(sentence)
+    if subject is None:
+        return None
+    if subject["noun"] and stem(subject["noun"]) not in stems_of(statement.sentence):
+        return None
+    return _VERDICT.fullmatch(sentence.strip())

@@ -1,7 +1,7 @@
 """A sentence with a proposed answer, beside the question: its clauses, and what stands around it."""
 
-import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,6 +23,8 @@ CLAUSE_END = re.compile(
 _SUBORDINATE = re.compile(
     r"\s(?:that|which|whose|when|where|while|because|since|if|as|so|after|before|until|although|though)\s(?=[^\W_])"
 )
+# A clause that tells more of the answer before it.
+_TELLS_MORE = re.compile(r"\s*(?:who|which)\b")
 _QUOTE = re.compile(r"[\"\u201c](?:[^\"\u201c\u201d ]+ ){2,}[^\"\u201c\u201d ]+[\"\u201d]")
 _PREDICATE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will|would|can|could|may|might|must)\b")
 # What makes a phrase more than a name: a verb or a denial.
@@ -92,29 +94,34 @@ class Statement:
 
     @cached_property
     def _clause_spans(self) -> list[tuple[int, int]]:
-        begin, end = len(self.before), len(self.sentence) - len(self.after)
+        return [span for span in self._all_spans if span[0] < span[1] and self._is_on_answer(*span)]
+
+    @cached_property
+    def _all_spans(self) -> list[tuple[int, int]]:
         edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
-        return [
-            (left, right)
-            for left, right in pairwise(edges)
-            if left < right
-            and (
-                (left <= begin < right or left < end <= right)
-                or self.asks_most(self.sentence[left:right])
-                or (left <= end + 2 and right > end and re.match(r"\s*(?:who|which)\b", self.sentence[left:right]))
-            )
-        ]
+        return list(pairwise(edges))
+
+    def _is_on_answer(self, left: int, right: int) -> bool:
+        """Check whether a clause is one of :attr:`clauses`."""
+        begin, end = len(self.before), len(self.sentence) - len(self.after)
+        if left <= begin < right or left < end <= right:
+            return True
+        clause = self.sentence[left:right]
+        if self.asks_most(clause):
+            return True
+        # Up to two signs may stand between the answer and the clause behind it, as in "Ann, who".
+        return left <= end + 2 and right > end and _TELLS_MORE.match(clause) is not None
 
     @cached_property
     def own_clauses(self) -> list[str]:
         """The clause in which the answer begins, and the one behind it that tells more of the answer with "who"."""
-        place = len(self.before)
-        end = place + len(self.answer)
-        edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
-        spans = list(pairwise(edges))
-        own = next((self.sentence[left:right] for left, right in spans if left <= place < right), self.sentence)
-        told = [self.sentence[left:right] for left, right in spans if end <= left <= end + 2]
-        return [own, *(clause for clause in told if re.match(r"\s*(?:who|which)\b", clause))]
+        begin = len(self.before)
+        end = begin + len(self.answer)
+        own = next(
+            (self.sentence[left:right] for left, right in self._all_spans if left <= begin < right), self.sentence
+        )
+        behind = [self.sentence[left:right] for left, right in self._all_spans if end <= left <= end + 2]
+        return [own, *filter(_TELLS_MORE.match, behind)]
 
     @cached_property
     def answer(self) -> str:
@@ -142,10 +149,15 @@ class Statement:
         shared = self.asked & stems_of(self.sentence)
         if asked is None or not shared or _PREDICATE.search(asked[1]):
             return False
+        phrases: list[str] = []
         before, behind = _PHRASE_BEFORE.search(self.before), _PHRASE_AFTER.match(self.after)
-        if before and (before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()])):
-            return False  # "would set a toll of 4 pounds" and "hopes to make the chair Ann" call nothing so
-        phrases = [before[0] if before else "", behind[1] if behind else ""]
+        if before:
+            # "Would set a toll of 4 pounds" and "hopes to make the chair Ann" call nothing so.
+            if before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()]):
+                return False
+            phrases.append(before[0])
+        if behind:
+            phrases.append(behind[1])
         return any(shared <= stems_of(phrase) and not _SAYS.search(phrase) for phrase in phrases)
 
     def matches(self, pattern: re.Pattern[str], is_verb: bool = False) -> bool:
@@ -215,23 +227,31 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int) -> 
     if number is None:
         return None
     first, last = spans[number][0], max(spans[number][1], end)
-    following = text[slice(*spans[number + 1])] if number + 1 < len(spans) else ""
-    others = "\n".join(text[left:right] for place, (left, right) in enumerate(spans) if place != number)
-    later = [text[slice(*span)] for span in spans[number + 2 :] if "\n\n" in text[span[0] - 2 : span[0]]]
-    places = itertools.takewhile(lambda place: _ITEM.match(text, spans[place][0]), range(number, -1, -1))
-    lead = number - len(list(places))
-    opening = text[slice(*spans[lead])] if 0 <= lead < number else ""
+    sentences = [text[left:right] for left, right in spans]
+    # A sentence behind a blank line begins a paragraph.
+    later = [text[left:right] for left, right in spans[number + 2 :] if text[left - 2 : left] == "\n\n"]
     return Statement(
-        question,
-        text[first:last],
-        text[first:begin],
-        text[end:last],
-        following,
-        tuple(later[:2]),
-        opening if opening.endswith(":") else "",
-        title,
-        others,
+        question=question,
+        sentence=text[first:last],
+        before=text[first:begin],
+        after=text[end:last],
+        following=sentences[number + 1] if number + 1 < len(spans) else "",
+        later=tuple(later[:2]),
+        opening=_opening_of_list(text, spans, number),
+        named=title,
+        others="\n".join([*sentences[:number], *sentences[number + 1 :]]),
     )
+
+
+def _opening_of_list(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
+    """Find the line that ends with a colon before the list of which a sentence is an item; empty if there is none."""
+    place = number
+    while place >= 0 and _ITEM.match(text, spans[place][0]):
+        place -= 1
+    if not 0 <= place < number:
+        return ""
+    line = text[slice(*spans[place])]
+    return line if line.endswith(":") else ""
 
 
 def words_of(text: str) -> list[str]:

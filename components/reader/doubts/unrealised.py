@@ -37,12 +37,12 @@ def is_unrealised(statement: Statement) -> bool:
     is_rule = _is_prescribed(statement)
     # "What may it affect?" is answered by what it might affect.
     is_open = _ASKS_MODAL.search(statement.question) is not None
-    if (
-        (not is_open and statement.matches(_MODAL, True)) or (statement.matches(_IS_TO, True) and not is_infinitive)
-    ) and not is_rule:
+    if not is_rule and not is_open and statement.matches(_MODAL, is_verb=True):
+        return True
+    if not is_rule and not is_infinitive and statement.matches(_IS_TO, is_verb=True):
         return True
     is_present = _NOT_PAST.search(statement.question) or is_rule
-    if not is_present and statement.matches(_FUTURE, True):
+    if not is_present and statement.matches(_FUTURE, is_verb=True):
         return True
     if is_rule and _SHOULD_BE.search(statement.sentence):
         return False
@@ -50,13 +50,18 @@ def is_unrealised(statement: Statement) -> bool:
         return False
     for match in _NOT_DONE.finditer(statement.sentence):
         clause = CLAUSE_END.split(statement.sentence[match.start() :])[0]
-        # The answer itself was wanted to be done to, or most of what is asked was.
-        is_wanted = match.start() < len(statement.before) < match.start() + len(clause)
-        is_asked = statement.asks(" ".join(filter(None, match.groups()))) and statement.asks_most(clause)
-        is_asked = is_asked or (is_wanted and statement.asks(match[1] or match[3] or match[4]))
+        # The wish is about most of what is asked, or its object is the answer and its verb is asked for.
+        holds_answer = match.start() < len(statement.before) < match.start() + len(clause)
+        wish = " ".join(filter(None, match.groups()))
+        verb = match[1] or match[3] or match[4]
+        is_asked = statement.asks(wish) and statement.asks_most(clause)
+        if holds_answer and statement.asks(verb):
+            is_asked = True
+        if not is_asked or REALISED.search(statement.sentence[: match.start()]):
+            continue
         # "He was overthrown in 1985, but in 1989 they were able to overthrow the government."
-        is_apart = statement.asks_most(CLAUSE_END.split(statement.before)[-1]) and match.start() > len(statement.before)
-        if is_asked and not is_apart and not REALISED.search(statement.sentence[: match.start()]):
+        is_behind = match.start() > len(statement.before)
+        if not is_behind or not statement.asks_most(CLAUSE_END.split(statement.before)[-1]):
             return True
     return False
 
