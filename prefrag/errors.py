@@ -53,6 +53,11 @@ def error_kind(error: Exception) -> type[PrefragError]:
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
     """Find an error of the class ``kind``: the error itself, or the nearest of its causes."""
     link: BaseException | None = error
-    while link is not None and not isinstance(link, kind):
+    seen: set[int] = set()
+    # An error that was raised a second time may be among its own causes.
+    while link is not None and id(link) not in seen:
+        if isinstance(link, kind):
+            return link
+        seen.add(id(link))
         link = link.__cause__
-    return link
+    return None

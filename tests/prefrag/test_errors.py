@@ -8,7 +8,7 @@ from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import RunError
 from prefrag.components.text.passage_record import PassageError
 from prefrag.components.trees import TreesMissing
-from prefrag.errors import BadInput, Missing, PrefragError, error_kind
+from prefrag.errors import BadInput, Missing, PrefragError, error_kind, find_cause
 from prefrag.indexing.file_conversion import CannotRead
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import PipelineMissing
@@ -54,3 +54,11 @@ def test_failures_have_a_code_a_status_and_a_builtin_kind(
 )
 def test_any_exception_has_its_place_in_the_tree(error: Exception, kind: type[PrefragError]):
     assert error_kind(error) is kind
+
+
+def test_a_cause_is_looked_for_once_in_a_circle_of_causes():
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+
+    assert find_cause(first, OSError) is None
+    assert find_cause(second, ValueError) is second
