@@ -8,6 +8,7 @@ from prefrag.components.reader.tables.table_excerpt import Line, TableExcerpt
 from prefrag.components.reader.tables.table_words import words_of
 
 _MOST_CHECKED = 500_000
+# Labels of rows that add up other rows.
 _TOTALS = frozenset(("total", "subtotal", "sum"))
 # Labels of rows that tell of other rows.
 _SUMMARIES = _TOTALS | frozenset(
@@ -16,6 +17,7 @@ _SUMMARIES = _TOTALS | frozenset(
         *("gesamt", "insgesamt", "gesamtsumme", "zwischensumme", "summe", "alle", "durchschnitt"),
     )
 )
+# A number and its unit, before it as in "$ 1,200.50" or behind it as in "-3 kg".
 _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([^\d]*)")
 # A number that is another in German, and one that is no number in English.
 _GERMAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?!\.?\d)|,(?!\d{3}(?!\d))\d")
@@ -44,25 +46,30 @@ def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal,
     cells = column_cells(lines, column)
     amounts = [amount for amount in map(read_amount, cells) if amount is not None]
     units = {(before, after) for before, _, after in amounts}
-    return amounts if amounts and len(amounts) == len(cells) and len(units) == 1 else None
+    return amounts if len(amounts) == len(cells) and len(units) == 1 else None
 
 
 def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool:
     """Check whether the numbers of a column can be added: all of one unit, no rates, and read in one way only."""
     name = table.columns[column]
     cells = column_cells(table.lines.values(), column)
-    units = {after.lower() for _, _, after in filter(None, map(read_amount, cells))}
     stems = words_of(name).stems
-    if "%" in name or _RATES & stems or any("%" in cell or _GERMAN.search(cell) for cell in cells):
+    if "%" in name or _RATES & stems:
         return False
+    if any("%" in cell or _GERMAN.search(cell) for cell in cells):
+        return False
+    units = {after.lower() for _, _, after in filter(None, map(read_amount, cells))}
     # 1.30 may be an hour and a half.
     if _TIMES & {*stems, *units} and any(re.search(r"\.\d\d(?!\d)", cell) for cell in cells):
         return False
-    for other, title in enumerate(table.columns):
-        values = set(column_cells(lines, other))
-        if len(values) > 1 and (_UNITS & words_of(title).stems or any(map(_CURRENCY.fullmatch, values))):
-            return False
-    return True
+    return not any(_tells_units(title, set(column_cells(lines, other))) for other, title in enumerate(table.columns))
+
+
+def _tells_units(title: str, values: set[str]) -> bool:
+    """Check whether a column tells more than one unit or currency, which the numbers beside it then have."""
+    if len(values) < 2:
+        return False
+    return bool(_UNITS & words_of(title).stems) or any(map(_CURRENCY.fullmatch, values))
 
 
 def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
@@ -70,16 +77,31 @@ def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
     if not lines:
         return None
     *others, last = lines
-    is_named = bool(_TOTALS & words_of(next((text for text in last.row.cells if text), "")).stems)
-    pairs = [(read_amounts(others, column), read_amount(text)) for column, text in enumerate(last.row.cells) if column]
-    sums = [own is not None and sum(number for _, number, _ in own) == amount[1] for own, amount in pairs if amount]
-    adds_up = len(others) > 1 and bool(sums) and all(sums)
-    is_total = adds_up and (is_named or not last.row.cells[0])
-    if adds_up and not is_total:
+    rows = lines
+    if _adds_up(others, last):
+        label = next((text for text in last.row.cells if text), "")
+        says_so = bool(_TOTALS & words_of(label).stems) or not last.row.cells[0]
+        if not says_so:
+            return None
+        rows = others
+    if any(map(_is_summary, rows)):
         return None
-    rows = others if is_total else lines
-    is_unclear = any(map(_is_summary, rows)) or (table.is_whole and _hold_sums(rows))
-    return None if is_unclear else rows
+    return None if table.is_whole and _hold_sums(rows) else rows
+
+
+def _adds_up(others: Sequence[Line], last: Line) -> bool:
+    """Check whether each number of a row, of which there is at least one, is the sum of two or more above it."""
+    if len(others) < 2:
+        return False
+    totals = {column: read_amount(text) for column, text in enumerate(last.row.cells) if column}
+    amounts = {column: total for column, total in totals.items() if total is not None}
+    return bool(amounts) and all(_sum_of(others, column) == amount[1] for column, amount in amounts.items())
+
+
+def _sum_of(lines: Sequence[Line], column: int) -> Decimal | None:
+    """Add the numbers of a column; None if it holds something else."""
+    amounts = read_amounts(lines, column)
+    return None if amounts is None else sum((number for _, number, _ in amounts), Decimal())
 
 
 def _is_summary(line: Line) -> bool:
@@ -98,13 +120,14 @@ def _hold_sums(lines: Sequence[Line]) -> bool:
         cells = [_DIGITS.fullmatch(text) for text in column_cells(lines, column)]
         has_signs = any(digits and set(digits[1]) & {".", ","} for digits in cells)
         for is_german in (False, True) if has_signs else (False,):
-            numbers = [_read_number(digits[1], is_german) if digits else None for digits in cells]
-            if any(_adds_up_next(part) for part in (numbers, numbers[::-1])):
+            numbers = [_read_number(digits, is_german) for digits in cells]
+            if _has_sum_above(numbers) or _has_sum_above(numbers[::-1]):
                 return True
     return False
 
 
-def _adds_up_next(numbers: Sequence[Decimal | None]) -> bool:
+def _has_sum_above(numbers: Sequence[Decimal | None]) -> bool:
+    """Check whether a number is the sum of the next two or more."""
     for place, number in enumerate(numbers):
         total = Decimal()
         for count, other in enumerate(numbers[place + 1 :], start=1):
@@ -116,7 +139,9 @@ def _adds_up_next(numbers: Sequence[Decimal | None]) -> bool:
     return False
 
 
-def _read_number(digits: str, is_german: bool) -> Decimal | None:
+def _read_number(digits: re.Match[str] | None, is_german: bool) -> Decimal | None:
+    if digits is None:
+        return None
     thousands, point = (".", ",") if is_german else (",", ".")
-    text = digits.rstrip(".,").replace(thousands, "").replace(point, ".")
+    text = digits[1].rstrip(".,").replace(thousands, "").replace(point, ".")
     return Decimal(text) if text.count(".") < 2 else None

@@ -31,7 +31,8 @@ def answer_from_rows(question: str, documents: Sequence[Document]) -> RowAnswer 
     if asks_yes_no(question) or asks_how_to(question) or not 0 < len(words) <= _MOST_WORDS:
         return None
     # A number or a date behind "by" or "from" is the end of a range.
-    if _REVERSED.search(question) or any(word.relation and word.is_number for word in words):
+    ends_range = any(word.relation and word.is_number for word in words)
+    if ends_range or _REVERSED.search(question):
         return None
     tables = [table for table in read_excerpts(documents) if table.columns]
     return answer_with_cell(question, words, tables, documents) or answer_with_rows(question, words, tables, documents)
@@ -52,11 +53,11 @@ def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Docu
     words = question_words(question) if lines else []
     words = words if len(words) <= _MOST_WORDS else []
     fits = [fit.line.text for table in tables for fit in find_fits(words, table)]
-    return [
-        1.0
-        if not any(sentence in line for line in lines)
-        else probable
-        if len(fits) == 1 and sentence in fits[0]
-        else 0.99 * probable
-        for sentence in sentences
-    ]
+
+    def limit(sentence: str) -> float:
+        if not any(sentence in line for line in lines):
+            return 1.0
+        is_only_fit = len(fits) == 1 and sentence in fits[0]
+        return probable if is_only_fit else 0.99 * probable
+
+    return [limit(sentence) for sentence in sentences]

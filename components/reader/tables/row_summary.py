@@ -1,7 +1,7 @@
 """A count, a list or a sum of the rows that a question chooses."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from prefrag.components.reader.tables.amounts import (
     without_totals,
 )
 from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, TableExcerpt
-from prefrag.components.reader.tables.table_words import HOW_MANY, Word, all_stems, split_dates, words_of
+from prefrag.components.reader.tables.table_words import HOW_MANY, Word, all_stems, with_dates_of, words_of
 from prefrag.components.text.counted import counted
 
 _MOST_SHOWN = 8
@@ -39,29 +39,32 @@ def answer_with_rows(
     question: str, words: list[Word], tables: Sequence[TableExcerpt], documents: Sequence[Document]
 ) -> RowAnswer | None:
     """Answer with a count, a list or a sum; None if the question asks for none, or if a second table fits."""
-    many, is_list, is_sum = HOW_MANY.match(question), _LIST.match(question), _SUM.match(question)
-    if not (many or is_list or is_sum):
+    is_count, is_sum = HOW_MANY.match(question) is not None, _SUM.match(question) is not None
+    if not (is_count or is_sum or _LIST.match(question)):
         return None
-    asked = [word for word in words if word.stem not in _OPERATIONS] if not many else words
+    asked = words if is_count else [word for word in words if word.stem not in _OPERATIONS]
     if not asked:
         return None
-    tables = [table for table in tables if not table.is_outdated(asked, documents)]
-    answers: dict[str, tuple[RowAnswer, bool]] = {}
-    for is_named in (True, False) if is_sum else (True,):
-        for table in tables:
-            choice = _choose_rows(asked, table, is_sum=is_sum is not None)
-            if choice is None:
-                continue
-            answer = _sum_rows(choice, words, is_named) if is_sum else _count_rows(choice, asked[0], many is not None)
-            if answer is not None:
-                key = f"{answer.text}\n{answer.sentence}"
-                answers[key] = (answer, table.is_whole)
-        if answers:
-            break
-    # With a second table that fits, or with rows that are not known, an answer would be a guess.
-    if len(answers) != 1:
+    current = [table for table in tables if not table.is_outdated(asked, documents)]
+    fitting = (_choose_rows(asked, table, is_sum=is_sum) for table in current)
+    choices = [choice for choice in fitting if choice is not None]
+    if not is_sum:
+        return _only_answer(choices, [_count_rows(choice, asked[0], is_count) for choice in choices])
+    sums = [_sum_rows(choice, words, is_named=True) for choice in choices]
+    if all(answer is None for answer in sums):
+        sums = [_sum_rows(choice, words, is_named=False) for choice in choices]
+    return _only_answer(choices, sums)
+
+
+def _only_answer(choices: Sequence[_Choice], answers: Sequence[RowAnswer | None]) -> RowAnswer | None:
+    """Return the only answer. With a second table that fits, or with rows that are not known, it would be a guess."""
+    distinct: dict[str, tuple[RowAnswer, bool]] = {}
+    for choice, answer in zip(choices, answers, strict=True):
+        if answer is not None:
+            distinct[f"{answer.text}\n{answer.sentence}"] = (answer, choice.table.is_whole)
+    if len(distinct) != 1:
         return None
-    [(answer, is_whole)] = answers.values()
+    [(answer, is_whole)] = distinct.values()
     return answer if is_whole else None
 
 
@@ -71,10 +74,9 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
     if lines is None or not lines:
         return None
     rows = [dict(table.cells(line.row)) for line in lines]
-    if not any(words_of(text).hold(word) for word in words if word.days for row in rows for text in row.values()):
-        words = split_dates(words)
+    words = with_dates_of(rows, words)
     bound = table.bound_columns(words)
-    wanted: dict[int, list[Word]] = {}
+    wanted: dict[int, list[Word]] = {}  # for a column the words that its cells must hold
     names: dict[Word, set[int]] = {}
     for place, word in enumerate(words):
         columns = {column for row in rows for column, text in row.items() if table.may_hold(word, column, text, bound)}
@@ -84,57 +86,76 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
         alone = {column for row in rows for column in columns if words_of(row.get(column, "")).whole == {word.stem}}
         columns = alone or columns
         named = table.names(word)
-        if named and (not columns or (place == 0 and not is_sum)):
+        # The first word of a count or a list says what is counted or listed.
+        is_noun = place == 0 and not is_sum
+        names_column = is_noun or not columns
+        if named and names_column:
             names[word] = named
         elif len(columns) == 1 and not named:
             wanted.setdefault(columns.pop(), []).append(word)
-        elif columns or not (table.is_context(word) or (is_sum and _counts_column(place, words, table))):
+        elif columns or not _needs_no_column(place, words, table, is_sum=is_sum):
             return None
-    stems = all_stems(words)
-    chosen = []
-    for line, row in zip(lines, rows, strict=True):
-        fits = [[words_of(row.get(column, "")).hold(word) for word in own] for column, own in wanted.items()]
-        for (column, own), matches in zip(wanted.items(), fits, strict=True):
-            # A cell that says more than the question does may be meant or not.
-            if any(matches) and not any(word.days for word in own) and not words_of(row[column]).whole <= stems:
-                return None
-        if all(map(all, fits)):
-            chosen.append(line)
+    chosen = _rows_with(wanted, lines, rows, all_stems(words))
+    if not chosen:
+        return None
     # Each column that is named is counted, has a value asked for, or is that of the records.
-    first_words = set(words[:1]) if not is_sum else set()
-    for word, named in names.items():
-        if word not in first_words and not is_sum and not named & {*wanted, 0}:
-            return None
-    return _Choice(table, chosen, names) if chosen else None
+    if not is_sum:
+        for word, named in names.items():
+            if word != words[0] and not named & {*wanted, 0}:
+                return None
+    return _Choice(table, chosen, names)
 
 
-def _counts_column(place: int, words: Sequence[Word], table: TableExcerpt) -> bool:
-    """Check whether a word only says that a column holds numbers, as in "total number of seats"."""
-    return words[place].stem in _COUNTING and any(map(table.names, words[place + 1 : place + 2]))
+def _rows_with(
+    wanted: Mapping[int, Sequence[Word]], lines: Sequence[Line], rows: Sequence[Mapping[int, str]], stems: set[str]
+) -> list[Line]:
+    """Choose the rows that hold what is wanted of each column; none if it is unclear whether a row is meant."""
+    chosen: list[Line] = []
+    for line, row in zip(lines, rows, strict=True):
+        is_chosen = True
+        for column, own in wanted.items():
+            cell = words_of(row.get(column, ""))
+            matches = [cell.hold(word) for word in own]
+            has_date = any(word.days for word in own)
+            # A cell that says more than the question does may be meant or not.
+            if any(matches) and not has_date and not cell.whole <= stems:
+                return []
+            is_chosen = is_chosen and all(matches)
+        if is_chosen:
+            chosen.append(line)
+    return chosen
+
+
+def _needs_no_column(place: int, words: Sequence[Word], table: TableExcerpt, *, is_sum: bool) -> bool:
+    """Check whether a word stands above the table, or only says that a column holds numbers: "number of seats"."""
+    if table.is_context(words[place]):
+        return True
+    if not is_sum or words[place].stem not in _COUNTING:
+        return False
+    return any(map(table.names, words[place + 1 : place + 2]))
 
 
 def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None:
     table, lines = choice.table, choice.lines
-    named = choice.names.get(noun)
-    if named:
-        column = 0 if 0 in named else min(named)
-        if len(named) > 1 and column:
-            return None
-    else:
-        # The table itself is named, as by a sheet "Invoices", and its first column tells its rows.
-        names = [{stem for stem in text.whole if not any(map(str.isdigit, stem))} for text in table.context]
-        firsts = [line.row.cells[0] if line.row.cells else "" for line in table.lines.values()]
-        column = 0
-        if {noun.stem} not in names or len(set(firsts)) < len(firsts) or noun.typed.lower() == noun.stem:
-            return None
+    named = choice.names.get(noun) or set()
+    typed = noun.typed.lower()
+    is_plural = typed != noun.stem
+    column = min(named, default=0)
+    if len(named) > 1 and column:
+        return None
+    is_table_named = is_plural and _is_named_after(noun, table)
+    if not named and not is_table_named:
+        return None
     values = column_cells(lines, column)
-    is_named_so = named and noun.typed.lower() in table.columns[column].lower().split()
-    is_quantity = is_named_so and all(map(read_amount, values))
-    if not all(values) or (is_quantity and noun.typed.lower() != noun.stem):
+    if not all(values) or _may_hold_several(table, column):
         return None
-    if _may_hold_several(table, column):
+    # Numbers in a column "Seats" are quantities: its rows are no seats.
+    is_column_name = bool(named) and typed in table.columns[column].lower().split()
+    if is_plural and is_column_name and all(map(read_amount, values)):
         return None
-    distinct = list({value.casefold(): value for value in reversed(values)}.values())[::-1]
+    # Of equal values the first is shown, in the place of the last.
+    by_key = {value.casefold(): value for value in reversed(values)}
+    distinct = list(reversed(by_key.values()))
     if is_count:
         return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice)
     if len(distinct) > _MOST_LISTED:
@@ -142,14 +163,30 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     return _row_answer(", ".join(distinct), choice)
 
 
+def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
+    """Check whether a table itself has a name, as a sheet "Invoices" has, and its first column tells its rows."""
+    firsts = column_cells(table.lines.values(), 0)
+    if len(set(firsts)) < len(firsts):
+        return False
+    for text in table.context:
+        name = {stem for stem in text.whole if not any(map(str.isdigit, stem))}
+        if name == {noun.stem}:
+            return True
+    return False
+
+
 def _may_hold_several(table: TableExcerpt, column: int) -> bool:
     """Check whether a cell of a column may hold several values: whether a part of it is in another cell too."""
-    cells = {
-        text.casefold() for line in table.lines.values() for number, text in table.cells(line.row) if number == column
-    }
-    parts = [{part.strip() for part in _PARTS.split(cell)} - {""} for cell in cells]
-    several = set[str]().union(*(part for part in parts if len(part) > 1))
-    return sum(len(part & several) for part in parts) > len(several)
+    cells = {text.casefold() for text in column_cells(table.lines.values(), column) if text}
+    parts = [_parts_of(cell) for cell in cells]
+    joined = [own for own in parts if len(own) > 1]
+    parts_of_joined = set[str]().union(*joined)
+    # A part that is in one cell only is counted once.
+    return sum(len(own & parts_of_joined) for own in parts) > len(parts_of_joined)
+
+
+def _parts_of(cell: str) -> set[str]:
+    return {part.strip() for part in _PARTS.split(cell)} - {""}
 
 
 def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnswer | None:
@@ -157,24 +194,30 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     table = choice.table
     amounts = {column: read_amounts(choice.lines, column) for column in range(1, len(table.columns))}
     columns = [column for column, own in amounts.items() if own is not None]
-    by_words = [column for column in columns if any(column in table.names(word) for word in words)]
-    by_own = [column for column in columns if any(column in named for named in choice.names.values())]
+    named_by_word = set[int]().union(*map(table.names, words))
+    named_alone = set[int]().union(*choice.names.values())  # by words that stand in no cell
+    by_words = [column for column in columns if column in named_by_word]
+    by_own = [column for column in columns if column in named_alone]
     # In a table of two columns, the numbers are what it is about.
-    chosen = (by_own or by_words) if is_named else columns if len(table.columns) == 2 else []
-    others = {number for named in choice.names.values() for number in named} - {0, *chosen}
+    unnamed = columns if len(table.columns) == 2 else []
+    chosen = (by_own or by_words) if is_named else unnamed
+    others = named_alone - {0, *chosen}
     if by_own:
         others = {column for column in others if not _names_records(choice.lines, column)}
     elif any(word.stem in _COUNTING and not table.names(word) for word in words):
         # "Total number of invoices" is a count.
         return None
-    if len(chosen) != 1 or others or (is_named and not by_words):
+    if len(chosen) != 1 or others:
+        return None
+    if is_named and not by_words:
         return None
     own = amounts[chosen[0]]
     if own is None or not is_summable(table, choice.lines, chosen[0]):
         return None
     before, _, after = own[0]
     total = sum((number for _, number, _ in own), Decimal())
-    text = f"{before}{total:,}{' ' if after and after[0].isalpha() else ''}{after}"
+    blank = " " if after[:1].isalpha() else ""
+    text = f"{before}{total:,}{blank}{after}"
     return _row_answer(f"{text}, the sum of {counted(len(own), 'row')}", choice)
 
 

@@ -67,8 +67,10 @@ class TableExcerpt:
         bound: dict[Word, set[int]] = {}
         for before, word in pairwise(words):
             for number, beside in ((word, before), (before, word)):
+                # The name before a number comes before the one behind it.
                 is_first = number is word or number not in bound
-                if number.is_number and is_first and (columns := self.names(beside)):
+                columns = self.names(beside) if number.is_number else None
+                if columns and is_first:
                     bound[number] = columns
         return bound
 
@@ -90,12 +92,14 @@ class TableExcerpt:
         meta = self.document.meta
         if standing_of(meta) is not None:
             return True
-        newer = (
-            words_of(f"{document.meta.get('title') or ''}\n{document.content or ''}")
-            for document in documents
-            if document.meta.get("source") == meta.get("source") and is_newer(document.meta, meta)
-        )
-        return any(all(text.hold(word) for word in words) for text in newer)
+        for document in documents:
+            if document.meta.get("source") != meta.get("source") or not is_newer(document.meta, meta):
+                continue
+            title = document.meta.get("title") or ""
+            text = words_of(f"{title}\n{document.content or ''}")
+            if all(text.hold(word) for word in words):
+                return True
+        return False
 
 
 class RowAnswer(NamedTuple):
@@ -120,16 +124,23 @@ def read_excerpts(documents: Sequence[Document]) -> list[TableExcerpt]:
             rows = tuple(table.rows) if table.is_whole else ()
             key = (*file, table.number, table.columns, table.size, rows)
             texts = [table.write(row) for row in table.rows]
-            place = next((content.find(text) for text in texts if text in shown), 0)
-            above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
-            gathered = tables.setdefault(
-                key, TableExcerpt(table.columns, tuple(map(words_of, above)), document, table.size)
-            )
+            if key not in tables:
+                place = next((content.find(text) for text in texts if text in shown), 0)
+                above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
+                tables[key] = TableExcerpt(table.columns, tuple(map(words_of, above)), document, table.size)
+            lines = tables[key].lines
             for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):
-                if (number not in gathered.lines or text in shown) and (room := room - 1) > 0:
-                    gathered.lines[number] = Line(row, text, document if text in shown else None)
+                is_shown = text in shown
+                if number in lines and not is_shown:
+                    continue
+                room -= 1
+                if room > 0:
+                    lines[number] = Line(row, text, document if is_shown else None)
     return list(tables.values())
 
 
 def _is_measure(column: int, text: str) -> bool:
-    return column > 0 and not any(map(str.isalpha, text)) and not _YEAR.fullmatch(text) and not words_of(text).days
+    if column <= 0 or any(map(str.isalpha, text)):
+        return False
+    is_time = _YEAR.fullmatch(text) is not None or bool(words_of(text).days)
+    return not is_time

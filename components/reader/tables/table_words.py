@@ -1,7 +1,7 @@
 """The words of a question and of the cells of tables, in forms that can be compared."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -10,50 +10,11 @@ from prefrag.components.text.dates import find_dates
 
 # Words of a question that choose no rows and name no column. A word such as "not", "or" or "most" is none of them: a
 # question with such a word must find it in the table, or is not answered.
-_GRAMMAR = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "the",
-            "of",
-            "in",
-            "on",
-            "at",
-            "to",
-            "for",
-            "by",
-            "from",
-            "with",
-            "is",
-            "are",
-            "was",
-            "were",
-            "be",
-        ),
-        *("do", "does", "did", "has", "have", "had", "what", "which", "who", "whom", "whose", "when", "where", "how"),
-        *(
-            "many",
-            "much",
-            "there",
-            "it",
-            "its",
-            "we",
-            "our",
-            "my",
-            "i",
-            "me",
-            "you",
-            "your",
-            "please",
-            "all",
-            "can",
-            "could",
-            "tell",
-            "know",
-        ),
-    )
+_GRAMMAR_WORDS = (
+    "a an the of in on at to for by from with is are was were be do does did has have had what which who whom whose "
+    "when where how many much there it its we our my i me you your please all can could tell know"
 )
+_GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 # Words that say in which direction or up to which value something is meant, which a row tells only by a column of that
 # name. They hold for the words behind them, up to the next word of grammar.
 _RELATIONS = frozenset(("from", "to", "by", "until", "von", "nach", "bis"))
@@ -104,12 +65,13 @@ class Words:
 
         "Telephone" is a longer word for "phone", "Rechnungsbetrag" for "Betrag", and "Tel." is short for "telephone".
         """
-        is_long = len(word.stem) >= _LEAST_COMPOUND and word.stem.isalpha()
-        return is_long and any(
-            stem.endswith(word.stem)
-            or (len(stem) >= _LEAST_SHORT and word.stem.startswith(stem) and stem in self.short)
-            for stem in self.stems
-        )
+        if len(word.stem) < _LEAST_COMPOUND or not word.stem.isalpha():
+            return False
+        if any(stem.endswith(word.stem) for stem in self.stems):
+            return True
+        # Not all of the words before a dot are among the stems.
+        short = self.short & self.stems
+        return any(len(stem) >= _LEAST_SHORT and word.stem.startswith(stem) for stem in short)
 
     def hold(self, word: Word) -> bool:
         """Check whether they hold a word or, of a date, a date that lies in it."""
@@ -139,15 +101,17 @@ def question_words(question: str) -> list[Word]:
     for match in _WORD.finditer(question):
         if match.start() < end:
             continue
+        day = dates.get(match.start())
         # In a code such as 2026-03 or 2025-B, the year is no date.
-        if (day := dates.get(match.start())) is not None and day.end >= match.end():
+        if day is not None and day.end >= match.end():
             end = day.end
             typed = question[day.begin : end]
             words.append(Word(stem_of(typed), typed, (day.first, day.last), relation))
             continue
         for part in _split(match[0]):
             # A single capital letter may be a name, such as a zone; at the beginning it is an article.
-            is_letter = len(part) == 1 and part.isupper() and match.start() > 0 and part != "I"
+            is_capital = len(part) == 1 and part.isupper() and part != "I"
+            is_letter = is_capital and match.start() > 0
             lower = part.lower()
             if is_letter or lower not in _GRAMMAR:
                 words.append(Word(stem_of(part), part, relation=relation))
@@ -160,7 +124,23 @@ def question_words(question: str) -> list[Word]:
 
 def split_dates(words: Sequence[Word]) -> list[Word]:
     """Return the words with each date as the words that it is written with, for tables that divide their dates."""
-    return [part for word in words for part in (_parts(word) if word.days else (word,))]
+    split: list[Word] = []
+    for word in words:
+        if word.days:
+            split += _parts(word)
+        else:
+            split.append(word)
+    return split
+
+
+def with_dates_of(rows: Iterable[Mapping[int, str]], words: Sequence[Word]) -> list[Word]:
+    """Return the words of a question for the rows of a table: with their dates as dates only if a cell holds one."""
+    dates = [word for word in words if word.days]
+    if not dates:
+        return list(words)
+    cells = [words_of(text) for row in rows for text in row.values()]
+    has_date = any(cell.hold(date) for date in dates for cell in cells)
+    return list(words) if has_date else split_dates(words)
 
 
 def all_stems(words: Sequence[Word]) -> set[str]:
