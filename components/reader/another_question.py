@@ -49,7 +49,8 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     clause = sentence[start:stop]
     for pattern in _TIMES:
         asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
-        if asked and said and not asked & said and not pattern.search(sentence[begin:end]):
+        differs = bool(asked) and bool(said) and asked.isdisjoint(said)
+        if differs and not pattern.search(sentence[begin:end]):
             return True
     is_open = bool(_IS.search(question)) and not _values(_DISTINGUISHING_WORD, question)
     return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
@@ -80,12 +81,15 @@ def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bo
         return False
     outside = [name for name in names if not start <= name.start() < stop]
     named = [name for name in outside if asked.issuperset(normalize_words(name.group()).split())]
-    return any(_FIGURE.search(sentence[slice(*_clause_around(sentence, name.start(), name.end()))]) for name in named)
+    clauses = [slice(*_clause_around(sentence, *name.span())) for name in named]
+    return any(_FIGURE.search(sentence[clause]) for clause in clauses)
 
 
 def _clause_around(sentence: str, begin: int, end: int) -> tuple[int, int]:
     ends = [0, *(match.end() for match in _CLAUSE_ENDS.finditer(sentence)), len(sentence)]
-    return max(place for place in ends if place <= begin), min(place for place in ends if place >= end)
+    left = max(place for place in ends if place <= begin)
+    right = min(place for place in ends if place >= end)
+    return left, right
 
 
 def ignores_negation(question: str, said: str) -> bool:
@@ -94,5 +98,6 @@ def ignores_negation(question: str, said: str) -> bool:
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:
-    found = {match.group().lower() for match in pattern.finditer(_IDIOMS.sub(" ", text))}
-    return {_VALUE_OF_WORD.get(one) or re.sub(r"(?<=\d)[a-z]+$", "", one) for one in found}
+    words = {match.group().lower() for match in pattern.finditer(_IDIOMS.sub(" ", text))}
+    # "3rd" has the value "3", as "third" has.
+    return {_VALUE_OF_WORD.get(word) or re.sub(r"(?<=\d)[a-z]+$", "", word) for word in words}

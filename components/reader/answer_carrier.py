@@ -52,6 +52,12 @@ class Carrier:
     is_whole: bool
 
 
+class _Sentence(NamedTuple):
+    place: int  # the index of its passage
+    words: str  # its words in a normal form, between blanks
+    stems: frozenset[str]  # the stems of its words and of those of its title
+
+
 def is_verdict(answer: str) -> bool:
     """Check whether an answer is yes or no, perhaps with a reason."""
     return _VERDICT.match(answer) is not None
@@ -60,13 +66,10 @@ def is_verdict(answer: str) -> bool:
 def own_words(question: str, answer: str) -> list[str]:
     """List the words of an answer that say more than its question: neither words of the question nor plain words."""
     asked = _forms(question)
-    known = asked.words | asked.stems | PLAIN_WORDS
-    # A script without blanks has whole sentences for words.
-    return [
-        word
-        for word in _TOKEN.findall(answer)
-        if not _forms(word).words & known and not (_UNSPACED.search(word) and word in question)
-    ]
+    empty = asked.words | asked.stems | PLAIN_WORDS
+    own = [word for word in _TOKEN.findall(answer) if not _forms(word).words & empty]
+    # In a script without blanks, a word may be a whole part of the question.
+    return [word for word in own if word not in question or not _UNSPACED.search(word)]
 
 
 def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> bool:
@@ -84,8 +87,9 @@ def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> boo
         wanted = answer.strip(" .")
         return not any(find_whole(wanted, question) and find_whole(wanted, text) for text in texts)
     # A number or a name is a value even where no passage has it: then the answer is an invention and no refusal.
-    telling = _telling_words(answer, own, texts)
-    return not any(word in telling or any(_stands(word, text) for text in texts) for word in own)
+    if _telling_words(answer, own, texts):
+        return False
+    return not any(_stands(word, text) for word in own for text in texts)
 
 
 def find_carrier(question: str, answer: str, documents: Sequence[Document], is_yes_no: bool = False) -> Carrier | None:
@@ -104,7 +108,9 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
     own = own_words(question, wanted) or _TOKEN.findall(wanted)
     telling = _telling_words(wanted, own, texts)
     is_denied = ANY_NEGATION.search(wanted) is not None
-    best: tuple[tuple[bool, float, float], Carrier] | None = None
+    least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
+    best: Carrier | None = None
+    best_rank = (False, 0.0, 0.0)
     for document in documents:
         title = str(document.meta.get("title") or "")
         for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
@@ -112,15 +118,16 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
             cover = len(asked & stems_of(said)) / max(1, len(asked))
             is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
             share = sum(_stands(word, said) for word in own) / max(1, len(own))
-            least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
             is_carried = share >= least and all(_stands(word, said, whole=True) for word in telling)
             # What denies something is not carried by a sentence that affirms it.
-            is_carried = is_carried and (not is_denied or ANY_NEGATION.search(sentence) is not None)
-            if is_whole or is_carried or is_yes_no:
-                rank = (is_whole, 0.0 if is_yes_no else round(share, 6), cover)
-                if best is None or rank > best[0]:
-                    best = rank, Carrier(document, sentence, is_whole)
-    return best[1] if best else None
+            if is_denied and not ANY_NEGATION.search(sentence):
+                is_carried = False
+            if not (is_whole or is_carried or is_yes_no):
+                continue
+            rank = (is_whole, 0.0 if is_yes_no else round(share, 6), cover)
+            if best is None or rank > best_rank:
+                best, best_rank = Carrier(document, sentence, is_whole), rank
+    return best
 
 
 def measure_chain(
@@ -142,28 +149,40 @@ def measure_chain(
     keys = [title_key(title) for title in titles]
     own = next(place for place, document in enumerate(documents) if document is carrier.document)
     sentences = [
-        (place, f" {normalize_words(sentence)} ", stems_of(f"{titles[place]} {sentence}"))
+        _Sentence(place, f" {normalize_words(sentence)} ", stems_of(f"{titles[place]} {sentence}"))
         for place, document in enumerate(documents)
         for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ))
     ]
-    chain, said = {own}, [f" {normalize_words(carrier.sentence)} "]
-    covered = set(stems_of(f"{titles[own]} {carrier.sentence}"))
+    first = _Sentence(own, f" {normalize_words(carrier.sentence)} ", stems_of(f"{titles[own]} {carrier.sentence}"))
+    chain, covered = [first], set(first.stems)
     cover = alone = sum_of_weights(asked, covered)
     for _ in range(_LINKS):
-        linked = [
-            (sum_of_weights(asked, covered | stems), place, words, stems)
-            for place, words, stems in sentences
-            if any(keys[other] and f" {keys[other]} " in words for other in chain - {place})
-            or (place not in chain and keys[place] and any(f" {keys[place]} " in text for text in said))
-        ]
-        best = max(linked, key=lambda link: link[0], default=None)
-        if best is None or best[0] <= cover:
+        best: _Sentence | None = None
+        best_cover = cover
+        for sentence in sentences:
+            if not _is_linked(sentence, chain, keys):
+                continue
+            with_sentence = sum_of_weights(asked, covered | sentence.stems)
+            if with_sentence > best_cover:
+                best, best_cover = sentence, with_sentence
+        if best is None:
             break
-        cover, place, words, stems = best
-        chain.add(place)
-        said.append(words)
-        covered |= stems
+        cover = best_cover
+        chain.append(best)
+        covered |= best.stems
     return alone, cover - alone
+
+
+def _is_linked(sentence: _Sentence, chain: Sequence[_Sentence], keys: Sequence[str]) -> bool:
+    """Check whether a sentence names the title of another passage in a chain, or the chain names its own title."""
+    places = {link.place for link in chain}
+    for other in places - {sentence.place}:
+        if keys[other] and f" {keys[other]} " in sentence.words:
+            return True
+    own_key = keys[sentence.place]
+    if sentence.place in places or not own_key:
+        return False
+    return any(f" {own_key} " in link.words for link in chain)
 
 
 def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set[str]:
@@ -174,13 +193,15 @@ def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set
     """
     tokens = [_TOKEN.findall(sentence) for sentence in shown_sentences(answer)]
     firsts = {words[0] for words in tokens if len(words) > _FEW_WORDS}
+    telling = {word for word in own if any(map(str.isdigit, word))}
     is_english = looks_english(answer) or sum(map(len, tokens)) <= _FEW_WORDS
-    return {
-        word
-        for word in own
-        if any(character.isdigit() for character in word)
-        or (is_english and word[:1].isupper() and (word not in firsts or any(word in text for text in texts)))
-    }
+    if not is_english:
+        return telling
+    for word in own:
+        is_name = word not in firsts or any(word in text for text in texts)
+        if is_name and word[:1].isupper():
+            telling.add(word)
+    return telling
 
 
 def _stands(word: str, text: str, whole: bool = False) -> bool:
@@ -204,13 +225,12 @@ def _forms(text: str) -> _Forms:
     words = {word.lower().replace("\u2019", "'") for word in _TOKEN.findall(text)}
     plain = {re.sub(r"(?<=\d)[,.](?=\d{3}\b)", "", word) for word in words}
     parts = {part for word in words for part in re.split(r"[/:-]", word) if not part.isdigit()} - {""}
-    long = (word for word in plain | parts if word.isalpha() and len(word) > 3)
     names = {word.removesuffix("'s") for word in words}
     figures = {_FIGURES[word] for word in words & _FIGURES.keys()}
-    return _Forms(
-        frozenset(plain | words | names | figures), frozenset(parts | {stem(word).rstrip("s") for word in long})
-    )
+    stems = {stem(word).rstrip("s") for word in plain | parts if word.isalpha() and len(word) > 3}
+    return _Forms(frozenset(plain | words | names | figures), frozenset(parts | stems))
 
 
 def _text(document: Document) -> str:
-    return f"{document.meta.get('title') or ''} {cut_text(document.content or '', _MAX_READ)}"
+    title = document.meta.get("title") or ""
+    return f"{title} {cut_text(document.content or '', _MAX_READ)}"

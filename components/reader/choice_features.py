@@ -43,21 +43,14 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
     odds = [look.odds_of(spans.candidates[place]) for place, _ in ranked]
     words = normalize_words(question).split()
     asked = [*(float(word in words) for word in _WH), len(words), len(_OF.findall(question))]
-    rows = [
-        [
-            score,
-            score - ranked[0][1],
-            share,
-            own,
-            own - max(odds),
-            sum(other > own for other in odds),
-            *look.covers_of(spans.candidates[place]),
-            *look.lacks_of(spans.candidates[place]),
-            *spans.rows[place][_PLACES],
-            *asked,
-        ]
-        for (place, score), share, own in zip(ranked, shares, odds, strict=False)
-    ]
+    rows = []
+    for (place, score), share, own in zip(ranked, shares, odds, strict=False):
+        candidate = spans.candidates[place]
+        odds_rank = sum(other > own for other in odds)
+        # In the order of `FEATURES`.
+        row = [score, score - ranked[0][1], share, own, own - max(odds), odds_rank]
+        row += [*look.covers_of(candidate), *look.lacks_of(candidate), *spans.rows[place][_PLACES], *asked]
+        rows.append(row)
     return np.array(rows, np.float32)
 
 
@@ -65,7 +58,9 @@ def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float
     """List the distinct answers, best first, each as the index and the score of its best span."""
     best: dict[str, tuple[int, float]] = {}
     for place, (key, score) in enumerate(zip(spans.keys, scores, strict=True)):
-        if key and (key not in best or score > best[key][1]):
+        if not key:
+            continue
+        if key not in best or score > best[key][1]:
             best[key] = (place, float(score))
     return sorted(best.values(), key=lambda one: -one[1])
 

@@ -100,6 +100,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
         outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
     if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
         return None
+    # 1 if the earlier thing is asked for, -1 if the later one; 0 if neither, or both, so that it is unclear.
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)
     event = _asked_event(outside, asked)
     if not direction or not event:
@@ -109,28 +110,33 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
         return None
     if first[1].last >= second[1].first and second[1].last >= first[1].first:
         return None
-    chosen = 0 if (first[1].last < second[1].first) == (direction > 0) else 1
-    dated, date = second if chosen else first
-    return DatedChoice(names[chosen], names[1 - chosen], places[chosen], dated, date.begin)
+    is_first_earlier = first[1].last < second[1].first
+    asks_for_earlier = direction > 0
+    chosen = 0 if is_first_earlier == asks_for_earlier else 1
+    dated, date = (first, second)[chosen]
+    return DatedChoice(names[chosen], places[chosen], dated, date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
     """Return the indices of the two passages whose titles are before and after an "or" in the question, or None."""
-    places = {
-        key: place
-        for place, (title, _) in reversed(list(enumerate(passages)))
-        for key in (title_key(title), normalize_words(title))
-        if key
-    }
+    places: dict[str, int] = {}
+    # Of passages with the same title, the first one counts, so it is written last.
+    for place, (title, _) in reversed(list(enumerate(passages))):
+        places[title_key(title)] = place
+        places[normalize_words(title)] = place
+    places.pop("", None)
     for match in re.finditer(r"\bor\b", question):
-        before, after = (
-            normalize_words(question[: match.start()]).split(),
-            normalize_words(question[match.end() :]).split(),
-        )
-        first = next((key for start in range(len(before)) if (key := " ".join(before[start:])) in places), None)
-        second = next((key for end in range(len(after), 0, -1) if (key := " ".join(after[:end])) in places), None)
-        if first and second and places[first] != places[second]:
-            return places[first], places[second]
+        before = normalize_words(question[: match.start()]).split()
+        after = normalize_words(question[match.end() :]).split()
+        # The longest titles that end and begin at the "or".
+        ends = (" ".join(before[start:]) for start in range(len(before)))
+        begins = (" ".join(after[:end]) for end in range(len(after), 0, -1))
+        first = next((places[words] for words in ends if words in places), None)
+        second = next((places[words] for words in begins if words in places), None)
+        if first is None or second is None:
+            continue
+        if first != second:
+            return first, second
     return None
 
 
@@ -140,8 +146,9 @@ def _asked_event(question: str, asked: set[str]) -> str:
         return _DEATH
     if asked & _BIRTHS:
         return _BIRTH
-    if event := next((event for event in _EVENTS if _find_cues(event, question)), ""):
-        return event
+    for event in _EVENTS:
+        if _find_cues(event, question):
+            return event
     verb = re.search(r"\b[a-z]{3,}ed\b", question)
     return verb[0] if verb else ""
 
@@ -150,10 +157,13 @@ def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], event: str, asked: set[str]
 ) -> tuple[int, WrittenDate] | None:
     """Find the date of a thing or, if asked for, of its director or author. Return the passage's index and the date."""
-    of_another = bool(asked & _OF_ANOTHER)
-    for other in _find_mentioned(place, offered, passages) if of_another else [place]:
+    if not asked & _OF_ANOTHER:
+        date = _date_of(event, *passages[place])
+        return None if date is None else (place, date)
+    for other in _find_mentioned(place, offered, passages):
         date = _date_of(event, *passages[other])
-        if date is not None and (not of_another or _date_of(_BIRTH, *passages[other]) is not None):
+        is_person = _date_of(_BIRTH, *passages[other]) is not None
+        if date is not None and is_person:
             return other, date
     return None
 
@@ -161,7 +171,8 @@ def _find_date(
 def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Passage]) -> Iterator[int]:
     spoken = f" {normalize_words(passages[place][1])} "
     for other, (title, _) in enumerate(passages):
-        if other not in offered and (key := title_key(title)) and f" {key} " in spoken:
+        key = title_key(title)
+        if key and other not in offered and f" {key} " in spoken:
             yield other
 
 
@@ -169,15 +180,21 @@ def _date_of(event: str, title: str, text: str) -> WrittenDate | None:
     """Find the date of an event. If the text dates the event twice, both dates must be possible together."""
     dates = find_dates(text)
     life = _life(text, dates)
-    if event in (_BIRTH, _DEATH) and len(life) > (event == _DEATH):
-        return life[event == _DEATH]
-    stated = [date for cue in _find_cues(event, text) if (date := _date_at(cue, title)) is not None]
+    if event == _BIRTH and life:
+        return life[0]
+    if event == _DEATH and len(life) > 1:
+        return life[1]
+    possible = (_date_at(cue, title) for cue in _find_cues(event, text))
+    stated = [date for date in possible if date is not None]
     if stated:
         best = min(stated, key=lambda date: date.last - date.first)
-        return best if all(date.first <= best.last and best.first <= date.last for date in stated) else None
+        is_consistent = all(date.first <= best.last and best.first <= date.last for date in stated)
+        return best if is_consistent else None
     if life and event in _EVENTS:
         return life[0]
-    works = {match.end() for match in _DATED_WORK.finditer(text)} if event == _RELEASE else ()
+    if event != _RELEASE:
+        return None
+    works = {match.end() for match in _DATED_WORK.finditer(text)}
     return next((date for date in dates if date.begin in works), None)
 
 
@@ -189,10 +206,13 @@ def _life(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
     """Return the dates in the first bracket with a date, if they are of a life: a birth, or a beginning and an end."""
     for bracket in _BRACKET.finditer(text[:_BEGINNING]):
         inside = [date for date in dates if bracket.start() < date.begin < bracket.end()]
-        if inside:
-            is_range = re.search("[-\u2013\u2014]", bracket[0]) or not any(date.is_number for date in inside)
-            is_life = (len(inside) > 1 and is_range) or re.search(r"\bborn\b", bracket[0])
-            return inside if is_life else []
+        if not inside:
+            continue
+        if re.search(r"\bborn\b", bracket[0]):
+            return inside
+        has_numbers = any(date.is_number for date in inside)
+        is_range = not has_numbers or re.search("[-\u2013\u2014]", bracket[0])
+        return inside if is_range and len(inside) > 1 else []
     return []
 
 
@@ -204,14 +224,17 @@ def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
     is_another = len(names) > 1 and normalize_words(names[0]) not in normalize_words(title).split()
     # A participle without "was" is of the title in "is a film released in 1931", and not in "replaced a hall built in
     # 1931".
-    is_participle = clause and not cue[0].endswith("death") and not _PASSIVE.search(clause)
-    if is_another or _OF_SOMETHING_ELSE.search(clause) or (is_participle and _ANOTHER_THING.search(clause, 1)):
+    is_participle = bool(clause) and not cue[0].endswith("death") and not _PASSIVE.search(clause)
+    if is_another or _OF_SOMETHING_ELSE.search(clause):
+        return None
+    if is_participle and _ANOTHER_THING.search(clause, 1):
         return None
     after = text[cue.end() : cue.end() + 2 * _NEAR]
     for date in find_dates(after):
         between = after[: date.begin]
         if len(between) > _NEAR or _BREAK.search(between) or _LASTED.match(after, date.end):
             return None
-        if _BEFORE_DATE.search(between) and not (date.is_number and _COUNTS.match(after, date.end)):
+        is_count = date.is_number and _COUNTS.match(after, date.end)
+        if not is_count and _BEFORE_DATE.search(between):
             return replace(date, begin=cue.end() + date.begin)
     return None

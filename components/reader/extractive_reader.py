@@ -170,7 +170,7 @@ class ExtractiveReader(Block):
         # The span may be inside the list of steps: show the sentence that introduces the list, and the whole list.
         texts = [one.document.content or "" for one in found]
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
-        return [replace(one, kind="steps", sentence=each) for one, each in zip(found, steps, strict=True)]
+        return [replace(one, kind="steps", sentence=own) for one, own in zip(found, steps, strict=True)]
 
     read_async = in_thread_async(read)
 
@@ -212,13 +212,10 @@ class ExtractiveReader(Block):
             probability = self._loaded().card.dated_choice if is_chosen else 0.0
             return Judgement(probability, cover, linked, is_of_another, is_doubtful)
         choice = self._choose_spans(question, documents)
-        wanted = f" {span_features.answer_key(answer)} "
-        keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen] if choice else []
-        alike = [number for number, key in enumerate(keys) if key == wanted]
-        alike += [number for number, key in enumerate(keys) if key in wanted or wanted in key]
-        if choice is None or not alike:
+        place = None if choice is None else _place_of_answer(answer, choice)
+        if choice is None or place is None:
             return Judgement(0.0, cover, linked, is_of_another, is_doubtful)
-        choice.chosen.insert(0, choice.chosen.pop(alike[0]))
+        choice.chosen.insert(0, choice.chosen.pop(place))
         best = [(place, score) for place, score, _ in choice.chosen]
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
@@ -272,11 +269,12 @@ class ExtractiveReader(Block):
             title, text = passages[span.passage]
             shift = len(passage_text(title, text)) - len(text)
             begin = span.begin - shift
-            is_doubtful = not found and begin >= 0 and find_doubt(question, title, text, begin, span.end - shift)
-            if not found and (is_contradicted or is_doubtful or standing_of(documents[span.passage].meta)):
-                # The answer must not count as sure: another document may contradict it, its sentence may only have its
-                # words, or its own document has the label "superseded", "draft" or "old".
-                sure = min(sure, self.probable)
+            if not found:
+                is_doubtful = begin >= 0 and find_doubt(question, title, text, begin, span.end - shift)
+                if is_contradicted or is_doubtful or standing_of(documents[span.passage].meta):
+                    # The answer must not count as sure: another document may contradict it, its sentence may only have
+                    # its words, or its own document has the label "superseded", "draft" or "old".
+                    sure = min(sure, self.probable)
             probability = sure if not found else min(sure, share * min(1.0, left))
             sentence = self._find_sentence(question, text, begin)
             rest = text.replace(sentence, "", 1)
@@ -284,10 +282,11 @@ class ExtractiveReader(Block):
                 # A heading states nothing by itself: take the best sentence of the rest of the passage instead.
                 sentence = self._find_sentence(question, rest, -1)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
-        # The rule for rows found no answer, so a cell is at best probable: not even that if its row lacks a word.
+        # The rule for rows found no answer, so a cell is at best probable, and not even probable if its row lacks a
+        # word. No answer may become likelier than the first one.
         limits = row_limits(question, [one.sentence for one in found], documents, self.probable)
         return [
-            replace(one, probability=min(one.probability, *limits[:1], limit))
+            replace(one, probability=min(one.probability, limits[0], limit))
             for one, limit in zip(found, limits, strict=True)
         ]
 
@@ -351,13 +350,30 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
     return max(_same_answers(place, spans), key=rank)
 
 
+def _place_of_answer(answer: str, choice: _Choice) -> int | None:
+    """Find a proposed answer among the chosen ones: the same answer, else one of which it is a part, or the reverse."""
+    wanted = f" {span_features.answer_key(answer)} "
+    keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen]
+    if wanted in keys:
+        return keys.index(wanted)
+    return next((number for number, key in enumerate(keys) if key in wanted or wanted in key), None)
+
+
+def _is_alike(answer: str, other: str) -> bool:
+    """Check whether two answers are the same, or one is a part of the other."""
+    key, other_key = f" {span_features.answer_key(answer)} ", f" {span_features.answer_key(other)} "
+    return key in other_key or other_key in key
+
+
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
     """Check whether the sentence that has a proposed answer word for word does not state it."""
     text, answer = carrier.document.content or "", answer.strip().rstrip(".")
     begin, match = text.find(carrier.sentence), find_whole(answer, carrier.sentence)
     # An answer that is the whole sentence says itself what is denied or planned.
     is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
-    if match is None or begin < 0 or not is_part or not question_form.looks_english(question):
+    if not is_part or not question_form.looks_english(question):
+        return False
+    if match is None or begin < 0:
         return False
     title = str(carrier.document.meta.get("title") or "")
     return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end()))
@@ -374,10 +390,12 @@ def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
 
 def _is_cell(answer: str, text: str) -> bool:
     """Check whether a proposed answer is the text of a cell, with or without its unit."""
-    answer, text = (part.strip().rstrip(".").casefold() for part in (answer, text))
-    return answer == text or (
-        answer[-1:].isdigit() and re.fullmatch(re.escape(answer) + r"\s?[^\d\s]+", text) is not None
-    )
+    proposed, cell = (part.strip().rstrip(".").casefold() for part in (answer, text))
+    if proposed == cell:
+        return True
+    # "240" for "240 EUR"
+    with_unit = re.escape(proposed) + r"\s?[^\d\s]+"
+    return proposed[-1:].isdigit() and re.fullmatch(with_unit, cell) is not None
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:

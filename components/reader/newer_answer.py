@@ -48,26 +48,32 @@ def find_newer_answer(
     def held(place: int) -> float:
         return look.holds_of(spans.candidates[place])
 
-    places = [[other for other, key in enumerate(spans.keys) if key == spans.keys[place]] for place, _ in chosen]
+    def same_answers(place: int) -> list[int]:
+        return [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
+
+    # For each answer all its spans.
+    places = [same_answers(place) for place, _ in chosen]
     stating = max(places[0], key=held)
-    if (least := held(stating)) < _LEAST:
+    least = held(stating)
+    if least < _LEAST:
         return False, 0
     source = documents[spans.candidates[stating].passage].meta.get("source")
     current = {
-        place: one.meta
-        for place, one in enumerate(documents)
-        if standing_of(one.meta) is None and one.meta.get("source") == source
+        place: document.meta
+        for place, document in enumerate(documents)
+        if standing_of(document.meta) is None and document.meta.get("source") == source
     }
+    # Those about the same thing, with all numbers of the question.
     numbers = set(_NUMBER.findall(question))
-    speaking = {
-        place: meta
-        for place, meta in current.items()
-        if look.most_of(place) >= _SHARE * least
-        and numbers <= set(_NUMBER.findall(f"{documents[place].meta.get('title')} {documents[place].content}"))
-    }
+    speaking: dict[int, dict[str, Any]] = {}
+    for place, meta in current.items():
+        own_numbers = set(_NUMBER.findall(_titled_text(documents[place])))
+        if look.most_of(place) >= _SHARE * least and numbers <= own_numbers:
+            speaking[place] = meta
     of_best = [spans.candidates[place].passage for place in places[0] if held(place) >= least]
     # `best` is empty if only documents of this source with the label "superseded", "draft" or "old" state the answer.
-    best, found = [current[passage] for passage in of_best if passage in current], 0
+    best = [current[passage] for passage in of_best if passage in current]
+    newest = 0
     if not any(_is_newest(meta, best) for meta in speaking.values()):
         return False, 0
     if not (YEAR.search(question) or _BEFORE.search(question)):
@@ -76,8 +82,8 @@ def find_newer_answer(
             metas = [speaking[one.passage] for one in others if one.passage in speaking and one.kind != "title"]
             newer = [meta for meta in metas if _is_newest(meta, best)]
             if score >= chosen[0][1] - _MARGIN and newer:
-                best, found = newer, number
-    return True, found
+                best, newest = newer, number
+    return True, newest
 
 
 def has_rival(
@@ -97,15 +103,18 @@ def has_rival(
     least, form, document = look.holds_of(best), look.form_of(best), documents[best.passage]
     if least < _LEAST or date_of(document.meta):
         return False
+    asked_names = set(_NAMING.findall(question)) & _namings_of(document)
     for place, _ in chosen[1:]:
         rival, other = spans.candidates[place], documents[spans.candidates[place].passage]
-        is_alike = f" {spans.keys[place]} " in f" {key} " or f" {key} " in f" {spans.keys[place]} "
-        is_apart = (
-            rival.passage != best.passage and not date_of(other.meta) and not find_whole(best.text, other.content or "")
-        )
-        if is_alike or not is_apart or other.meta.get("source") != document.meta.get("source"):
+        spaced, rival_spaced = f" {key} ", f" {spans.keys[place]} "
+        is_alike = rival_spaced in spaced or spaced in rival_spaced
+        if is_alike or rival.passage == best.passage:
             continue
-        if not set(_NAMING.findall(question)) & _namings_of(document) <= _namings_of(other):
+        if date_of(other.meta) or other.meta.get("source") != document.meta.get("source"):
+            continue
+        if find_whole(best.text, other.content or ""):
+            continue
+        if not asked_names <= _namings_of(other):
             continue
         around = look.form_of(rival)
         if look.holds_of(rival) >= least and len(around & form) >= _SAME_FORM * len(around | form):
@@ -114,7 +123,11 @@ def has_rival(
 
 
 def _namings_of(document: Document) -> set[str]:
-    return set(_NAMING.findall(f"{document.meta.get('title')} {document.content}"))
+    return set(_NAMING.findall(_titled_text(document)))
+
+
+def _titled_text(document: Document) -> str:
+    return f"{document.meta.get('title')} {document.content}"
 
 
 def _is_newest(meta: Mapping[str, object], others: Sequence[Mapping[str, object]]) -> bool:

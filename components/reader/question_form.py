@@ -116,8 +116,11 @@ def question_head(question: str) -> str:
     """
     asks = _ASKS.match(question)
     begin = asks.end() if asks else 0
-    ends = (match.start() for match in _CLAUSE.finditer(question, begin))
-    return question[begin : next((end for end in ends if len(question[begin:end].split()) > 1), None)].strip()
+    for clause in _CLAUSE.finditer(question, begin):
+        head = question[begin : clause.start()]
+        if len(head.split()) > 1:
+            return head.strip()
+    return question[begin:].strip()
 
 
 def identifies_by_another(question: str) -> bool:
@@ -161,12 +164,15 @@ def looks_english(question: str) -> bool:
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
         return False
-    asking = next((place for place, word in enumerate(words) if word in _ENGLISH_ASKS | _FOREIGN_ASKS), len(words))
-    # The first question word decides, because names and titles in any language may follow it.
-    if asking < len(words) and (words[asking] in _FOREIGN_ASKS or asking < _NEAR_THE_BEGINNING):
-        return words[asking] in _ENGLISH_ASKS
-    held = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
-    return held > sum(word in _FOREIGN_WORDS for word in words) and held >= len(words) // 10
+    place = next((place for place, word in enumerate(words) if word in INTERROGATIVES), None)
+    if place is not None:
+        # The first question word decides, because names and titles in any language may follow it.
+        is_foreign = words[place] in _FOREIGN_ASKS
+        if is_foreign or place < _NEAR_THE_BEGINNING:
+            return words[place] in _ENGLISH_ASKS
+    english = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
+    foreign = sum(word in _FOREIGN_WORDS for word in words)
+    return english > foreign and english >= len(words) // 10
 
 
 def asked_for(question: str) -> list[float]:

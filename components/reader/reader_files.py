@@ -55,11 +55,9 @@ class ReaderParts:
 
     def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
         encoded = encode(self._tokenizer, question, passages)
-        inputs = {
-            "input_ids": np.array([encoded.ids], np.int64),
-            "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
-            "token_type_ids": np.array([encoded.types], np.int64),
-        }
+        ids = np.array([encoded.ids], np.int64)
+        types = np.array([encoded.types], np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
         with self._free:
             start, end, kind = self._session.run(["start", "end", "kind"], inputs)
         return Scored(encoded, start[0], end[0], kind[0])

@@ -53,7 +53,8 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     passages lose their ends: they are all cut to the same length.
     """
     texts = [passage_text(title, text) for title, text in passages]
-    (asked, *_), *encoded = (_tokens(tokenizer, text, longest) for text in (question, *texts))
+    asked, _, _ = _tokens(tokenizer, question, longest)
+    encoded = [_tokens(tokenizer, text, longest) for text in texts]
     first, separator = (tokenizer.token_to_id(token) for token in SEPARATORS)
     ids = [first, *asked[:_LONGEST_QUESTION], separator]
     cut = _fair_length([len(own) for own, _, _ in encoded], longest - len(ids) - len(texts))
@@ -71,7 +72,10 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
 
 def _whole_words(text: str, ends: Sequence[int], cut: int) -> int:
     """Find how many tokens to keep, so that no word is cut in two and no half of a number can be the answer."""
-    return next((number for number in range(cut, cut // 2, -1) if WORD_EDGE.match(text, ends[number - 1])), cut)
+    for number in range(cut, cut // 2, -1):
+        if WORD_EDGE.match(text, ends[number - 1]):
+            return number
+    return cut
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

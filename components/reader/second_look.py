@@ -41,10 +41,10 @@ class SecondLook:
 
     @cached_property
     def _stems(self) -> list[list[frozenset[str]]]:
-        return [
-            [stems_of(text[begin:end]) for begin, end in spans]
-            for (_, text), spans in zip(self._passages, self._spans, strict=True)
-        ]
+        stems: list[list[frozenset[str]]] = []
+        for (_, text), spans in zip(self._passages, self._spans, strict=True):
+            stems.append([stems_of(text[begin:end]) for begin, end in spans])
+        return stems
 
     @cached_property
     def _titles(self) -> list[frozenset[str]]:
@@ -118,9 +118,11 @@ class SecondLook:
         first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
         begin, end = candidate.begin - shift, candidate.end - shift
         if begin < 0:
+            # The candidate is the title.
             shown = (f"{BEFORE}{candidate.text}{AFTER}", text[first:last])
         else:
-            shown = (title, f"{text[first:begin]}{BEFORE}{text[begin:end]}{AFTER}{text[end : max(last, end)]}")
+            rest = text[end : max(last, end)]
+            shown = (title, f"{text[first:begin]}{BEFORE}{text[begin:end]}{AFTER}{rest}")
         second, _ = self._second(candidate)
         return [shown] if second is None else [shown, second]
 

@@ -87,14 +87,18 @@ def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
         for match in pattern.finditer(text):
             begin, end = match.span(match.re.groups)
             whole = text[begin:end]
-            if (border := SENTENCE_BORDER.search(whole)) is not None:
+            border = SENTENCE_BORDER.search(whole)
+            if border is not None:
+                # Up to the three letters before the full stop, with which the match begins.
                 whole = whole[: border.start() + 3]
             span = whole.strip(_STRIPPED)
             begin += len(whole) - len(whole.lstrip(_STRIPPED))
             if span.endswith(("'s", "\u2019s")):
                 span = span[:-2]
             place = (begin, len(span))
-            if not span or len(span) > _LONGEST or span.lower() in _NOT_ALONE or place in seen:
+            if not 0 < len(span) <= _LONGEST:
+                continue
+            if span.lower() in _NOT_ALONE or place in seen:
                 continue
             seen.add(place)
             found.append(SpanCandidate(passage, span, kind, begin + shift, begin + shift + len(span)))

@@ -21,7 +21,14 @@ WordWeight = Callable[[str], float]
 
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
-_NEAR = 6
+# How many words on each side of a span count as near, and the distance of the question's words where none is near.
+_NEAR, _NO_WORD_NEAR = 6, 9
+# How many characters before a span are searched for "in the" and for a dash.
+_LONGEST_BEFORE = 9
+# From this rank on, answers count as equally unlikely.
+_LOWEST_RANK = 30
+# How many of the encoder's spans are taken, besides those that a pattern finds.
+_MOST_PROPOSED = 20
 _CUES = {
     "born": {"born", "birth"},
     "died": {"died", "death", "dead"},
@@ -122,34 +129,29 @@ def span_features(
         for one in part.candidates
     ]
     keys = [key for part in parts for key in part.keys]
-    proposed = scores.best_spans(20) if scores is not None else []
-    known = {(one.passage, one.begin, one.end) for one in candidates}
-    further = [one for one in proposed if (one.passage, one.begin, one.end) not in known]
+    proposed = scores.best_spans(_MOST_PROPOSED) if scores is not None else []
+    places = {(one.passage, one.begin, one.end) for one in candidates}
+    further = [one for one in proposed if (one.passage, one.begin, one.end) not in places]
     candidates += further
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
+    further_keys = [answer_key(one.text) for one in further]
+    keys += further_keys
     spoken, stems = f" {normalize_words(question)} ", set(question_weights(question, weight))
-    keys += [answer_key(one.text) for one in further]
-    own = [part.rows for part in parts if part.keys]
+    rows_of_parts = [part.rows for part in parts if part.keys]
     if further:
-        rows = [_features_of(one, answer_key(one.text), words[one.passage], spoken, stems, weight) for one in further]
-        own.append(np.array(rows, np.float32))
+        rows = [
+            _features_of(one, key, words[one.passage], spoken, stems, weight)
+            for one, key in zip(further, further_keys, strict=True)
+        ]
+        rows_of_parts.append(np.array(rows, np.float32))
+    alone = np.concatenate(rows_of_parts)
     links = _Links(spoken, words)
-    said = [word.spoken for word in words]
-    occurs = {key: sum([spaced in one for one in said]) for key in set(keys) if (spaced := f" {key} ")}
-    best_covers = max(word.covers for word in words)
-    of_passage = [
-        [place, *links.features_of(place), word.covers, word.covers - best_covers] for place, word in enumerate(words)
-    ]
-    among = [
-        [*of_passage[one.passage], occurs[key], *links.year_ranks(one, key)]
-        for one, key in zip(candidates, keys, strict=True)
-    ]
-    alone = np.concatenate(own)
+    asked = np.array(asked_for(question), np.float32)
     columns = [
-        np.tile(np.array(asked_for(question), np.float32), (len(candidates), 1)),
+        np.tile(asked, (len(candidates), 1)),
         alone[:, :-_AFTER],
-        np.array(among, np.float32),
+        _features_among_passages(candidates, keys, words, links),
         alone[:, -_AFTER:],
         _features_from_scores(candidates, keys, proposed, scores, links),
     ]
@@ -197,21 +199,32 @@ _AFTER = 2
 def _features_of(
     one: SpanCandidate, key: str, passage: PassageWords, spoken: str, asked: set[str], weight: WordWeight
 ) -> list[float]:
+    # The span's words are those from `first` up to `after`.
     first = bisect_left(passage.begins, one.begin)
     after = bisect_left(passage.begins, one.end)
-    left = passage.stems[max(0, first - _NEAR) : first]
+    own = passage.stems[first:after]
+    share_in_question = sum(word in asked for word in own) / max(1, len(own))
+    begin_of_left = max(0, first - _NEAR)
+    left = passage.stems[begin_of_left:first]
     right = passage.stems[after : after + _NEAR]
-    left_weights = passage.weights[max(0, first - _NEAR) : first]
+    left_weights = passage.weights[begin_of_left:first]
     right_weights = passage.weights[after : after + _NEAR]
+    best = max([*left_weights, *right_weights], default=0.0)
     distances = []
-    if best := max([*left_weights, *right_weights], default=0.0):
+    if best:
         distances = [len(left) - place for place, value in enumerate(left_weights) if value]
         distances += [place + 1 for place, value in enumerate(right_weights) if value]
-    own = passage.stems[first:after]
-    sentence = max(0, bisect_right(passage.sentences, one.begin) - 1)
     near = {*left, *right}
-    before = passage.text[max(0, one.begin - 9) : one.begin]
+    cues = _NO_CUES if near.isdisjoint(_OF_CUES) else _near_cues(left, near)
+    sentence = max(0, bisect_right(passage.sentences, one.begin) - 1)
+    before = passage.text[max(0, one.begin - _LONGEST_BEFORE) : one.begin]
     follows = passage.text[one.end : one.end + 1]
+    in_brackets = any(begin < one.begin < end for begin, end in passage.in_brackets)
+    is_in_question = bool(key) and f" {key} " in spoken
+    is_own_title = bool(key) and key == passage.title
+    first_year = str(passage.years[0]) if passage.years else ""
+    is_first_year = one.kind in ("date", "year") and one.text[-4:] == first_year
+    # In the order of `_SPAN_FEATURES`, with `_AFTER` values behind the place of those that depend on other passages.
     return [
         *_ROW_OF_KIND[one.kind],
         len(own),
@@ -219,70 +232,96 @@ def _features_of(
         float(one.text[:1].isupper()),
         float(any(map(str.isdigit, one.text))),
         float(_NATIONALITY.search(one.text) is not None),
-        sum(word in asked for word in own) / max(1, len(own)),
-        float(bool(key) and f" {key} " in spoken),
-        float(bool(key) and key == passage.title),
-        0.0,
+        share_in_question,
+        float(is_in_question),
+        float(is_own_title),
+        0.0,  # "is_other_title", which is never set: the shipped trees expect a value in its place
         passage.sentence_covers[sentence],
         sentence,
         one.begin / max(1, len(passage.text)),
-        min(distances, default=9),
+        min(distances, default=_NO_WORD_NEAR),
         sum(left_weights),
         sum(right_weights),
         best,
         float(_IN.search(before) is not None),
-        float(any(begin < one.begin < end for begin, end in passage.in_brackets)),
+        float(in_brackets),
         float(_DASH.search(before) is not None),
         float(follows in (".", ";", "")),
-        *(_near_cues(left, near) if not near.isdisjoint(_OF_CUES) else _NO_CUES),
-        float(one.kind in ("date", "year") and one.text[-4:] == str(next(iter(passage.years), ""))),
+        *cues,
+        float(is_first_year),
         max(map(weight, key.split()), default=0.0),
     ]
 
 
 _ROW_OF_KIND = {kind: [float(kind == other) for other in KINDS] for kind in KINDS}
+_CUES_OF_BOTH_SIDES = ("family", "won")
 _OF_CUES = frozenset().union(*_CUES.values())
 _NO_CUES = [0.0] * len(_CUES)
 
 
 def _near_cues(left: list[str], near: set[str]) -> list[float]:
-    return [float(not stems.isdisjoint(near if cue in ("family", "won") else left)) for cue, stems in _CUES.items()]
+    """Tell for each of the cues whether it is near: on the left or, for some, on either side."""
+    values = []
+    for cue, stems in _CUES.items():
+        searched = near if cue in _CUES_OF_BOTH_SIDES else left
+        values.append(float(not stems.isdisjoint(searched)))
+    return values
+
+
+def _year_at(place: int, passage: PassageWords) -> int:
+    return passage.years[place] if len(passage.years) > place else 0
 
 
 class _Links:
     """Which passages mention the titles of other passages, and how the years in the passages compare."""
 
     def __init__(self, spoken: str, words: Sequence[PassageWords]):
-        count = len(words)
         self.titles = [word.title for word in words]
+        # For each passage, whether the question has its title.
         self.named = [bool(title) and f" {title} " in spoken for title in self.titles]
-        self.mentions = [
-            [one != other and bool(self.titles[other]) and f" {self.titles[other]} " in words[one].spoken
-             for other in range(count)]
-            for one in range(count)
-        ]  # fmt: skip
-        self.linked = [
-            max((1.0 if self.named[one] else 0.5 for one in range(count) if self.mentions[one][other]), default=0.0)
-            for other in range(count)
-        ]
-        first = [word.years[0] if word.years else 0 for word in words]
-        second = [word.years[1] if len(word.years) > 1 else 0 for word in words]
+        # For each passage, whether it mentions the title of each passage, never its own.
+        self.mentions = [self._mentioned_by(word, place) for place, word in enumerate(words)]
+        self.linked = [self._linked(place) for place in range(len(words))]
+        # The first and the second year of each passage; 0 if it has none.
+        first = [_year_at(0, word) for word in words]
+        second = [_year_at(1, word) for word in words]
         self._years = (first, second, self._through_links(first), self._through_links(second))
-        self._ranks = [[self._rank(years, place) for years in self._years] for place in range(count)]
-        self._place_of = {title: place for place, title in reversed(list(enumerate(self.titles))) if title}
+        self._ranks = [[self._rank(years, place) for years in self._years] for place in range(len(words))]
+        # Of passages with the same title, the first one counts.
+        self._place_of: dict[str, int] = {}
+        for place, title in enumerate(self.titles):
+            if title:
+                self._place_of.setdefault(title, place)
+
+    def _mentioned_by(self, passage: PassageWords, place: int) -> list[bool]:
+        return [
+            other != place and bool(title) and f" {title} " in passage.spoken for other, title in enumerate(self.titles)
+        ]
+
+    def _linked(self, place: int) -> float:
+        """Return 1 if a passage that the question names mentions the title, 0.5 if only others do, 0 if none does."""
+        naming = [is_named for is_named, row in zip(self.named, self.mentions, strict=True) if row[place]]
+        if any(naming):
+            return 1.0
+        return 0.5 if naming else 0.0
 
     def _through_links(self, years: Sequence[int]) -> list[int]:
-        return [
-            min((year for other, year in enumerate(years) if row[other] and not self.named[other] and year), default=0)
-            for row in self.mentions
-        ]
+        """Find for each passage the earliest year of the passages that it mentions, without those named; 0 if none."""
+        linked: list[int] = []
+        for row in self.mentions:
+            others = (year for other, year in enumerate(years) if row[other] and not self.named[other])
+            linked.append(min(filter(None, others), default=0))
+        return linked
 
     def _rank(self, years: Sequence[int], place: int) -> float:
         """Count the passages named by the question that have an earlier year, minus those that have a later year."""
-        if not years[place]:
+        own = years[place]
+        if not own:
             return 0.0
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
-        return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
+        earlier = sum(year < own for year in others)
+        later = sum(year > own for year in others)
+        return float(earlier - later)
 
     def place_of(self, one: SpanCandidate, key: str) -> int:
         """Return the index of the passage whose title is the span or, if there is none, of the span's own passage."""
@@ -301,6 +340,27 @@ class _Links:
         return self._ranks[self.place_of(one, key)]
 
 
+def _features_among_passages(
+    candidates: Sequence[SpanCandidate], keys: Sequence[str], words: Sequence[PassageWords], links: _Links
+) -> Values:
+    """Compute the features that depend on other passages, one row per candidate."""
+    said = [passage.spoken for passage in words]
+    occurs: dict[str, int] = {}
+    for key in set(keys):
+        spaced = f" {key} "
+        occurs[key] = sum([spaced in text for text in said])
+    best_covers = max(passage.covers for passage in words)
+    of_passage = [
+        [place, *links.features_of(place), passage.covers, passage.covers - best_covers]
+        for place, passage in enumerate(words)
+    ]
+    rows = [
+        [*of_passage[one.passage], occurs[key], *links.year_ranks(one, key)]
+        for one, key in zip(candidates, keys, strict=True)
+    ]
+    return np.array(rows, np.float32)
+
+
 def _features_from_scores(
     candidates: Sequence[SpanCandidate],
     keys: Sequence[str],
@@ -313,33 +373,44 @@ def _features_from_scores(
     both = scores.scores_of(candidates)
     span = np.maximum(both.sum(axis=1), LEAST)
     best = float(span.max())
+    # The probability of each answer is the sum of those of its spans.
     by_key: defaultdict[str, float] = defaultdict(float)
     for key, value in zip(keys, np.exp(span).tolist(), strict=True):
         by_key[key] += value
+    all_spans = np.maximum(LEAST, np.log(np.array([by_key[key] for key in keys]) + 1e-12))
+    likeliest_first = sorted(by_key, key=by_key.__getitem__, reverse=True)
+    rank_of = {key: rank for rank, key in enumerate(likeliest_first)}
+    ranks = np.minimum(_LOWEST_RANK, [rank_of[key] for key in keys])
     shares = scores.passage_shares()
-    ranked = {key: rank for rank, key in enumerate(sorted(by_key, key=by_key.__getitem__, reverse=True))}
     top = proposed[0] if proposed else candidates[int(span.argmax())]
-    linked_share = [
-        max((float(shares[other]) for other in range(len(row)) if row[other] and other < len(shares)), default=0.0)
-        for row in links.mentions
-    ]
+    linked_share = [_greatest_share(shares, row) for row in links.mentions]
     passages, begins, ends = np.array([(one.passage, one.begin, one.end) for one in candidates]).T
     is_of_top = passages == top.passage
+    is_in_top = is_of_top & (top.begin <= begins) & (ends <= top.end)
+    holds_top = is_of_top & (begins <= top.begin) & (top.end <= ends)
+    _, yes, no, none = scores.kinds
+    # In the order of `READ_FEATURES`; a single number holds for all candidates.
     columns = (
         *both.T,
         span,
         span - best,
-        np.maximum(LEAST, np.log(np.array([by_key[key] for key in keys]) + 1e-12)),
+        all_spans,
         shares[passages],
         best,
-        float(scores.kinds[3]),
-        float(scores.kinds[1] + scores.kinds[2]),
-        np.minimum(30, [ranked[key] for key in keys]),
-        is_of_top & (top.begin <= begins) & (ends <= top.end),
-        is_of_top & (begins <= top.begin) & (top.end <= ends),
+        float(none),
+        float(yes + no),
+        ranks,
+        is_in_top,
+        holds_top,
         np.array(linked_share)[passages],
     )
-    return np.stack([np.broadcast_to(one, len(candidates)) for one in columns], axis=1).astype(np.float32)
+    return np.stack([np.broadcast_to(column, len(candidates)) for column in columns], axis=1).astype(np.float32)
+
+
+def _greatest_share(shares: Values, is_counted: Sequence[bool]) -> float:
+    """Return the greatest of the shares that are counted; 0 if none is."""
+    counted = (float(share) for share, counts in zip(shares, is_counted, strict=False) if counts)
+    return max(counted, default=0.0)
 
 
 def word_weights(tokenizer: object) -> WordWeight:
@@ -361,7 +432,7 @@ def word_weights(tokenizer: object) -> WordWeight:
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
     """Return the share of a question's word weights that is in all passages together, and in the best two of them."""
     asked = question_weights(question, weight)
-    held = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
-    pairs = combinations_with_replacement(held, 2)
-    two = max((sum_of_weights(asked, one | other) for one, other in pairs), default=0.0)
-    return sum_of_weights(asked, set().union(*held)), two
+    shared = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
+    pairs = combinations_with_replacement(shared, 2)
+    best_pair = max((sum_of_weights(asked, first | second) for first, second in pairs), default=0.0)
+    return sum_of_weights(asked, set().union(*shared)), best_pair

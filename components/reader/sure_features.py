@@ -40,31 +40,41 @@ def sure_features(
     key, candidate = spans.keys[place], spans.candidates[place]
     alone = look.alone(candidate)
     said = [f" {normalize_words(' '.join(passage))} " for passage in passages]
-    names = [name for match in _NAME.finditer(question) if match.start() and (name := normalize_words(match.group()))]
     own = said[candidate.passage]
-    return np.array(
-        [
-            [
-                *row,
-                choice,
-                choice - chosen[1][1] if len(chosen) > 1 else _NO_MARGIN,
-                answer_shares([score for _, score, _ in chosen])[0],
-                *_agreement(key, scores),
-                *question_cover(question, passages, weight),
-                len(names),
-                sum(not any(f" {name} " in one for one in said) for name in names),
-                sum(f" {name} " not in own for name in names),
-                float(alone.kinds[3]),
-                float(alone.scores_of([replace(candidate, passage=0)]).sum()),
-                *_agreement(key, alone),
-            ]
-        ],
-        np.float32,
-    )
+    margin = choice - chosen[1][1] if len(chosen) > 1 else _NO_MARGIN
+    # The first word of the question has a capital, whatever it is.
+    names = [normalize_words(match.group()) for match in _NAME.finditer(question) if match.start()]
+    spaced = [f" {name} " for name in names if name]
+    shares = answer_shares([score for _, score, _ in chosen])
+    in_passage_alone = alone.scores_of([replace(candidate, passage=0)])
+    absent = [name for name in spaced if name not in own]
+    # In the order of `FEATURES`.
+    values = [
+        *row,
+        choice,
+        margin,
+        shares[0],
+        *_agreement(key, scores),
+        *question_cover(question, passages, weight),
+        len(spaced),
+        sum(_stands_nowhere(name, said) for name in spaced),
+        len(absent),
+        float(alone.kinds[3]),
+        float(in_passage_alone.sum()),
+        *_agreement(key, alone),
+    ]
+    return np.array([values], np.float32)
+
+
+def _stands_nowhere(name: str, texts: Sequence[str]) -> bool:
+    return not any(name in text for text in texts)
 
 
 def _agreement(key: str, scores: EncoderScores) -> tuple[float, float]:
     """Compare an answer with the encoder's best span: whether they are equal, and whether one contains the other."""
     read = scores.best_spans(1)
     other = answer_key(read[0].text) if read else ""
-    return float(key == other), float(bool(other) and (f" {key} " in f" {other} " or f" {other} " in f" {key} "))
+    if not other:
+        return float(key == other), 0.0
+    spaced, other_spaced = f" {key} ", f" {other} "
+    return float(key == other), float(spaced in other_spaced or other_spaced in spaced)
