@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 THRESHOLD = 0.4
 SHIPPED_TREES = Path(__file__).parent / "sufficiency_trees.json"
-# The number of pairs grows with the square.
+# The number of passages that are compared in pairs: the number of pairs grows with its square.
 MOST_COMPARED = 20
 
 
@@ -26,13 +26,14 @@ class PairSufficiency(Block):
     """Estimate whether what was found suffices, so that no other source is needed.
 
     A second search often brings nothing that the first did not bring, because the first already found all there is to
-    find. Equation 3 of PrefRAG then says to switch the source, whether the answer is at home or not. These trees tell
-    the two apart: by the score of the best pair of passages (equation 2 of DR-RAG), and by how many of the question's
-    words and names one passage, that pair, three passages and all of them hold, and by how sure the reader is of
-    the answer that it finds in them.
+    find. Equation 3 of PrefRAG then says to switch the source, whether the first source has the answer or not.
+    Boosted trees estimate whether it has, by the score of the best pair of passages (equation 2 of DR-RAG), by how many
+    of the question's words and names are in one passage, in this pair, in three passages and in all of them, and by how
+    sure the reader is of the answer that it finds in them.
 
-    They say that the passages belong to the question, and hardly whether they state its answer: where they do not, a
-    run stays at home although another source has the answer. docs/numbers.md has how often.
+    A high estimate means that the passages belong to the question, and hardly that they state its answer. Where the
+    passages lack the answer, a run then stays with the first source although another one has the answer.
+    docs/numbers.md has how often.
 
     ```python
     from haystack import Document
@@ -87,7 +88,9 @@ class PairSufficiency(Block):
         """
         self._trees()
         for part in (self.pair_scorer, self.reader):
-            if (warm_up := getattr(part, "warm_up", None)) is not None:
+            # A reader or a scorer of somebody else may have nothing to load.
+            warm_up = getattr(part, "warm_up", None)
+            if warm_up is not None:
                 warm_up()
 
     def estimate(self, question: str, passages: Sequence[Document]) -> float:

@@ -85,7 +85,8 @@ def check_answer(
     if signs is None:
         is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
         is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
-        is_stated = is_whole and is_agreed and not judged.is_outdated and not judged.is_doubtful
+        is_contradicted = judged.is_outdated or judged.is_doubtful
+        is_stated = is_whole and is_agreed and not is_contradicted
         return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
     probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
     certainty: Certainty = "not_found"
@@ -103,7 +104,9 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     :param signs: How the model wrote it.
     :returns: The probability, from 0 to 1.
     """
-    if (is_verdict(answer) and not judged.probability) or judged.is_outdated:
+    if judged.is_outdated:
+        return 0.0
+    if is_verdict(answer) and not judged.probability:
         # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
     row = list_signs(judged, signs)

@@ -7,7 +7,7 @@ from prefrag.components.reasoner.answer_check import GIVEN, AnswerCheck
 from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reader_step import mark_of
 from prefrag.components.state.citations import cite_plainly, known_marks, read_citations
-from prefrag.components.state.state import Action, RunError, State
+from prefrag.components.state.state import Action, RunError, State, Step
 from prefrag.components.text.sentences import shown_sentences
 
 
@@ -19,10 +19,13 @@ def write_check(state: State, check: AnswerCheck | None, cites: bool) -> State:
         state = state.with_last(answer=words, label=None, certainty="not_found", probability=None)
         return state.with_event("checked", text="", certainty="not_found")
     marks, answer = known_marks(state), state.step.answer
-    if check.evidence and cites and not read_citations(answer, marks)[1]:
-        supported = [sentence for sentence in shown_sentences(answer) if sentence not in check.unsupported] or [answer]
+    _, cited = read_citations(answer, marks)
+    if check.evidence and cites and not cited:
+        # Behind the first sentence that a passage supports.
+        supported = (sentence for sentence in shown_sentences(answer) if sentence not in check.unsupported)
+        first = next(supported, answer)
         mark = mark_of(check.evidence[0].document, state)
-        answer = answer.replace(supported[0], f"{supported[0]}{mark}", 1)
+        answer = answer.replace(first, f"{first}{mark}", 1)
     shown = {"certainty": check.certainty, "probability": check.probability}
     state = state.with_last(answer=answer, evidence=check.evidence, unsupported=check.unsupported, **shown)
     return state.with_event("checked", text=cite_plainly(answer, marks), **shown)
@@ -36,8 +39,8 @@ def choose_likeliest(state: State) -> State:
     earlier = [step for step in state.steps[:-1] if step.answer and step.probability is not None]
     if state.step.probability is None:
         return state
-    best = max(earlier, key=lambda step: step.probability or 0.0, default=None)
-    if best is None or (best.probability or 0.0) <= (state.step.probability or 0.0):
+    best = max(earlier, key=_probability, default=None)
+    if best is None or _probability(best) <= state.step.probability:
         return state
     return state.with_last(
         answer=best.answer, certainty=best.certainty, probability=best.probability, evidence=best.evidence
@@ -46,11 +49,18 @@ def choose_likeliest(state: State) -> State:
 
 def choose_given(state: State) -> State:
     """After the model has failed, give its likely proposal where the reader's answer is not sure."""
-    likely = [step for step in state.steps[:-1] if (step.probability or 0.0) >= GIVEN and step.answer]
-    if state.step.action is not Action.ANSWER or state.step.certainty == "stated" or not likely:
+    if state.step.action is not Action.ANSWER or state.step.certainty == "stated":
         return state
-    best = max(likely, key=lambda step: step.probability or 0.0)
-    return replace(state, steps=(*state.steps[:-1], replace(best, action=Action.ANSWER, searches=(), documents=())))
+    likely = [step for step in state.steps[:-1] if step.answer and _probability(step) >= GIVEN]
+    if not likely:
+        return state
+    best = max(likely, key=_probability)
+    answer = replace(best, action=Action.ANSWER, searches=(), documents=())
+    return replace(state, steps=(*state.steps[:-1], answer))
+
+
+def _probability(step: Step) -> float:
+    return step.probability or 0.0
 
 
 def keep_after(after: State, error: RunError, state: State) -> State:

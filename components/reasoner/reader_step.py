@@ -41,13 +41,15 @@ def take_reader_step(
     # Users are never shown a yes or no, so it does not end their search.
     is_shown = certainty != "not_found" or state.settings.prompts != "product"
     is_sure = best is not None and best.probability >= threshold and is_shown
-    if not must_answer and not is_sure and (query := next_query(state)):
-        return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
     if not must_answer and not is_sure:
-        return state.with_step(Step(Action.NONE))
+        query = next_query(state)
+        if not query:
+            return state.with_step(Step(Action.NONE))
+        return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
-    if (must_answer or certainty != "not_found") and _asks_for_documents(state):
+    is_answering = must_answer or certainty != "not_found"
+    if is_answering and _asks_for_documents(state):
         # Of several documents, a sentence names one: an answer would be a part of the list, given as the whole.
         state, certainty = state.with_event("without_model", text=SEVERAL), "not_found"
     elif must_answer and certainty == "not_found" and state.observed:
@@ -109,14 +111,17 @@ def next_query(state: State) -> str | None:
     further search if the preferred source accepts only the question itself and has been searched. There is also none in
     the last step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
     """
-    made, last = sum(step.action is Action.SEARCH for step in state.steps), state.settings.max_steps - 1
-    is_last = made >= max(_FEWEST_SEARCHES, last) and not identifies_by_another(state.question)
-    if state.is_done(state.settings.preferred) or is_last:
+    searches = sum(step.action is Action.SEARCH for step in state.steps)
+    has_searched_enough = searches >= max(_FEWEST_SEARCHES, state.settings.max_steps - 1)
+    if has_searched_enough and not identifies_by_another(state.question):
+        return None
+    if state.is_done(state.settings.preferred):
         return None
     documents = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
     names = list(islice(_new_names(state, documents), _NAMES))
-    read = {word for document in documents for word in words(passage_text(document))}
-    query = " ".join([*names, *(word for word in words(state.question) if word not in read)])
+    told = {word for document in documents for word in words(passage_text(document))}
+    still_open = [word for word in words(state.question) if word not in told]
+    query = " ".join([*names, *still_open])
     if names and all(query != search.query for search in state.searches):
         return query
     return _open_query(state)
@@ -133,6 +138,7 @@ def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
                 yield span.text
 
 
+# The maximum number of characters in a query that begins with a title.
 _MAX_CHARACTERS = 1_000
 
 
@@ -146,6 +152,8 @@ def _open_query(state: State) -> str | None:
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
     seen = {word for document in state.observed for word in words(passage_text(document))}
     still_open = " ".join(word for word in words(state.question) if word not in seen) or state.question
-    wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
+    wanted = [state.question]
+    if state.retrieved:
+        wanted = [f"{title} {still_open}" for title in titles if title]
     queries = (cut_text(" ".join(query.split()), _MAX_CHARACTERS) for query in wanted)
     return next((query for query in queries if query not in searched), None)
