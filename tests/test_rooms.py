@@ -32,14 +32,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_413,
-    "components": 17_099,
+    "components": 17_445,
     "evaluation": 9_062,
     "indexing": 3_273,
     "pipelines": 1_661,
-    "prefrag": 3_208,
+    "prefrag": 3_212,
     "server": 4_443,
     "training": 4_830,
-    "tests": 49_021,
+    "tests": 49_060,
 }
 
 

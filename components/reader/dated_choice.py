@@ -114,7 +114,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     asks_for_earlier = direction > 0
     chosen = 0 if is_first_earlier == asks_for_earlier else 1
     dated, date = (first, second)[chosen]
-    return DatedChoice(names[chosen], places[chosen], dated, date.begin)
+    return DatedChoice(names[chosen], names[1 - chosen], places[chosen], dated, date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:

@@ -65,7 +65,7 @@ def find_newer_answer(
     }
     # Those about the same thing, with all numbers of the question.
     numbers = set(_NUMBER.findall(question))
-    speaking: dict[int, dict[str, Any]] = {}
+    speaking: dict[int, dict[str, object]] = {}
     for place, meta in current.items():
         own_numbers = set(_NUMBER.findall(_titled_text(documents[place])))
         if look.most_of(place) >= _SHARE * least and numbers <= own_numbers:
