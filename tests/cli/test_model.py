@@ -14,7 +14,7 @@ from prefrag.cli import kept_model, local_files
 from prefrag.cli import model as commands
 from prefrag.cli.kept_model import Choice, apply_chosen_model, read_choice, store_choice
 from prefrag.cli.local_servers import LocalServer
-from prefrag.components.generators import model_download, model_files
+from prefrag.components.generators import model_files, model_source
 from prefrag.components.generators.ability_probe import AbilityProbe
 from prefrag.components.generators.model_files import NotEnoughMemory, OfferedModel, check_memory, models_directory
 from tests.cli.running import prefrag
@@ -32,7 +32,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(kept_model, "find_local_servers", lambda: [])
     monkeypatch.setattr(local_files, "_FOLDERS", {"LM Studio": (str(tmp_path / "studio"),)})
     monkeypatch.setattr(model_files, "read_offers", lambda: [OFFER])
-    monkeypatch.setattr(model_download, "read_offers", lambda: [OFFER])
+    monkeypatch.setattr(model_source, "read_offers", lambda: [OFFER])
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: find("json" if name == "xllamacpp" else name))
     monkeypatch.setattr("prefrag.components.generators.chat_model.ChatModel.warm_up", lambda model: None)
