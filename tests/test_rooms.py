@@ -37,7 +37,7 @@ BUDGET = {
     "indexing": 3_273,
     "pipelines": 1_661,
     "prefrag": 3_212,
-    "server": 4_443,
+    "server": 4_444,
     "training": 4_830,
     "tests": 49_060,
 }

@@ -75,9 +75,9 @@ def own_words(question: str, answer: str) -> list[str]:
 def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> bool:
     """Check whether a reply gives no value: it has no words of its own, or none of them stands in a passage.
 
-    A refusal in prose, such as "The passages do not mention the price", is recognised by this, not by its wording. A
-    yes or no is no refusal. An answer such as one of two alternatives has only words of the question: it is none if a
-    passage has it as a whole.
+    A refusal in prose, such as "The passages do not mention the price", is recognised by its words, not by its wording.
+    Two kinds of answers are no refusals: a yes or no, and an answer that the question itself names, as in "Is it red or
+    blue?", if a passage holds the same phrase.
     """
     if is_verdict(answer):
         return False

@@ -27,17 +27,17 @@ _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 _SPACED = rf"[^\W{UNSPACED_SCRIPTS}]"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# How a sentence is scored for a question. The words of the question that it and its title have give up to 1. The
-# following is added to this:
-# - up to so much, if the extractive reader answers from it;
+# The score of a sentence for a question is the share of the question's words that the sentence and its title hold, from
+# 0 to 1, and what the following five weights add or take off.
+# The extractive reader answers from the sentence: its probability times this weight is added.
 _READ_WEIGHT = 0.25
-# - of what the words of the sentence before it add to its own, this share;
+# The sentence before holds further words of the question: their share times this weight is added.
 _BEFORE_WEIGHT = 0.4
-# - of what it scores without its title, this share;
+# The share of words that the sentence holds without its title, times this weight, is added.
 _OWN_WEIGHT = 0.1
-# - so much, if it has a number and the question asks for one.
+# Added if the question asks for a number and the sentence has one.
 _NUMBER_WEIGHT = 0.2
-# So much is taken off if it is only a line, such as a letterhead.
+# Taken off if the sentence is only a line, such as a letterhead.
 _LINE_WEIGHT = 0.5
 _ASKS_NUMBER = re.compile(r"\b(?:when|how (?:much|many)|wann|wie ?viele?|quand|combien)\b", re.IGNORECASE)
 # Answers that are not copied from a document. A text that contains the word "no" does not support the answer "no".
@@ -99,7 +99,8 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     for _, equal in sorted(groups.items(), key=itemgetter(0)):
         ordered += _newest_first(equal)
 
-    # Sentences that only differ in numbers say the same of another time. The newest takes the first of their places.
+    # Sentences that differ only in their numbers are taken to say the same of different times. Together they keep their
+    # places, but the newest stands in the first of these places, the next in the second.
     alike: dict[tuple[str, bool], list[int]] = defaultdict(list)
     for place, evidence in enumerate(ordered):
         alike[_NUMBER.sub("0", evidence.sentence), _is_current(evidence)].append(place)

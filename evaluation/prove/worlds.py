@@ -153,7 +153,7 @@ def edit_passages(
         for sentence in (question.sentence, *question.copies):
             is_same = sentence.text == question.sentence.text
             changes[sentence.passage.id].append((sentence, text if is_same else ""))
-            # The value in the new text is longer than the old one by as much as the whole text is.
+            # Only the value was replaced, so it has grown by as many characters as the whole text has.
             growth = len(text) - len(sentence.text)
             value = text[question.at : question.at + len(question.value) + growth]
             rows[sentence.file][sentence.text] = (question.value, value) if text and is_same else None

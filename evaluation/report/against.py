@@ -68,14 +68,15 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             of_dataset = [run for run in runs if run.dataset == dataset]
-            # A run of another group fits here, too, if it does not use the settings in which the two groups differ.
+            # Runs are grouped by their settings. A run of another group belongs here, too, if its method does not use
+            # the settings in which the two groups differ.
             elsewhere = []
             for other_setting, other_runs in settings.items():
                 if other_setting != setting:
                     elsewhere += [run for run in other_runs if run.dataset == dataset and setting.holds(run)]
             fitting = sorted([*of_dataset, *elsewhere], key=lambda run: run.order)
             reference = _choose_reference(fitting, method)
-            # A reference from another group is compared only with the runs of this group.
+            # If the reference itself is from another group, the other runs from there are its own group's to compare.
             candidates = fitting if reference in of_dataset else of_dataset
             others = []
             for run in candidates:

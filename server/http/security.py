@@ -65,7 +65,9 @@ def comes_from_this_machine(scope: Scope) -> bool:
     The name is checked because an attacker can make a website's name resolve to this machine (DNS rebinding). Requests
     from a proxy do not count. A proxy is recognised by its headers, or by HTTP/1.0, which nginx 1.22 uses by default.
     """
-    client, address = (scope.get("client") or ("",))[0], (scope.get("server") or ("localhost",))[0]
+    # Without an address, a client is unknown, and so it is not from this machine.
+    client = scope["client"][0] if scope.get("client") else ""
+    address = scope["server"][0] if scope.get("server") else "localhost"
     headers = Headers(scope=scope)
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False

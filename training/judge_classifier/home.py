@@ -81,9 +81,9 @@ def home_steps(
     """Search the simulated files for the answers to two-part questions, and yield each search as a step to judge.
 
     The first query is the whole question or its first part. The second query is the second part or its keywords. The
-    files may lack the passage that answers the second part, or even its whole article. A passage is needed if it
-    answers the first part and was not found before, or if it answers the second part. The second part's passage is
-    needed even if it was found before: then the answer is already at hand, and switching the source would be useless.
+    files may lack the passage that answers the second part, or even its whole article. A step is labelled "keep" if a
+    needed passage is among those it found. The passage of the first part is needed only if it was not found before.
+    That of the second part is always needed: if it was found before, the answer is at hand, and leaving brings nothing.
     """
     draw = random.Random(seed)
     present = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))

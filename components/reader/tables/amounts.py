@@ -19,7 +19,8 @@ _SUMMARIES = _TOTALS | frozenset(
 )
 # A number and its unit, before it as in "$ 1,200.50" or behind it as in "-3 kg".
 _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([^\d]*)")
-# A number that is another in German, and one that is no number in English.
+# Numbers in German form: "1.500", which is one thousand five hundred in German but one and a half in English, and the
+# comma of "12,5", which no English number has before fewer than three digits.
 _GERMAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?!\.?\d)|,(?!\d{3}(?!\d))\d")
 _DIGITS = re.compile(r"[^\d\s+-]{0,3}\s*([+-]?\d[\d.,]*)\s*\D*")
 _RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average", "prozent", "quote", "anteil", "satz"))
