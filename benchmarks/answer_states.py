@@ -21,7 +21,9 @@ import httpx
 import typer
 from haystack import Document
 
+from benchmarks.answer_weights import read_documents
 from benchmarks.small_model import find_model, read_cells
+from prefrag.components.generators.token_probabilities import mean_logprob
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reasoner.product_rules import says_not_found
@@ -36,14 +38,7 @@ _SECONDS = 600
 
 def choose_shown(question: str, documents: list[dict[str, Any]]) -> list[Document]:
     """Choose the passages that the product shows a small model, in the order in which they were found."""
-    retrieved = [
-        Document(
-            id=document["id"],
-            content=document["content"],
-            meta={"title": document["title"], "source": document["source"]},
-        )
-        for document in documents
-    ]
+    retrieved = read_documents(documents)
     chosen = {document.id for document in choose_documents(question, retrieved, MOST_SHOWN)}
     return [document for document in retrieved if document.id in chosen]
 
@@ -53,15 +48,13 @@ def call_model(client: httpx.Client, model: str, prompt: str) -> dict[str, Any]:
     message, begin = {"role": "user", "content": prompt}, time.monotonic()
     reply = client.post("/chat/completions", json={"model": model, "messages": [message], **PARAMETERS})
     choice = reply.raise_for_status().json()["choices"][0]
-    tokens = choice["logprobs"]["content"]
-    mean_logprob = sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens) if tokens else None
     text = choice["message"]["content"] or ""
     return {
         "messages": [{"role": "user", "text": prompt, "tool_calls": []}],
         "parameters": PARAMETERS,
         "tools": [],
         "seconds": round(time.monotonic() - begin, 3),
-        "reply": {"role": "assistant", "text": text, "tool_calls": [], "mean_logprob": mean_logprob},
+        "reply": {"role": "assistant", "text": text, "tool_calls": [], "mean_logprob": mean_logprob(choice)},
     }
 
 

@@ -32,7 +32,7 @@ from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MU
 from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 
 FOLDS = 10
-_META = ("title", "source", "date", "modified")
+_META = ("title", "source", "date")
 SIGNS = 4  # without the log probability of the answer's tokens
 FEWEST = 20  # examples; fewer fit nothing
 _RESAMPLES = 1_000
@@ -45,6 +45,15 @@ class Example(NamedTuple):
 
     signs: list[float]  # without the constant
     is_right: bool
+
+
+def read_documents(described: Sequence[Mapping[str, Any]]) -> list[Document]:
+    """Make the documents that a result describes."""
+    documents = []
+    for document in described:
+        meta = {key: document.get(key) for key in _META}
+        documents.append(Document(id=document["id"], content=document["content"], meta=meta))
+    return documents
 
 
 def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | None:
@@ -60,12 +69,8 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
     if proposed is None:
         return None
     answer, signs = proposed
-    documents = []
-    for document in prediction["result"]["documents"]:
-        meta = {key: document.get(key) for key in ("title", "source", "date")}
-        documents.append(Document(id=document["id"], content=document["content"], meta=meta))
     question = prediction["question"]
-    shown = choose_documents(question, documents, MOST_SHOWN)
+    shown = choose_documents(question, read_documents(prediction["result"]["documents"]), MOST_SHOWN)
     judged = reader.judge(question, shown, answer)
     # No sentence carries the answer, a newer one contradicts it, or it has no value: the product asks no weights then.
     if judged == Judgement() or judged.is_outdated or is_refusal(question, answer, shown):

@@ -258,7 +258,7 @@ class Reasoner:
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
         # The model has said itself that it does not know: a weak answer stands in the trace alone.
-        return choose_likeliest(replace(checked, steps=after.steps))
+        return replace(checked, steps=after.steps)
 
     async def _read_surely(self, state: State, after: State) -> State | None:
         """Return the reader's answer if it is stated, and likelier than the model's; else None."""
