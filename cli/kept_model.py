@@ -17,7 +17,8 @@ from prefrag.errors import BadInput, Missing
 
 BASE_URL, MODEL, GGUF = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"
 # What else belongs to the model of the environment: the key of its server, and its adapter.
-_BELONGINGS = ("PREFRAG_LLM_API_KEY", "PREFRAG_LLM_API_KEY_FILE", "PREFRAG_LLM_ADAPTER")
+API_KEY = "PREFRAG_LLM_API_KEY"
+_BELONGINGS = (API_KEY, "PREFRAG_LLM_API_KEY_FILE", "PREFRAG_LLM_ADAPTER")
 NO_MODEL = "none"
 _SHOWN_MODELS = 20
 
@@ -85,6 +86,7 @@ def apply_chosen_model(name: str | None = None) -> None:
         stored = read_choice()
         if stored is not None:
             _apply(stored)
+    _use_warm_model()
 
 
 def _apply(choice: Choice) -> None:
@@ -92,6 +94,20 @@ def _apply(choice: Choice) -> None:
         os.environ[GGUF] = choice.gguf
     elif choice.is_model:
         os.environ[BASE_URL], os.environ[MODEL] = choice.base_url, choice.model
+
+
+def _use_warm_model() -> None:
+    """Call the server of `prefrag model serve` if it runs the file that this process would load."""
+    from prefrag.components.generators.warm_model import find_warm_model
+    from prefrag.settings import models
+
+    llm = models["llm"]
+    # An adapter is loaded together with its model, so with one the server's model is a different model.
+    if not llm.gguf or llm.base_url or llm.adapter:
+        return
+    warm = find_warm_model()
+    if warm is not None and warm.runs(llm.gguf):
+        os.environ[BASE_URL], os.environ[MODEL], os.environ[API_KEY] = warm.base_url, warm.name, warm.api_key
 
 
 def offer_model() -> None:

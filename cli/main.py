@@ -24,6 +24,7 @@ from prefrag.cli.folder import follow_folder
 from prefrag.cli.keys import add, list_keys, revoke
 from prefrag.cli.mcp import serve_tools
 from prefrag.cli.model import get, list_all, remove, use
+from prefrag.cli.model import serve as serve_model
 from prefrag.cli.prove import prove_folder
 from prefrag.cli.serve import serve
 from prefrag.evaluation.commands import evaluate, report
@@ -87,7 +88,7 @@ collections = _make_group(
 model = _make_group(
     "model",
     "List the models on this machine, fetch one, and choose which answers. Without a command: list.",
-    {"list": list_all, "get": get, "use": use, "remove": remove},
+    {"list": list_all, "get": get, "use": use, "serve": serve_model, "remove": remove},
 )
 keys = _make_group(
     "keys", "Make, list and revoke the keys of the service.", {"add": add, "list": list_keys, "revoke": revoke}

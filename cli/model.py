@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,11 +47,16 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Download without a
 
 def list_all() -> None:
     """List the models on this machine, and what each was found able to do: on servers, fetched, of other programs."""
+    from prefrag.components.generators.warm_model import find_warm_model
+
     models, chosen = list_models(), read_choice()
     for model in models:
         sign = "*" if model.choice == chosen else " "
         typer.echo(f"{sign} {one_line(model.name)}  ({model.place}): {_ability(model.choice)}")
-    if not models:
+    warm = find_warm_model()
+    if warm is not None:
+        typer.echo(f"{one_line(warm.name)} is kept loaded, at {warm.base_url}: {one_line(warm.gguf)}")
+    elif not models:
         typer.echo("No model is on this machine, at the usual ports and in the usual folders of other programs.")
     if any(model.choice == chosen for model in models):
         typer.echo("* answers from now on.")
@@ -124,6 +131,49 @@ def use(
     _print_override()
     if choice.is_model:
         _try(name)
+
+
+def serve(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A model in a file; without it, the chosen one.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on this machine; 0 for any.")] = 1417,
+) -> None:
+    """Keep the model of a file loaded until Ctrl-C, so that each `prefrag ask` answers without loading it.
+
+    `ask`, `chat`, `serve` and `prefrag FOLDER` find it by themselves. Other users of this machine cannot use it.
+    """
+    from prefrag.components.generators import embedded_chat_generator
+    from prefrag.components.generators.warm_model import keep_warm
+    from prefrag.settings import models
+
+    choice = (read_choice() or Choice()) if name is None else find_model(name)
+    if not choice.gguf:
+        raise BadInput(
+            "Only a model in a file can be loaded here: name one that `prefrag model` lists, or choose it with "
+            "`prefrag model use NAME`. The program that serves another model keeps it loaded itself."
+        )
+    file = Path(choice.gguf)
+    shown = name or file.stem
+    _check_file(shown, file)
+    window = models["llm"].context or embedded_chat_generator.CONTEXT_WINDOW
+    # Ended by `kill`, the server also frees the model in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), keep_warm(file, port, window, models["llm"].threads) as model:
+        typer.echo(f"{one_line(shown)} is loaded, at {model.base_url}. It stays so until you press Ctrl-C.")
+        if choice == read_choice():
+            typer.echo("`prefrag ask`, `chat` and `serve` use it meanwhile.")
+        else:
+            typer.echo(
+                f"To ask it: prefrag ask --model {shlex.quote(shown)}, or prefrag model use {shlex.quote(shown)}"
+            )
+        _try(str(file))
+        _wait_for_interrupt()
+    typer.echo("The model is no longer loaded.")
+
+
+def _wait_for_interrupt() -> None:
+    threading.Event().wait()
 
 
 def remove(name: Annotated[str, typer.Argument(help="The name of a fetched model.")]) -> None:

@@ -220,7 +220,7 @@ class _Model:
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
             # If loading fails, the next call tries again, because the user may have corrected the file.
-            self._server = _load(self._path, self._adapter, self._context_window, self._threads)
+            self._server = load_model(self._path, self._adapter, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
         chunks: list[dict[str, Any]] = []
@@ -281,7 +281,28 @@ def _read_quota(cores: int) -> int:
         return cores
 
 
-def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
+def load_model(
+    path: str,
+    adapter: str | None,
+    context_window: int,
+    threads: int | None = None,
+    key: str | None = None,
+    port: int = 0,
+) -> Any:
+    """Load a model. llama.cpp then also serves it on the loopback interface.
+
+    :param path: The GGUF file of the model.
+    :param adapter: The GGUF file of a LoRA adapter for it, or None.
+    :param context_window: The maximum number of tokens of prompt and reply together.
+    :param threads: The processor threads that run the model, or None for one less than there are cores.
+    :param key: The API key that the server asks for. With None, it is a random one that nobody knows.
+    :param port: The port, or 0 for any that is free.
+    :returns: The server object of llama.cpp. The model is freed when the object is.
+    :raises ImportError: When llama.cpp is not installed.
+    :raises FileNotFoundError: When the model or the adapter does not exist.
+    :raises RuntimeError: When llama.cpp cannot run the model or the adapter.
+    :raises NotEnoughMemory: When the model does not fit into the memory that is free.
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():
@@ -301,12 +322,13 @@ def _load(path: str, adapter: str | None, context_window: int, threads: int) -> 
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or _free_cores()
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
-    # llama.cpp always opens a port on the loopback interface. A random API key keeps other programs from using it.
-    params.api_keys = [secrets.token_urlsafe()]
+    # llama.cpp always opens a port on the loopback interface. An API key keeps other programs from using it.
+    params.api_keys = [key or secrets.token_urlsafe()]
+    params.port = port
     params.ui = params.endpoint_slots = False
     try:
         return xllamacpp.Server(params)

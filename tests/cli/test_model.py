@@ -14,9 +14,10 @@ from prefrag.cli import kept_model, local_files
 from prefrag.cli import model as commands
 from prefrag.cli.kept_model import Choice, apply_chosen_model, read_choice, store_choice
 from prefrag.cli.local_servers import LocalServer
-from prefrag.components.generators import model_files, model_source
+from prefrag.components.generators import embedded_chat_generator, model_files, model_source
 from prefrag.components.generators.ability_probe import AbilityProbe
 from prefrag.components.generators.model_files import NotEnoughMemory, OfferedModel, check_memory, models_directory
+from prefrag.components.generators.warm_model import keep_warm
 from tests.cli.running import prefrag
 from tests.components.generators.hub import CONTENT, FILE, REPOSITORY, Hub, running_hub
 
@@ -294,3 +295,67 @@ class TestList:
         (models_directory() / "tiny/model.json").write_text("{")
 
         assert "No model is on this machine" in prefrag("model").stdout
+
+
+class TestServe:
+    @pytest.fixture
+    def warm(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A file whose model llama.cpp would load; the command ends as if Ctrl-C were pressed at once."""
+
+        class Server:
+            listening_address = "http://127.0.0.1:1417"
+
+        def load_model(*arguments: object) -> Server:
+            return Server()
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(embedded_chat_generator, "load_model", load_model)
+        monkeypatch.setattr(commands, "_wait_for_interrupt", interrupt)
+        return gguf(tmp_path / "mine.gguf")
+
+    def test_the_chosen_file_is_loaded_until_the_user_stops_it(self, warm: Path):
+        store_choice(Choice(gguf=str(warm)))
+
+        result = prefrag("model", "serve", "--port", "0")
+
+        assert result.exit_code == 0, result.output
+        assert "mine is loaded, at http://127.0.0.1:1417/v1." in result.stdout
+        assert "`prefrag ask`, `chat` and `serve` use it meanwhile." in result.stdout
+        assert "What it can do: 4 of 4 tasks right." in result.stdout
+        assert result.stdout.endswith("The model is no longer loaded.\n")
+
+    def test_another_file_is_asked_by_its_name(self, warm: Path):
+        result = prefrag("model", "serve", warm, "--port", "0")
+
+        assert f"To ask it: prefrag ask --model {warm}" in result.stdout
+
+    def test_a_command_calls_the_server_that_runs_its_file(self, warm: Path, tmp_path: Path):
+        store_choice(Choice(gguf=str(warm)))
+
+        with keep_warm(warm, 0, 512) as model:
+            assert f"mine is kept loaded, at http://127.0.0.1:1417/v1: {warm}" in prefrag("model").stdout
+            apply_chosen_model()
+            llm = settings.models["llm"]
+            assert (llm.base_url, llm.model, llm.api_key) == (model.base_url, "mine", model.api_key)
+
+            apply_chosen_model(str(gguf(tmp_path / "other.gguf")))
+            assert settings.models["llm"].base_url == ""
+
+    def test_with_an_adapter_the_file_is_loaded_by_the_command(self, warm: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_LLM_ADAPTER", "adapter.gguf")
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", str(warm))
+
+        with keep_warm(warm, 0, 512):
+            apply_chosen_model()
+
+        assert settings.models["llm"].base_url == ""
+
+    def test_a_model_of_another_program_is_kept_by_that_program(self):
+        store_choice(Choice("http://127.0.0.1:1/v1", "qwen3"))
+
+        result = prefrag("model", "serve")
+
+        assert result.exit_code == 2
+        assert "The program that serves another model keeps it loaded itself." in result.stderr

@@ -67,7 +67,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def load(*chunks: dict[str, Any]) -> FakeServer:
         server = FakeServer(*chunks)
-        monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: server)
+        monkeypatch.setattr(embedded_chat_generator, "load_model", lambda *args: server)
         return server
 
     yield load
@@ -222,7 +222,7 @@ def test_leaves_one_core_to_others_unless_told(
     monkeypatch.setattr(embedded_chat_generator, "_CPU_QUOTA", tmp_path / "cpu.max")
     monkeypatch.delattr(embedded_chat_generator.os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(embedded_chat_generator.os, "cpu_count", lambda: cores)
-    monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: (loaded.append(args), server)[1])
+    monkeypatch.setattr(embedded_chat_generator, "load_model", lambda *args: (loaded.append(args), server)[1])
 
     EmbeddedChatGenerator("m.gguf", threads=chosen).run(QUESTION)
 
@@ -231,7 +231,7 @@ def test_leaves_one_core_to_others_unless_told(
 
 def test_questions_one_after_another_load_the_file_once(fake: Any, monkeypatch: pytest.MonkeyPatch):
     server, loaded = fake(delta("x", "stop")), []
-    monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: (loaded.append(args), server)[1])
+    monkeypatch.setattr(embedded_chat_generator, "load_model", lambda *args: (loaded.append(args), server)[1])
 
     for _ in range(3):
         EmbeddedChatGenerator("m.gguf").run(QUESTION)
