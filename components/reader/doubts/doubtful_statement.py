@@ -20,6 +20,7 @@ from prefrag.components.reader.doubts.statement import (
     words_of,
 )
 from prefrag.components.reader.doubts.unrealised import is_unrealised
+from prefrag.components.reader.doubts.wrong_kind import WRONG_KIND
 from prefrag.components.reader.span_features import stem, stems_of
 
 _NEGATION = re.compile(
@@ -294,4 +295,5 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "taken back": is_taken_back,
     "relative": _is_relative,
     **ANOTHER,
+    **WRONG_KIND,
 }
