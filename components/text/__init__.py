@@ -1,1 +1,1 @@
-"""Helpers for texts: words, titles, sentences, Unicode, and passages read from a corpus."""
+"""Helpers for texts: words, titles, sentences, dates, table rows, Unicode, and passages read from a corpus."""

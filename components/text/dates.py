@@ -1,11 +1,16 @@
-"""The dates in a text, each as the days that it may mean."""
+"""Find the dates in a text.
+
+A date need not be one day: "March 1950" may mean any day of March. Each date is therefore returned as a range of days,
+from the first to the last day that the date may mean. The reader and the indexing compare dates by these ranges.
+"""
 
 import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 
-# The names of the months in English and in German.
+# One pattern for each month, from January to December. It matches the English and the German name, long or short.
+# For example, the tenth pattern matches "October", "Oktober", "oct" and "Okt".
 _MONTHS = (
     "jan(?:uar|uary)?",
     "feb(?:ruar|ruary)?",
@@ -20,18 +25,28 @@ _MONTHS = (
     "nov(?:ember)?",
     "de[cz](?:ember)?",
 )
-_NAME = "|".join(_MONTHS)
+# Matches the name of any month.
+_MONTH_NAME = "|".join(_MONTHS)
+# Matches a year from 1000 to 2099, such as "1950".
 _YEAR = r"(?:1\d{3}|20\d\d)"
+# Matches the number of a day, with an English ending or without, such as "4" and "4th".
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-# The four forms are "2026-03-04", "4. 3. 2026", "4 March 2026" or "March 4, 2026" with a month's name, whose day may be
-# absent, and a year alone, "2026". Dates with slashes are not read, because 3/4/2026 may mean 3 April or 4 March.
+# Matches a date in one of four forms. There is one line of the pattern (for the third form, two lines) for each:
+# - group `iso`: year, month and day with hyphens, such as "2026-03-04"
+# - day, month and year with full stops, such as "4. 3. 2026" and "4.3.2026"
+# - group `month`: the name of a month and a year, with or without the day before or after the name. Examples are
+#   "4 March 2026", "4th of March, 2026", "March 4, 2026", "3. März 2026" and "March 2026".
+# - group `number`: a year alone, such as "2026"
+# The first line keeps a date from beginning inside a longer word or number, as in "v1950" or "$1950".
+# A year alone does not match if what follows shows that it is another number, as in "1950%" or "1950.5".
+# Dates with slashes do not match, because 3/4/2026 may mean 3 April or 4 March.
 _DATE = re.compile(
     rf"""
     (?<! [\w/.,$€£] )
     (?: (?P<iso> {_YEAR}-\d\d-\d\d ) (?!\d)
       | \d{{1,2}} \. [ ]? \d{{1,2}} \. [ ]? {_YEAR} (?!\d)
       | (?: {_DAY} \.? \s (?: of\s )? (?= [a-zä]+ \.? ,? \s {_YEAR} ) )?
-        (?P<month> {_NAME} ) \b \.? ,? \s (?: {_DAY} ,? \s )? {_YEAR} \b
+        (?P<month> {_MONTH_NAME} ) \b \.? ,? \s (?: {_DAY} ,? \s )? {_YEAR} \b
       | (?P<number> {_YEAR} ) (?! [\w%°] | [.,:/]\d | -\D )
     )
     """,
@@ -41,24 +56,44 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class WrittenDate:
-    """A date as it stands in a text. "March 1950" may mean any day of this month, and "1950" any day of this year."""
+    """A date as it stands in a text.
+
+    "March 1950" may mean any day of this month, and "1950" any day of this year. If the text names one day, then
+    ``first`` and ``last`` are equal.
+
+    :param first: The first day that the date may mean.
+    :param last: The last day that the date may mean.
+    :param begin: The index of the first character of the date in the text.
+    :param end: The index behind the last character of the date in the text.
+    :param is_number: Whether the date is four digits alone. These may be something else than a year.
+    """
 
     first: date
     last: date
-    begin: int  # the index of its first character in the text
+    begin: int
     end: int
-    is_number: bool = False  # four digits alone, which may be something else than a year
+    is_number: bool = False
 
 
 def find_dates(text: str) -> list[WrittenDate]:
-    """Find the dates of a text, in English, in German or in digits. Days that no calendar has are left out."""
+    """Find the dates in a text, which may be in English, in German or in digits.
+
+    Days that no calendar has, such as 31 February 1950, are left out.
+
+    For example, in ``"It opened in March 1950."``, the function finds one date. Its ``first`` day is 1 March 1950, and
+    its ``last`` day is 31 March 1950. Its ``begin`` is 13, and its ``end`` is 23.
+
+    :param text: The text.
+    :returns: The dates in the order of the text.
+    """
     dates = []
     for match in _DATE.finditer(text):
         numbers = [int(digits) for digits in re.findall(r"\d+", match[0])]
-        # The month and the day, as far as the text has them.
+        # The list `month_and_day` gets the month and the day in this order. The text may lack one of them, or both.
         year, *month_and_day = numbers if match["iso"] else reversed(numbers)
         if match["month"]:
             month_and_day.insert(0, _month_number(match["month"]))
+
         try:
             first, last = _days(year, *month_and_day)
         except ValueError:
@@ -69,14 +104,25 @@ def find_dates(text: str) -> list[WrittenDate]:
 
 
 def _month_number(name: str) -> int:
+    """Return the number of a month, from 1 to 12. For example, ``_month_number("Oktober")`` returns ``10``."""
     return next(number for number, form in enumerate(_MONTHS, start=1) if re.fullmatch(form, name, re.IGNORECASE))
 
 
 def _days(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
-    """Return the first and the last day that a date may mean; raises ValueError if no calendar has it."""
+    """Return the first and the last day that a date may mean.
+
+    For example, ``_days(1950, 2)`` returns ``(date(1950, 2, 1), date(1950, 2, 28))``.
+
+    :param year: The year.
+    :param month: The month, or None if the date has only a year.
+    :param day: The day of the month, or None if the date has no day.
+    :returns: The first and the last day. They are equal if the day is given.
+    :raises ValueError: When no calendar has this date.
+    """
     if day is not None:
-        only = date(year, month or 1, day)
-        return only, only
+        single_day = date(year, month or 1, day)
+        return single_day, single_day
+
     last_month = month or 12
     _, last_day = monthrange(year, last_month)
     return date(year, month or 1, 1), date(year, last_month, last_day)

@@ -1,4 +1,8 @@
-"""Read passages from the lines of a corpus, and convert them to Haystack documents."""
+"""Read passages from the lines of a corpus, and convert them to Haystack documents.
+
+A corpus is a file in the JSON Lines format: each line is a JSON object with a passage. The indexing and the evaluation
+read corpora with this module. A line that is no passage raises an error that says what is wrong in which line.
+"""
 
 import json
 import math
@@ -13,19 +17,26 @@ from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.errors import BadInput
 
+# The maximum number of bytes of a line. A longer line is refused.
 MAX_LINE_BYTES = 10_000_000
-MAX_ID_BYTES = 512  # Elasticsearch refuses ids with more bytes
-# The keys that may hold the text; the first that a record has counts. MedRAG's corpora have `content`, and `contents`,
-# which repeats title and text for Pyserini.
+# The maximum number of bytes of an id. Elasticsearch refuses ids with more bytes.
+MAX_ID_BYTES = 512
+# The keys that may contain the text. Of these keys, the first one that a record has is taken.
+# The corpora of MedRAG have `content`, and also `contents`, which repeats title and text for Pyserini.
 _TEXT_KEYS = ("text", "content", "contents")
-# Names that a document already uses: its fields, and metadata that indexing adds. A key with such a name is renamed.
+# Names that a document already uses: its fields, and metadata that the indexing adds. A key with such a name gets an
+# underscore: `score` becomes `score_`.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
 )
 
 
 class PassageError(BadInput):
-    """The error for input that is not a passage. ``line`` is the line's number in the corpus, from 1, or None."""
+    """The error for input that is not a passage.
+
+    :param reason: What is wrong, such as ``'title' must be text``.
+    :param line: The number of the line in the corpus, from 1. None if the input is not from a corpus.
+    """
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason if line is None else f"line {line}: {reason}")
@@ -37,14 +48,19 @@ class PassageError(BadInput):
 class PassageRecord:
     """A passage before it becomes a document.
 
+    :param id: The id, of 1 to 512 bytes.
+    :param text: The text, which is never empty.
+    :param title: The title, or None if the passage has none.
+    :param source: In corpora for experiments, the index that contains the passage: ``local``, ``web`` or ``both``.
+    :param meta: Other metadata.
     :raises PassageError: When a field is invalid.
     """
 
-    id: str  # 1 to 512 bytes
-    text: str  # never empty
-    title: str | None = None  # None if the passage has no title
-    source: Any = None  # in corpora for experiments: the index that holds the passage, `local`, `web` or `both`
-    meta: dict[str, Any] = field(default_factory=dict)  # other metadata
+    id: str
+    text: str
+    title: str | None = None
+    source: Any = None
+    meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MAX_ID_BYTES:
@@ -58,8 +74,11 @@ class PassageRecord:
     def document(self, **more: Any) -> Document:
         """Convert the passage to a Haystack document. Title and text get the same Unicode form as queries.
 
-        The document does not get `source`, because pipelines store there the name of the source that found a document.
-        ``more`` is added to the metadata.
+        The document does not get the field ``source``. Pipelines use this name in the metadata for another thing, the
+        source that found the document.
+
+        :param more: Further metadata.
+        :returns: The document. Its metadata has the title, if there is one.
         """
         meta = dict(self.meta)
         if self.title is not None:
@@ -68,12 +87,22 @@ class PassageRecord:
 
 
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
-    """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
+    """Read a line of a corpus.
 
-    Without `text`, the text is in `content`, or else in `contents`, as in the chunks of MedRAG.
-    An id may be a whole number. Other keys become metadata. If `meta` is an object, its keys become metadata too. A
-    key gets an underscore if its name already means something else in Haystack's documents or the index: `score`
-    becomes `score_`. Raises :class:`PassageError`, which contains ``number``, when the line is not a passage.
+    The line is a JSON object with these keys:
+
+    - ``id``, a text or a whole number
+    - ``text``. If this key is missing, the text is in ``content``, or else in ``contents``, as in the chunks of MedRAG.
+    - ``title`` and ``source``, which may be missing
+    - any other keys, which become metadata. If ``meta`` is an object, its keys become metadata too.
+
+    A key gets an underscore if its name already means something else in Haystack's documents or in the index. For
+    example, ``score`` becomes ``score_``.
+
+    :param line: The bytes of the line.
+    :param number: The number of the line in the corpus, from 1.
+    :returns: The passage.
+    :raises PassageError: When the line is not a passage. The error contains ``number``.
     """
     try:
         return _record(_parse(line))
@@ -82,22 +111,34 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
 
 def find_text_key(record: Mapping[str, object]) -> str:
-    """Return the key that holds the text of a record: `text` unless only another name for it is there."""
+    """Return the key that contains the text of a record.
+
+    For example, ``find_text_key({"id": "7", "content": "A square."})`` returns ``"content"``.
+
+    :param record: The JSON object of a line.
+    :returns: ``text``, ``content`` or ``contents``: the first of these keys that the record has, and ``text`` if it
+        has none of them.
+    """
     return next((key for key in _TEXT_KEYS if key in record), "text")
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Read the lines of a corpus, except blank lines. A file that is one endless line does not fill the memory.
+    """Read the lines of a corpus, except blank lines.
 
-    Yields for each line: its number (from 1), the byte position in the file at which it ends, and the line itself. Of a
-    line over 10 MB, only the beginning is yielded, and :func:`read_passage_line` refuses it.
+    A file that is one endless line does not fill the memory. Of a line over 10 MB, only the beginning is returned, and
+    :func:`read_passage_line` refuses this beginning.
+
+    :param stream: The file, opened for reading bytes.
+    :returns: An iterator over the lines. For each line it gives the number of the line (from 1), the byte position in
+        the file at which the line ends, and the line itself.
     """
     number = position = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         position += len(line)
         part = line
-        # The rest of a line that is too long is read in parts, and forgotten. At the end of the file, a part is empty.
+        # The rest of a line that is too long is read in parts, which are not stored. At the end of the file, a part is
+        # empty.
         while part and not part.endswith(b"\n"):
             part = stream.readline(MAX_LINE_BYTES)
             position += len(part)
@@ -106,7 +147,12 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """Read the passages of a corpus as documents."""
+    """Read the passages of a corpus as documents.
+
+    :param corpus: The path of the file.
+    :returns: An iterator over the documents, in the order of the file.
+    :raises ValueError: When a line is not a passage. The message names the file and the line.
+    """
     with corpus.open("rb") as stream:
         for number, _, line in passage_lines(stream):
             try:
@@ -116,6 +162,10 @@ def read_passages(corpus: Path) -> Iterator[Document]:
 
 
 def _parse(line: bytes) -> dict[str, Any]:
+    """Parse the JSON object of a line, and check that it has an id and a text.
+
+    :raises PassageError: When the line is too long, is not UTF-8, is not valid JSON, or lacks one of these keys.
+    """
     if len(line) > MAX_LINE_BYTES:
         raise PassageError(f"it has more than {MAX_LINE_BYTES // 10**6} MB; cut it into passages")
     try:
@@ -130,30 +180,42 @@ def _parse(line: bytes) -> dict[str, Any]:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(value, dict) or not {"id", find_text_key(value)} <= value.keys():
         raise PassageError("expected a JSON object with 'id' and 'text'")
+    # Only an escape such as \ud800 can bring half of a surrogate pair into the object.
     if "\\ud" in text.lower():
         _check_unicode(json.dumps(value, ensure_ascii=False))
     return value
 
 
 def _record(value: dict[str, Any]) -> PassageRecord:
+    """Build a passage from the JSON object of a line.
+
+    For example, ``_record({"id": 7, "text": "A square.", "score": 3})`` returns
+    ``PassageRecord("7", "A square.", meta={"score_": 3})``.
+    """
     passage_id = value["id"]
     if isinstance(passage_id, int) and not isinstance(passage_id, bool):
         passage_id = str(passage_id)
-    text = find_text_key(value)
-    # With `text`, other keys of these names are metadata. Without it, `contents` only repeats the text.
-    text_keys = ("text",) if text == "text" else _TEXT_KEYS
+
+    text_key = find_text_key(value)
+    # If the record has `text`, then `content` and `contents` are metadata. If not, `contents` only repeats the text.
+    text_keys = ("text",) if text_key == "text" else _TEXT_KEYS
     more = {key: value[key] for key in value if key not in ("id", "title", "source", *text_keys)}
     if isinstance(more.get("meta"), dict):
         nested = more.pop("meta")
         more = {**nested, **more}
+
     meta = {}
     for key, content in more.items():
         name = f"{key}_" if key in _RESERVED else key
         meta[name] = content
-    return PassageRecord(passage_id, value[text], value.get("title"), value.get("source"), meta)
+    return PassageRecord(passage_id, value[text_key], value.get("title"), value.get("source"), meta)
 
 
 def _finite(number: str) -> float:
+    """Convert a number of a JSON text. Python's parser would also accept NaN and infinite numbers.
+
+    :raises ValueError: When the number is one of these, such as ``"1e999"``.
+    """
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number} is not a JSON number")
@@ -161,11 +223,21 @@ def _finite(number: str) -> float:
 
 
 def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object, unless it has the form in which the index stores dates.
+
+    This form is an object with the single key ``__date__`` or ``__datetime__``.
+
+    :raises PassageError: When the object has this form.
+    """
     if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
         raise PassageError(f"the name '{next(iter(value))}' is reserved for dates: use another name")
     return value
 
 
 def _check_unicode(text: str) -> None:
+    """Check that a text is valid Unicode.
+
+    :raises PassageError: When the text contains half of a surrogate pair.
+    """
     if not is_text(text):
         raise PassageError("it contains half of a surrogate pair, which is not valid Unicode")

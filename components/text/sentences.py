@@ -1,4 +1,12 @@
-"""The sentences of a text."""
+"""Split texts into sentences, and cut texts without cutting a word in two.
+
+A sentence ends at a full stop, at a blank line, or at a line break that does not only wrap a long line. Abbreviations
+such as "Dr." do not end a sentence. English and German rules are built in. Sentences of other languages with Western,
+Chinese or Japanese full stops are found too.
+
+Two splits exist. :func:`shown_sentences` is for new code. :func:`plain_sentences` is an older and simpler split, which
+three parts of the program still need.
+"""
 
 import math
 import re
@@ -9,12 +17,18 @@ from itertools import pairwise
 
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
-# Western, Chinese and Japanese full stops, and the quotation marks and brackets that may follow them.
+# Western full stops, for a regex class. The last one is the ellipsis character.
 _STOPS = ".!?\u2026"
+# Chinese and Japanese full stops, for a regex class.
 _WIDE_STOPS = "\u3002\uff01\uff1f"
+# Matches the quotation marks and brackets that may follow a full stop, such as the mark in `"Yes."`.
 _CLOSING = "[\"'\u201d\u2019\u00bb)\\]\u300d\u300f\uff09]*"
-# Where a sentence may end: at a full stop with blanks behind it ("stop"), at a Chinese or Japanese full stop ("wide"),
-# at a blank line ("blank"), or at any line break.
+# Matches a place where a sentence may end. There is one line of the pattern for each kind of place:
+# - group `stop`: full stops with blanks behind them, such as '." ' in 'He said "yes." Then he left.'
+# - group `wide`: Chinese or Japanese full stops, also without blanks
+# - group `blank`: a blank line
+# - no group: any other line break
+# In "1.5", the full stop does not match, because no blank follows it.
 _END = re.compile(
     rf"""
     (?<! [{_STOPS}] ) (?P<stop> [{_STOPS}]+ {_CLOSING} ) \s+
@@ -24,50 +38,81 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
+# Matches two line breaks with nothing but blanks between them.
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 # A line that ends in one of these characters is complete, even if the next line begins with a lower-case letter.
 _LINE_STOPS = (":", ";", "|")
-# The beginning of a line such as `Name: value`. Lists of fields have such lines, and so do tables written as text.
+# Matches the beginning of a line such as "Serial number: 7" (here "Serial number: "). Lists of fields have such lines,
+# and so do tables written as text. The name begins with a letter, so "12: 7" does not match.
 FIELD = re.compile(r"[^\W\d_][\w -]{0,30}: ")
+# Matches the end of a text whose last character is a full stop, a colon or a semicolon. Quotation marks, brackets and
+# blanks may follow, as in 'He said "yes." '.
 _STOPPED = re.compile(rf"[{_STOPS}{_WIDE_STOPS}:;]{_CLOSING}\s*$")
-# A text that ends in an initial ("J.") or in an abbreviation ("Dr.").
+# Matches the end of a text that ends in an initial, such as "by J.", or in an abbreviation, such as "by Dr.".
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
-# A number before a full stop may be an ordinal, as in "am 3. Juni" or "im 19. Jahrhundert": if a month follows, or if a
-# German article or preposition stands before it. A letter may be one of several with full stops, as in "z. B.".
+# In German, a number with a full stop may be an ordinal: "3. Juni" is the third of June. Such a full stop does not end
+# a sentence. The number is an ordinal if a month follows it, or if a German article or preposition stands before it.
+# Matches the end of a text that ends in a number of one to three digits and a full stop, such as "am 3.".
 _ORDINAL = re.compile(r"\b\d{1,3}\.$")
+# Matches the same with a German article or preposition before the number, such as "aus dem 19.". The German "am" also
+# is an English word, so "I am 7." does not match.
 _BEFORE_ORDINAL = re.compile(r"\b(?:im|vom|zum|zur|beim|der|dem|den|des|das|(?<!I )am)\s\d{1,3}\.$")
+# Matches the name of a German month at the beginning of a text, as in "Juni um 14 Uhr" or "Juni 2026". A year, a word
+# in lower case or a punctuation mark must follow the name, so "Junikäfer" does not match.
 _MONTH = re.compile(
     r"(?:Januar|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|(?:Okt|Dez)\.)"
     r"(?:\s(?:\d{4}\b|[a-z])|[,.;:)]|$)"
 )
+# Matches the end of a text that ends in a single lower-case letter and a full stop, such as "gibt z.". This may be the
+# first half of an abbreviation with a blank, such as "z. B.".
 _LETTER = re.compile(r"\b[a-z]\.$")
+# Matches the second half of such an abbreviation at the beginning of a text, such as "B." in "B. den".
 _LETTER_FOLLOWS = re.compile(r"[A-Za-z]\.")
-# So many characters around a full stop tell whether it ends a sentence.
-_BEFORE_STOP, _BEHIND_STOP = 10, 20
-_MAX_SHOWN = 400  # characters of a sentence
+# The number of characters that are read before a full stop, to see whether the full stop ends a sentence.
+_BEFORE_STOP = 10
+# The number of characters that are read behind a full stop for the same purpose.
+_BEHIND_STOP = 20
+# The maximum number of characters of a sentence to show. Longer sentences are split.
+_MAX_SHOWN = 400
 # The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
 _CACHED_TEXTS = 256
-# An item of a list: "- soap", "2. Open the valve", "(b) two years".
+# Matches the beginning of a list item: "- soap", "2. Open the valve" and "(b) two years". "Then rest" does not match.
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S")
-_MAX_LIST = 2_000  # characters of a list
+# The maximum number of characters of a list that is returned with a sentence. A longer list is cut.
+_MAX_LIST = 2_000
+# Matches where a plain sentence ends: line breaks, or the blanks between ".", "!" or "?" and a capital letter or a
+# quotation mark. It matches the second blank in "It opened. He came.", but no blank in "It opened. 7 left.".
 _PLAIN_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
-_MAX_PLAIN = 600  # characters of a plain sentence
-# Where a text may be cut between words. A no-break space joins words, and a blank may divide the digits of a number.
+# The maximum number of characters of a plain sentence. Longer ones are cut, and the rest is lost.
+_MAX_PLAIN = 600
+# Matches one character at which a text may be cut between words: a line break, or a blank that does not divide the
+# digits of a number. It matches the blank in "flat 250", but not the one in "1 250".
+# No-break spaces do not match, because they join words.
 _BLANK = re.compile(r"\n|(?:(?<!\d)[^\S\n\u00a0\u2007\u202f]|[^\S\n\u00a0\u2007\u202f](?!\d{3}(?!\d)))")
-# Matches with no characters where a word ends; in scripts without blanks, at each character.
+# Matches an empty string where a word ends, such as before the blank in "flat 250". In scripts without blanks, such as
+# Chinese, it matches before and after each character.
 WORD_EDGE = re.compile(rf"(?={_BLANK.pattern}|[{UNSPACED_SCRIPTS}])|(?<=[{UNSPACED_SCRIPTS}])")
-# Characters that belong to the one before, though Unicode does not call them marks: a joiner, vowels, skin colours.
+# Characters that belong to the character before them, although Unicode does not call them marks. They are the joiner
+# of emojis, two vowels (Thai and Lao), and the five skin colours of emojis.
 _JOINED = "\u200d\u0e33\u0eb3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
 
 def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Find where the sentences of a text end.
 
-    Yields for each end: its position, the position at which the text continues after blanks, and its kind. A
-    ``sentence`` ends with a full stop, a ``paragraph`` before a blank line. A ``line`` may end within a sentence.
+    For example, the text ``"Dr. Ada came. She won"`` has the end ``(13, 14, "sentence")``. The full stop of "Dr." is
+    no end.
+
+    :param text: The text. Its own end is not reported, unless blanks follow the last full stop.
+    :returns: An iterator over the ends. Each end has three parts:
+
+        - the index behind the last character of the sentence,
+        - the index at which the text continues after blanks,
+        - the kind of the end: ``"sentence"`` behind a full stop, ``"paragraph"`` before a blank line, and ``"line"``
+          at any other line break, which may be within a sentence.
     """
     for match in _END.finditer(text):
         if match["stop"] is not None and not _BLANK_LINE.search(match[0]):
@@ -75,7 +120,8 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
             following = text[match.end() : match.end() + _BEHIND_STOP]
             if following[:1].islower() or _goes_on(before, following):
                 continue
-        # Of the two kinds of stops, one is absent, and its end is then -1.
+
+        # At most one of the two groups matches. The end of the other group is -1.
         stop = max(match.end("stop"), match.end("wide"))
         if stop >= 0:
             yield stop, match.end(), "sentence"
@@ -84,7 +130,14 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _goes_on(before: str, following: str) -> bool:
-    """Check whether a full stop belongs to an abbreviation or to an ordinal, and does not end the sentence."""
+    """Check whether a full stop belongs to an abbreviation or to an ordinal, so that the sentence goes on.
+
+    For example, ``_goes_on("by Dr.", "Beta")`` returns ``True``, ``_goes_on("am 3.", "Juni")`` returns ``True``, and
+    ``_goes_on("flat 3.", "Then")`` returns ``False``.
+
+    :param before: The end of the text before the blanks. The full stop is its last character.
+    :param following: The beginning of the text behind the blanks.
+    """
     if _ABBREVIATION.search(before) or _BEFORE_ORDINAL.search(before):
         return True
     if _LETTER.search(before):
@@ -93,63 +146,94 @@ def _goes_on(before: str, following: str) -> bool:
 
 
 def ends_with_stop(text: str) -> bool:
-    """Check whether a text ends with a full stop, question mark, exclamation mark, colon or semicolon."""
+    """Check whether a text ends with a full stop, question mark, exclamation mark, colon or semicolon.
+
+    Closing quotation marks, brackets and blanks may follow. For example, ``ends_with_stop("(It opened.)")`` returns
+    ``True``, and ``ends_with_stop("A heading")`` returns ``False``.
+
+    :param text: The text. Only its last 20 characters are read.
+    :returns: Whether the text ends in this way.
+    """
     return _STOPPED.search(text[-20:]) is not None
 
 
 def find_cut(text: str, characters: int, begin: int = 0) -> int:
     """Find where to cut a text, so that no word and no number is cut in two.
 
-    The place is the end of the last sentence in the second half of what may stay, else the last blank there, else the
-    last character of a script without blanks, or a blank before. Only a word is cut that would fill three quarters of
-    ``characters`` or more.
+    The first of these places that exists is taken:
+
+    1. the end of the last sentence in the second half of the allowed characters,
+    2. the last blank in the second half,
+    3. the last blank behind the first quarter, or the last place there between characters of a script without blanks,
+    4. the last place that does not separate a letter from its accent. This place may be inside a very long word.
+
+    For example, ``find_cut("It opened. It closed in 1931 for good.", 16)`` returns ``10``, the end of "It opened.".
 
     :param text: The text.
-    :param characters: How many characters may stay.
-    :param begin: Where the part to cut begins.
-    :returns: The place behind the last character that stays; the end of the text if all of it may stay.
+    :param characters: The maximum number of characters that may stay.
+    :param begin: The index at which the part to cut begins.
+    :returns: The index behind the last character that stays. This is the end of the text if all of it may stay.
     """
     end = begin + max(characters, 0)
     if end >= len(text):
         return len(text)
-    behind = end + _BEHIND_STOP
-    stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:behind]) if kind != "line"]
-    blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, behind)]
-    # `begin` where there is none.
+
+    # A few characters behind the end are read too: they show whether a full stop there ends a sentence.
+    search_end = end + _BEHIND_STOP
+    stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:search_end]) if kind != "line"]
+    blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, search_end)]
+    # Both are equal to `begin` if there is no such place.
     last_stop = max((stop for stop in stops if stop <= end), default=begin)
     last_blank = max((blank for blank in blanks if blank <= end), default=begin)
-    half, quarter = begin + characters // 2, begin + characters // 4
-    if last_stop > half:
+
+    middle = begin + characters // 2
+    first_quarter = begin + characters // 4
+    if last_stop > middle:
         return last_stop
-    if last_blank > half:
+    if last_blank > middle:
         return last_blank
 
-    # The places, last first, that do not separate a letter from its accent.
+    # The places that do not separate a letter from its accent, the last place first.
     places = [place for place in range(end, begin, -1) if not _continues(text, place)]
     last_edge = next((place for place in places if WORD_EDGE.match(text, place)), begin)
     last_gap = max(last_edge, last_blank)
-    if last_gap > quarter:
+    if last_gap > first_quarter:
         return last_gap
     return places[0] if places else end
 
 
 def cut_text(text: str, characters: int, sign: str = "") -> str:
-    """Shorten a text to at most ``characters``, as :func:`find_cut` says. ``sign`` is put behind what was cut."""
+    """Shorten a text at the place that :func:`find_cut` finds.
+
+    For example, ``cut_text("The budget was 1,250,000 euros.", 19, " ...")`` returns ``"The budget was ..."``.
+
+    :param text: The text.
+    :param characters: The maximum number of characters of the result, including the sign.
+    :param sign: The sign to put at the end of a text that was cut, such as ``" ..."``.
+    :returns: The shortened text. A text that is short enough is returned unchanged, without the sign.
+    """
     if len(text) <= characters:
         return text
     return text[: find_cut(text, characters - len(sign))].rstrip() + sign
 
 
 def _continues(text: str, place: int) -> bool:
-    """Check whether a character is a part of the one before, such as an accent."""
+    """Check whether the character at an index is a part of the character before it, such as an accent."""
     is_mark = unicodedata.category(text[place]).startswith("M")
     return is_mark or text[place] in _JOINED or text[place - 1] == "\u200d"
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Find where each sentence of a text begins and ends. Sentences over 400 characters are split."""
-    # Where each sentence ends, and where the next one begins.
+    """Find where each sentence of a text begins and ends.
+
+    For example, ``sentence_spans("It opened. It closed.")`` returns ``((0, 10), (11, 21))``.
+
+    :param text: The text.
+    :returns: For each sentence, the index of its first character and the index behind its last character. Sentences of
+        more than 400 characters are split into several.
+    """
+    # For each sentence: the index of its end, and the index at which the next sentence begins.
     ends = []
     for end, following, kind in sentence_ends(text):
         if kind != "line" or _is_own_line(text, end, following):
@@ -159,6 +243,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     begin = 0
     for end, following in ends:
+        # This loop runs more than once only for a sentence that is too long.
         while begin < following:
             stop = find_cut(text, _MAX_SHOWN, begin) if end - begin > _MAX_SHOWN else following
             words = text[begin:stop].strip()
@@ -170,34 +255,64 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def shown_sentences(text: str) -> list[str]:
-    """Split a text into sentences to show, each of at most 400 characters."""
+    """Split a text into sentences to show.
+
+    For example, ``shown_sentences("Dr. Ada came. She won.")`` returns ``["Dr. Ada came.", "She won."]``.
+
+    :param text: The text.
+    :returns: The sentences, each of at most 400 characters.
+    """
     return [text[begin:end] for begin, end in sentence_spans(text)]
 
 
 def sentence_at(text: str, place: int) -> str:
-    """Find the sentence of a text that contains the character at position ``place``."""
+    """Find the sentence that contains a certain character of a text.
+
+    For example, ``sentence_at("It opened. It closed.", 13)`` returns ``"It closed."``.
+
+    :param text: The text.
+    :param place: The index of the character.
+    :returns: The sentence. For a character between two sentences, this is the sentence before it. The result is empty
+        if the text has no sentence.
+    """
     spans = sentence_spans(text)
     for begin, end in reversed(spans):
         if begin <= place:
             return text[begin:end]
-    # The text begins with blanks, or has no sentence.
+    # The character is a blank before the first sentence, or the text has no sentence.
     begin, end = spans[0] if spans else (0, 0)
     return text[begin:end]
 
 
 def with_list(text: str, sentence: str) -> str:
-    """Return a sentence of a text together with the list that follows the sentence, such as the steps in a manual.
+    r"""Return a sentence of a text together with the list that follows the sentence, such as the steps in a manual.
 
-    If the sentence stands several times with different lists, nothing tells which one is meant, so none is returned.
+    The sentence may stand in the text several times. If different lists follow it, nothing tells which list is meant.
+    Then no list is returned.
+
+    For example, in the text ``"To sign:\n1. Build it.\n2. Sign it."``, the sentence ``"To sign:"`` is returned with
+    both steps.
+
+    :param text: The text.
+    :param sentence: A sentence of the text.
+    :returns: The sentence and its list, or the sentence alone.
     """
     lists = {_list_at(text, match.end()) for match in re.finditer(re.escape(sentence), text)} - {""}
     return sentence + lists.pop() if len(lists) == 1 else sentence
 
 
 def _list_at(text: str, begin: int) -> str:
-    """Find the list that begins in the line below the position ``begin``; empty if there is none."""
-    rest, *lines = cut_text(text[begin:], _MAX_LIST).split("\n")
-    if rest.strip():
+    """Find the list that begins in the line below an index of a text.
+
+    For example, ``_list_at("To sign: - ink - pen", 8)`` returns ``""``, because the line goes on. If each item stands
+    on its own line, then all items are returned, with the line breaks before them.
+
+    :param text: The text.
+    :param begin: The index of the end of the sentence before the list.
+    :returns: The list, of at most 2,000 characters. Empty if no list begins there.
+    """
+    rest_of_line, *lines = cut_text(text[begin:], _MAX_LIST).split("\n")
+    if rest_of_line.strip():
         # The line goes on, so no list follows.
         return ""
 
@@ -209,33 +324,58 @@ def _list_at(text: str, begin: int) -> str:
             lines_of_list = number
         elif line.strip():
             break
+
     if not lines_of_list:
         return ""
-    return "\n".join([rest, *lines[:lines_of_list]]).rstrip()
+    return "\n".join([rest_of_line, *lines[:lines_of_list]]).rstrip()
 
 
 def plain_sentences(text: str) -> list[str]:
     """Split a text at line breaks, and at each ``.``, ``!`` or ``?`` before a capital letter from A to Z.
 
-    Sentences are cut to 600 characters. :func:`shown_sentences` splits better, but three things were measured or
-    trained with this split, and a better one would change their results: CRAG's strips, the simulated reader, and the
-    follow-up queries that are made without a model.
+    For example, ``plain_sentences("Dr. Beta came. It opened.")`` returns ``["Dr.", "Beta came.", "It opened."]``.
+
+    :func:`shown_sentences` splits better. But three things were measured or trained with this split, and a better split
+    would change their results. They are CRAG's strips, the simulated reader, and the follow-up queries that are made
+    without a model.
+
+    :param text: The text.
+    :returns: The sentences. Each of them is cut to 600 characters.
     """
     return [cut_text(part.strip(), _MAX_PLAIN) for part in _PLAIN_END.split(text) if part.strip()]
 
 
 def split_strips(text: str, sentences: int) -> list[str]:
-    """Split a text into similarly long strips of up to ``sentences`` sentences. A text of two sentences stays whole."""
+    """Split a text into strips, which are groups of neighbouring sentences. All strips are about equally long.
+
+    The sentences are those of :func:`plain_sentences`. For example, ``split_strips("One is. Two is. Three is.", 2)``
+    returns ``["One is.", "Two is. Three is."]``.
+
+    :param text: The text.
+    :param sentences: The maximum number of sentences in a strip, at least 1. A text of two sentences stays one strip,
+        whatever this number is.
+    :returns: The strips, in the order of the text. Nothing of the text is lost, except blanks between strips.
+    """
     begins_of_sentences = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
-    count = len(begins_of_sentences)
-    number = 1 if count <= 2 else math.ceil(count / sentences)
-    begins = [begins_of_sentences[strip * count // number] for strip in range(number)]
+    sentence_count = len(begins_of_sentences)
+    strip_count = 1 if sentence_count <= 2 else math.ceil(sentence_count / sentences)
+
+    begins = [begins_of_sentences[strip * sentence_count // strip_count] for strip in range(strip_count)]
     parts = [text[begin:end].strip() for begin, end in pairwise([*begins, len(text)])]
     return [part for part in parts if part]
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
-    """Check whether a line break ends a sentence, or only wraps a sentence at the width of a page."""
+    """Check whether a line break ends a sentence, or only wraps a sentence at the width of a page.
+
+    The sentence goes on if the next line begins with a lower-case letter or an opening bracket. There are two
+    exceptions. A line that ends in ":", ";" or "|" is complete. And if both lines are fields, such as "rent: 540", each
+    of them is a line of its own.
+
+    :param text: The text.
+    :param end: The index of the line break.
+    :param after: The index at which the next line begins.
+    """
     following = text[after : after + 1]
     may_go_on = following.islower() or following == "("
     if text[end - 1 : end] in _LINE_STOPS or not may_go_on:

@@ -1,4 +1,9 @@
-"""The rows of tables: how a row is written as text, and how a passage's metadata holds the rows that stand in it."""
+"""Write the rows of tables as text and as metadata of passages, and read the rows from the metadata.
+
+A file with tables is split into passages. The text of a passage has one line for each row. The metadata of the passage
+has the rows again, as cells, so that the reader can count rows and compare numbers in them. The indexing writes this
+metadata with :func:`write_tables`, and the reader reads it with :func:`read_tables`.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,21 +13,29 @@ from typing import Any, NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# The metadata field: JSON with a list of tables. A table of few characters is written whole into each of its passages,
-# so that its rows can be counted; of a larger table, each passage has only its own rows.
+# The name of the metadata field with the tables of a passage. Its value is JSON: a list of tables.
+# A short table is written whole into each of its passages, so that its rows can be counted. Of a longer table, each
+# passage has only its own rows.
 TABLES = "tables"
-# A table up to this many characters is written whole; so long may also be the names of the columns.
+# The maximum number of characters of a table that is written whole. If the names of the columns alone have more
+# characters than this, nothing of the table is written.
 _MOST_WHOLE = 6_000
-# So many characters of its own rows are written into a passage.
+# The maximum number of characters of rows that are written into a passage.
 _MOST_OWN = 4 * _MOST_WHOLE
-# A table with more rows surely has more characters than `_MOST_WHOLE`, so they need not be counted.
+# A table with more rows than this has more characters than `_MOST_WHOLE`, because a row with one cell counts as at
+# least 8 characters. So the characters of such a table need not be counted.
 _MOST_ROWS_OF_WHOLE = _MOST_WHOLE // 8
-# What JSON adds to each text: two quotes, a comma and a blank.
+# The number of characters that JSON adds to each text: two quotes, a comma and a blank.
 _JSON_CHARACTERS = 4
 
 
 class Row(NamedTuple):
-    """A row of a table: the group that it stands in (such as the line "Vehicles" above it), and its cells."""
+    """A row of a table.
+
+    :param group: The group of rows that the row belongs to, such as the line "Vehicles" above it. Empty if there are
+        no groups.
+    :param cells: The texts of the cells, in the order of the columns.
+    """
 
     group: str
     cells: tuple[str, ...]
@@ -30,22 +43,37 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """A table, or those of its rows that a passage holds."""
+    """A table, or those of its rows that a passage has.
 
-    number: int  # in its file, from 1
-    title: str  # what stands above the table
-    columns: tuple[str, ...]  # their names; empty if the table has none
+    :param number: The number of the table in its file, from 1.
+    :param title: The text above the table, or an empty string.
+    :param columns: The names of the columns. Empty if the columns have no names.
+    :param rows: The rows of the table, or those of them that a passage has.
+    :param first: The number of the first of these rows in the table, from 0.
+    :param size: The number of rows of the whole table.
+    """
+
+    number: int
+    title: str
+    columns: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
-    first: int = 0  # the number of the first of the rows in the table, from 0
-    size: int = 0  # the number of rows of the whole table
+    first: int = 0
+    size: int = 0
 
     @property
     def is_whole(self) -> bool:
-        """Whether `rows` are all rows of the table."""
+        """Whether ``rows`` are all rows of the table."""
         return len(self.rows) == self.size
 
     def write(self, row: Row) -> str:
-        """Write a row as `title; group; column: value; column: value`, without what is empty."""
+        """Write a row as a line of text: the title, the group, and each cell with the name of its column.
+
+        For example, in a table "Fleet" with the columns "Boat" and "Seats", the row ``Row("Norwick", ("Tern", "48"))``
+        becomes ``"Fleet; Norwick; Boat: Tern; Seats: 48"``.
+
+        :param row: The row. It need not be in ``rows``.
+        :returns: The line. Empty parts are left out.
+        """
         parts = [part for part in (self.title, row.group) if part]
         for name, cell in zip_longest(self.columns, row.cells, fillvalue=""):
             if cell:
@@ -56,31 +84,41 @@ class Table:
 def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     """Write the rows of a passage as metadata.
 
-    :param rows: For each row its table and its number in the table, in order.
-    :returns: The metadata field, or nothing if there are no rows.
+    Each table becomes a list: its number, its title, the names of its columns, the number of the first row that is
+    written, the number of all its rows, and the rows that are written. A row becomes the list of its group and its
+    cells.
+
+    :param rows: For each row of the passage: its table, and its number in this table, from 0. They are in the order of
+        the file.
+    :returns: A dictionary with the metadata field :data:`TABLES`. It is empty if there are no rows, or if the names of
+        the columns are too long.
     """
     numbers: dict[int, list[int]] = {}
     tables = {table.number: table for table, _ in rows}
     for table, number in rows:
         numbers.setdefault(table.number, []).append(number)
+
     written = []
-    for number, own in numbers.items():
+    for number, own_rows in numbers.items():
         table = tables[number]
         # The names of hundreds of columns in each passage would be longer than its text.
         if sum(map(len, table.columns)) > _MOST_WHOLE:
             continue
+
         first, chosen = 0, table.rows
         if len(table.rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
-            first = own[0]
-            chosen = table.rows[first : own[-1] + 1]
+            first = own_rows[0]
+            chosen = table.rows[first : own_rows[-1] + 1]
         sizes = accumulate(map(_count_row, chosen))
         number_that_fit = sum(size <= _MOST_OWN for size in sizes)
         texts = [[row.group, *row.cells] for row in chosen[:number_that_fit]]
         written.append([number, table.title, table.columns, first, len(table.rows), texts])
     if not written:
         return {}
-    # A table may have a million cells, so all of them are normalised in one text. Behind an escaped character, such as
-    # the \n of a line break, an accent would join the letter n: a text with an escape is normalised cell by cell.
+
+    # A table may have a million cells. It is faster to normalise the whole JSON at once than each cell.
+    # But JSON writes a line break as a backslash and the letter n. If an accent follows, normalising the whole JSON
+    # would join the accent to this n. So a JSON text with a backslash is normalised cell by cell.
     text = json.dumps(written, ensure_ascii=False)
     if "\\" in text:
         return {TABLES: json.dumps(_normalise(written), ensure_ascii=False)}
@@ -88,7 +126,7 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
 
 
 def _normalise(value: Any) -> Any:
-    """Normalise all texts in nested lists."""
+    """Normalise the Unicode form of all texts in nested lists. Other values stay as they are."""
     if isinstance(value, str):
         return normalize_unicode(value)
     if isinstance(value, list | tuple):
@@ -103,14 +141,24 @@ def _count_characters(table: Table) -> int:
 
 
 def _count_row(row: Row) -> int:
+    """Count the characters of a row as JSON, roughly.
+
+    For example, ``_count_row(Row("", ("Tern",)))`` returns ``12``: four letters, and four characters for each text.
+    """
     return len(row.group) + sum(map(len, row.cells)) + _JSON_CHARACTERS * (1 + len(row.cells))
 
 
 def read_tables(meta: Mapping[str, object]) -> list[Table]:
-    """Read the tables of a passage; none if its metadata has none in this form, as another program may have written."""
+    """Read the tables of a passage from its metadata.
+
+    :param meta: The metadata of the passage.
+    :returns: The tables with those of their rows that the metadata has. The list is empty if there is no such field,
+        or if the value of the field has another form. Another program may have written such a value.
+    """
     text = meta.get(TABLES)
     if not isinstance(text, str):
         return []
+
     tables = []
     try:
         for number, title, names, first, size, cells in json.loads(text):
@@ -118,6 +166,7 @@ def read_tables(meta: Mapping[str, object]) -> list[Table]:
             tables.append(Table(int(number), str(title), _texts(names), rows, int(first), int(size)))
     except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
         return []
+
     for table in tables:
         last = table.first + len(table.rows)
         if table.first < 0 or last > table.size:
@@ -126,11 +175,19 @@ def read_tables(meta: Mapping[str, object]) -> list[Table]:
 
 
 def _row(cells: object) -> Row:
-    group, *own = _texts(cells)
-    return Row(group, tuple(own))
+    """Read a row from a list of its group and its cells.
+
+    For example, ``_row(["Norwick", "Tern", "48"])`` returns ``Row("Norwick", ("Tern", "48"))``.
+    """
+    group, *own_cells = _texts(cells)
+    return Row(group, tuple(own_cells))
 
 
 def _texts(values: Any) -> tuple[str, ...]:
+    """Return a list of texts as a tuple.
+
+    :raises TypeError: When the value is not a list, or has an item that is no text.
+    """
     are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
     if not are_texts:
         raise TypeError("not a list of texts")

@@ -1,4 +1,8 @@
-"""Split texts into terms (the tokens that an index compares), and compute weights, which are larger for rare terms."""
+"""Split texts into terms, and compute a weight for each term.
+
+A term is a word in the form that an index compares. The weight of a term is larger if fewer documents contain it. The
+judges, the reader and the retrievers use terms and weights to see how well passages fit a question.
+"""
 
 import math
 import re
@@ -9,9 +13,9 @@ from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """Any object that can split texts into the terms of an index, and count the documents that contain a term.
+    """An object that splits texts into the terms of an index, and counts the documents that contain a term.
 
-    It may also have a method ``analyze_many``, which splits a list of texts in one call.
+    The object may also have a method ``analyze_many``, which splits a list of texts in one call.
     """
 
     def analyze(self, text: str) -> list[str]:
@@ -34,38 +38,49 @@ _FREQUENT = (
     "about does from have into than that their them then there these they this those were what when where which whom "
     "whose will with year"
 )
+# The same words as a set.
 QUESTION_WORDS = frozenset(_FREQUENT.split())
-# Words that say nothing about the topic of a question.
+# Words that say nothing about the topic of a question. They may be shorter than four letters.
 _PLAIN = (
     "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
     "whose when where how many much that this it its as has have had not into than then his her their he she they "
     "there between both same"
 )
+# The same words as a set.
 PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
 def words(text: str) -> list[str]:
     """Split a text into lower-case words. This simple split is used where no index can analyse the text.
 
+    For example, ``words("When was the Tarn Mill built?")`` returns ``["tarn", "mill", "built"]``.
+
     :param text: The text.
-    :returns: Its words of four letters and more, without question words.
+    :returns: Its words of four letters and more, without the words of :data:`QUESTION_WORDS`. Repetitions are included.
     """
     return [word for word in re.findall(r"\w{4,}", text.lower()) if word not in QUESTION_WORDS]
 
 
 def content_words(text: str) -> list[str]:
-    """List the words of a question that its passages should hold, so that none is one that it only asks with.
+    """List the words of a question that a passage with the answer should contain.
+
+    For example, ``content_words("Which key opens flat B12?")`` returns ``["opens", "flat", "b12"]``.
 
     :param text: The question.
-    :returns: The words that :func:`words` keeps, and those with a digit, of any length; each once, in lower case.
+    :returns: The words that :func:`words` returns, and then the words with a digit, of any length. Each word is listed
+        once, in lower case.
     """
     return list(dict.fromkeys([*words(text), *re.findall(r"\w*\d\w*", text.lower())]))
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Split texts into terms, all in one call if ``statistics`` has `analyze_many`, so that a server gets few requests.
+    """Split texts into terms.
 
-    The terms of each text are in order, with repetitions. Without statistics, :func:`words` splits the texts.
+    If ``statistics`` has a method `analyze_many`, all texts are split in one call, so that a server gets few requests.
+
+    :param texts: The texts.
+    :param statistics: The object that splits the texts, or None to split them with :func:`words`.
+    :returns: For each text its terms, in the order of the text, repetitions included.
     """
     if statistics is None:
         return [words(text) for text in texts]
@@ -76,23 +91,44 @@ def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> li
 
 
 def passage_text(document: Document) -> str:
-    """Join the title and the content of a passage."""
+    """Join the title and the content of a passage.
+
+    :param document: The passage. Its title is in its metadata.
+    :returns: Title and content with a space between them. What the passage lacks is empty.
+    """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
 def sum_of_weights(weights: Mapping[str, float], terms: Container[str]) -> float:
-    """Add the weights of ``terms``, in the order of ``weights``: the sum of floats depends on the order."""
+    """Add up the weights of some terms.
+
+    The weights are added in the order of ``weights``, because the sum of floats depends on the order. For example,
+    ``sum_of_weights({"mill": 2.0, "tarn": 3.0}, {"mill", "lift"})`` returns ``2.0``.
+
+    :param weights: The weight of each term.
+    :param terms: The terms to add up. Terms without a weight add nothing.
+    :returns: The sum.
+    """
     return sum(value for word, value in weights.items() if word in terms)
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
-    """Compute each term's inverse document frequency, as in BM25. Without statistics, every term gets 1."""
+    """Compute the inverse document frequency of each term, as in BM25.
+
+    For example, ``term_weights(["mill"], None)`` returns ``{"mill": 1.0}``. In an index of 100 documents, a term that
+    one document contains gets the weight 4.21, and a term that all documents contain gets 0.005.
+
+    :param terms: The terms. Repetitions do not matter.
+    :param statistics: The object that counts documents, or None to give every term the weight 1.
+    :returns: The weight of each term.
+    """
     unique = set(terms)
     if statistics is None:
         return dict.fromkeys(unique, 1.0)
+
     total, frequencies = statistics.document_frequencies(unique)
     weights = {}
-    # In one order, because callers add up the weights, and the order of a set differs between processes.
+    # The terms are sorted, because callers add up the weights, and the order of a set differs between processes.
     for term in sorted(unique):
         documents = frequencies.get(term, 0)
         weights[term] = math.log(1 + (total - documents + 0.5) / (documents + 0.5))

@@ -1,4 +1,11 @@
-"""Find the titles that a text mentions, by comparing title keys (normalised titles) with the text's word n-grams."""
+"""Find the titles that a text mentions.
+
+A text mentions a title if some neighbouring words of the text are the title. Both are compared in a normalised form,
+the title key: without case, accents and punctuation. For example, "Émile's Café" has the key "emile cafe".
+
+The search has two steps. :func:`mentioned_keys` lists all keys that a text may mention, and an index tells which of
+them are titles. :func:`longest_mentions` then selects the longest of these titles.
+"""
 
 import re
 import unicodedata
@@ -6,21 +13,27 @@ from collections.abc import Container
 from functools import lru_cache
 from itertools import accumulate, chain
 
-MAX_WORDS = 8  # of a title: longer titles are not found
+# The maximum number of words of a title. Longer titles are not found.
+MAX_WORDS = 8
 # The metadata field in which Elasticsearch stores the title key of a passage, because it cannot compute title keys.
 TITLE_KEY_FIELD = "title_key"
 
-# A text that mentions "Mercury (planet)" usually says only "Mercury".
+# Matches a parenthesis at the end of a title, such as " (planet)" in "Mercury (planet)". A text that mentions this
+# title usually says only "Mercury". Full-width parentheses, as in Chinese, match too.
 _PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")
-# "Vienna's" becomes "Vienna", because a possessive 's is not part of a name. "O'Hara" becomes "OHara".
-# The patterns begin with the apostrophe, because one that begins with a lookbehind would be tried at every letter.
+# The next two patterns begin with the apostrophe, although the letter before it is checked too. A pattern that begins
+# with a lookbehind would be tried at every letter.
+# Matches a possessive 's, which is not part of a name: "Vienna's" becomes "Vienna".
 _POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)[sS]\b")
+# Matches any other apostrophe between two letters: "O'Hara" becomes "OHara".
 _APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)(?=\w)")
+# Matches a word: letters and digits of any script, without underscores.
 _WORD = re.compile(r"[^\W_]+")
-# In ASCII texts, `translate` with this table and `split` find the same words as _WORD in a third of the time.
+# A table for `str.translate` that turns all ASCII characters except letters and digits into spaces.
+# In ASCII texts, `translate` with this table and `split` find the same words as `_WORD`, in a third of the time.
 _BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
-# Words that begin English sentences more often than they name something, although there are films called "This" and
-# "It". There is no such list for other languages, so the German word "Die" mentions a passage with the title "Die".
+# Words that begin English sentences more often than they name something. (There are films called "This" and "It".)
+# Other languages have no such list here. So the German word "Die" mentions a passage with the title "Die".
 _FUNCTION_WORDS_OF_ENGLISH = (
     "a about after all also although am an and any are as at be because been before being between both but by can "
     "could did do does during each either first for from had has have he her here hers him his how however i if in "
@@ -28,13 +41,20 @@ _FUNCTION_WORDS_OF_ENGLISH = (
     "such than that the their them then there these they this those through to two under until up upon was we were "
     "what when where which while who whom whose why will with would you your"
 )
+# The same words as a set.
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
 
 
 def title_key(title: str) -> str:
-    """Normalise a title for comparison: drop a parenthesis at its end, accents, case, possessive s and punctuation.
+    """Normalise a title for comparison.
 
-    The key is the remaining words, joined by spaces. It is empty for a title without a letter or digit.
+    A parenthesis at the end, accents, case, the possessive s and punctuation are dropped. For example,
+    ``title_key("Mercury (planet)")`` returns ``"mercury"``, and ``title_key("Émile's Café!")`` returns
+    ``"emile cafe"``. If nothing is left without the parenthesis, then the words in it are taken:
+    ``title_key("(1984)")`` returns ``"1984"``.
+
+    :param title: The title.
+    :returns: The remaining words, joined by spaces. Empty for a title without a letter or digit.
     """
     # The pattern is slow, because it is tried at every character. Titles without ")" do not need it.
     in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
@@ -42,26 +62,52 @@ def title_key(title: str) -> str:
 
 
 def normalize_words(text: str) -> str:
-    """Normalise a text as `title_key` does, so that the result contains the keys of all titles in the text."""
+    """Normalise the words of a text as :func:`title_key` does.
+
+    The result contains the keys of all titles in the text. For example, ``normalize_words("Vienna's O'Hara, 1911")``
+    returns ``"vienna ohara 1911"``.
+
+    :param text: The text.
+    :returns: Its words in lower case, joined by spaces.
+    """
     return " ".join(_words(text)).casefold()
 
 
 def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
-    """List the title keys that a text may mention: its word n-grams, except n-grams that are hardly ever names.
+    """List the title keys that a text may mention.
 
-    A single word is listed if it has a capital letter and is neither a number nor an English function word. Otherwise,
-    half of all texts would mention titles such as "This", "1984" and "Comedy". An n-gram of several words is listed if
-    one of them is not a function word, or if all have a capital letter ("The Who"). If a text or its script has no
-    capitals, as in a question typed in a hurry, every word is treated as if it had a capital letter.
+    These are the word n-grams of the text, except n-grams that are hardly ever names:
+
+    - A single word is listed if it has a capital letter, and is neither a number nor an English function word.
+      Otherwise, half of all texts would mention titles such as "This", "1984" and "Comedy".
+    - An n-gram of several words is listed if one of them is not a function word, or if all of them have a capital
+      letter, as in "The Who".
+
+    A text may have no capitals at all, as in a question typed in a hurry. Its script may have no capitals either. Then
+    every word is treated as if it had a capital letter.
+
+    For example, ``mentioned_keys("The Who sang")`` returns ``["the who sang", "the who", "who sang"]``.
+
+    :param text: The text.
+    :param max_words: The maximum number of words of a key, at least 1.
+    :returns: The keys, each once.
+    :raises ValueError: When ``max_words`` is less than 1.
     """
     return list(dict.fromkeys(chain.from_iterable(_keys_by_place(text, max_words))))
 
 
 def longest_mentions(text: str, titles: Container[str], max_words: int = MAX_WORDS) -> list[str]:
-    """List the keys of the titles that a text mentions. A text with "New York City" does not mention "New York".
+    """List the keys of the titles that a text mentions, without titles inside longer titles.
 
-    If two titles overlap in the text, both are listed, unless one is inside the other. ``titles`` contains the keys of
-    existing titles, made by `title_key`. Each key is listed once, in the order in which the text mentions them.
+    A text with "New York City" does not mention "New York":
+    ``longest_mentions("In New York City.", {"new york", "new york city"})`` returns ``["new york city"]``. If two
+    titles overlap in the text and neither is inside the other, both are listed.
+
+    :param text: The text.
+    :param titles: The keys of the existing titles, made by :func:`title_key`.
+    :param max_words: The maximum number of words of a key, at least 1.
+    :returns: The keys, each once, in the order in which the text mentions them.
+    :raises ValueError: When ``max_words`` is less than 1.
     """
     mentioned: dict[str, None] = {}
     end = 0
@@ -74,47 +120,68 @@ def longest_mentions(text: str, titles: Container[str], max_words: int = MAX_WOR
     return list(mentioned)
 
 
-# Cached, because `mentioned_keys` and then `longest_mentions` are called with the same text.
+# The function is cached, because `mentioned_keys` and then `longest_mentions` are called with the same text.
 @lru_cache(maxsize=64)
 def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
-    """For each word of a text, list the keys that begin with this word and may be names, the longest key first."""
+    """For each word of a text, list the keys that begin with this word and may be names.
+
+    :func:`mentioned_keys` says which keys may be names. For example, ``_keys_by_place("New York", 8)`` returns
+    ``(["new york", "new"], ["york"])``.
+
+    :param text: The text.
+    :param max_words: The maximum number of words of a key.
+    :returns: For each word a list of keys, the longest key first.
+    """
     if max_words < 1:
         raise ValueError(f"max_words is {max_words}: set it to at least 1.")
     words = _words(text)
     lower = [word.casefold() for word in words]
     no_capitals = text == text.lower()
-    capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
-    content = [word not in FUNCTION_WORDS for word in lower]
+    has_capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
+    # A content word is any word that is not a function word.
+    is_content = [word not in FUNCTION_WORDS for word in lower]
+
+    # All keys are slices of this text.
     joined = " ".join(lower)
-    # Where each word ends in `joined`. The next word begins after a space.
+    # The index in `joined` at which each word ends. The next word begins after a space.
     lengths_so_far = accumulate(len(word) + 1 for word in lower)
     ends = [length - 1 for length in lengths_so_far]
     begins = [0, *(end + 1 for end in ends)]
-    places = []
+
+    keys_by_place = []
+    # The number of the next content word, and of the next word without a capital, from the present word on.
     next_content = next_small = len(words)
-    # The loop goes backwards, because each word needs to know the next content word and the next word in lower case.
+    # The loop goes backwards, because each word needs to know these two numbers.
     for start in reversed(range(len(words))):
-        next_content = start if content[start] else next_content
-        next_small = next_small if capital[start] else start
+        next_content = start if is_content[start] else next_content
+        next_small = next_small if has_capital[start] else start
         begin, last = begins[start], min(len(words), start + max_words) - 1
-        if content[start]:
+        if is_content[start]:
+            # All n-grams of two words or more may be names, because they have a content word.
             keys = [joined[begin:end] for end in ends[last:start:-1]]
-            if capital[start] and not lower[start].isdigit():
+            if has_capital[start] and not lower[start].isdigit():
                 keys.append(lower[start])
         else:
-            reached = (word for word in range(last, start, -1) if next_content <= word or word < next_small)
-            keys = [joined[begin : ends[word]] for word in reached]
-        places.append(keys)
-    places.reverse()
-    return tuple(places)
+            # The n-gram must go on to a content word, or have capitals only.
+            last_words = (word for word in range(last, start, -1) if next_content <= word or word < next_small)
+            keys = [joined[begin : ends[word]] for word in last_words]
+        keys_by_place.append(keys)
+    keys_by_place.reverse()
+    return tuple(keys_by_place)
 
 
 def _words(text: str) -> list[str]:
+    """Split a text into words without accents and apostrophes.
+
+    For example, ``_words("Vienna's O'Hara, Café")`` returns ``["Vienna", "OHara", "Cafe"]``.
+    """
     if not text.isascii():
-        # An acute accent may be typed as an apostrophe. NFKD would turn it into a space.
+        # An acute accent (U+00B4) may be typed as an apostrophe. NFKD would turn it into a space.
         text = unicodedata.normalize("NFKD", text.replace("\u00b4", "'"))
+        # NFKD has divided each letter with an accent into the letter and a combining character, which is removed.
         for sign in filter(unicodedata.combining, set(text)):
             text = text.replace(sign, "")
+
     if "'" in text or "`" in text or not text.isascii():
         text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text))
     return text.translate(_BETWEEN_WORDS).split() if text.isascii() else _WORD.findall(text)
