@@ -1,4 +1,9 @@
-"""Say how far a model's call is, and put a streamed reply together."""
+"""Report how far the call of a model is, and put a streamed reply together.
+
+A model on a laptop may need minutes for a call. llama.cpp's server can send its reply in chunks, and tells in them how
+many tokens of the prompt it has read. :class:`CallProgress` reports these numbers while the chunks arrive.
+:func:`join_chunks` then turns all chunks into one reply.
+"""
 
 import json
 import time
@@ -9,27 +14,34 @@ from typing import Any
 
 from prefrag.components.generators.model_requests import RefusedByServer
 
-# What is added to a call of llama.cpp's server, so that its reply comes in chunks that count the prompt's tokens.
+# The parameters that make llama.cpp's server send its reply in chunks, and count the tokens of the prompt in them.
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
-# The time between two reports of how far a call is.
+# The minimum number of seconds between two reports of how far a call is.
 _LEAST_SECONDS = 1.0
-# How a chunk of a stream begins, and what stands behind it.
-_START, _END = b"data: {", b"\n\n"
+# The bytes with which a chunk of a stream begins.
+_START = b"data: {"
+# The bytes behind a chunk.
+_END = b"\n\n"
 
 
 class CallProgress:
-    """Tells how far the calls of a run are, at most once a second."""
+    """Report how far the calls of a run are, at most once a second."""
 
     def __init__(self, tell: Callable[[dict[str, int]], None]):
         """Set up the object.
 
-        :param tell: Gets ``read`` and ``total``, the tokens of the prompt, or ``written``, those of the reply.
+        :param tell: Is called with a dictionary of token counts. While the model reads the prompt, the dictionary has
+            ``read`` (the tokens of the prompt that the model has read) and ``total`` (all tokens of the prompt). After
+            that, it has ``written`` (the tokens of the reply so far).
         """
         self._tell = tell
         self._next = 0.0
 
     def read(self, body: bytearray) -> None:
-        """Read how far a call is from the part of its reply that has arrived."""
+        """Read how far a call is, and report it unless the last report is less than a second ago.
+
+        :param body: The part of the reply that has arrived.
+        """
         if time.monotonic() < self._next:
             return
         counts = _count(body)
@@ -38,24 +50,29 @@ class CallProgress:
             self._tell(counts)
 
 
-# The progress of a run, if anybody wants to hear of it.
+# The object that reports the progress of the present run. None if nobody wants reports.
 followed: ContextVar[CallProgress | None] = ContextVar("followed", default=None)
 
 
 def _count(body: bytearray) -> dict[str, int]:
-    """Count tokens from the part of a reply that has arrived; empty if it tells nothing."""
+    """Count tokens in the part of a reply that has arrived.
+
+    :returns: ``read`` and ``total``, or ``written``, as in :class:`CallProgress`. Empty if the part tells nothing.
+    """
     chunk: dict[str, Any] = {}
-    # The last chunk may have arrived in part, so take the last one that is complete.
+    # The last chunk may not have arrived completely, so the last complete chunk is read.
     end = body.rfind(_END)
     begin = max(0, body.rfind(_START, 0, end))
-    # A chunk that cannot be read is reported once the reply is complete.
+    # An error is ignored here. A chunk that cannot be read is reported once the reply is complete.
     with suppress(ValueError, RecursionError):
         chunk = next(_read_chunks(body[begin:]), {})
     progress = chunk.get("prompt_progress")
     if not isinstance(progress, Mapping):
-        # A chunk has one token, of the reply or of reasoning. In texts, quotation marks are escaped.
+        # Each chunk has one token, in the field `content` or `reasoning_content`. The search does not match inside a
+        # text, because quotation marks in texts are escaped.
         written = body.count(b'content":"')
         return {"written": written} if written else {}
+
     read, total = progress.get("processed"), progress.get("total")
     if type(read) is not int or type(total) is not int:
         return {}
@@ -63,15 +80,22 @@ def _count(body: bytearray) -> dict[str, int]:
 
 
 def is_streamed(body: bytes) -> bool:
-    """Check whether the body of a reply is a stream of chunks. It may begin with a comment."""
+    """Check whether the body of a reply is a stream of chunks.
+
+    For example, ``is_streamed(b'data: {}')`` returns ``True``. A stream may also begin with a comment, whose
+    first character is a colon.
+
+    :param body: The whole body of the reply.
+    :returns: Whether the body is a stream.
+    """
     return body.lstrip().startswith((b"data:", b":"))
 
 
 def join_chunks(body: bytes) -> dict[str, Any]:
-    """Put a chat completion with one choice together from the chunks in which it was streamed.
+    """Put a chat completion together from the chunks in which it was streamed.
 
-    :param body: The whole body of the reply, of server-sent events.
-    :returns: The completion, as if it had not been streamed.
+    :param body: The whole body of the reply, in the format of server-sent events. The completion has one choice.
+    :returns: The completion, in the form that it would have without streaming.
     :raises RefusedByServer: When a chunk is an error.
     :raises ValueError: When the stream ended before the reply did.
     """
@@ -100,6 +124,10 @@ def join_chunks(body: bytes) -> dict[str, Any]:
 
 
 def _read_chunks(body: bytes | bytearray) -> Iterator[dict[str, Any]]:
+    """Read the JSON objects of the chunks of a stream. The last line, ``data: [DONE]``, is no object.
+
+    For example, ``_read_chunks(b'data: {"a": 1}')`` returns ``[{"a": 1}]``.
+    """
     for line in bytes(body).split(b"\n"):
         if line.startswith(_START):
             yield json.loads(line.removeprefix(b"data: "))

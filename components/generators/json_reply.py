@@ -1,54 +1,83 @@
-"""JSON replies: constrain a reply to a schema, and read the reply even if it is not valid JSON."""
+"""Ask a model for JSON, and read its reply even if the reply is not valid JSON.
+
+:func:`response_format` makes a server constrain a reply to a schema. Not every server can do this, and small models
+make mistakes. So :func:`read_object` and :func:`read_field` also read JSON that is cut off, uses single quotes or
+stands among other words. An object that the model quotes in a sentence counts less than an object on its own line.
+"""
 
 import json
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# The maximum length of a reply. A longer reply comes from a model that does not stop, and takes long to read.
+# The maximum number of characters of a reply that are read. A longer reply comes from a model that does not stop, and
+# would take long to read.
 MAX_REPLY_CHARACTERS = 100_000
-# An object begins with a brace before a quoted name or a closing brace. Braces in formulas and code are skipped.
+# Matches the brace that begins an object: a brace before a quotation mark or before a closing brace, as in `{"a": 1}`
+# and `{}`. The brace in `{x}` does not match, so braces in formulas and code are skipped.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# An object that begins a line was written by the model itself. Within a line, or after a `|`, it may be a quotation.
+# Matches from the beginning of a line to the brace of an object that stands there. The model itself has written such an
+# object. An object within a line, or after a `|`, may be a quotation, and does not match.
+# Three kinds of signs may stand before the brace:
+# - blanks and marks of Markdown, such as "> " in `> {"a": 1}`
+# - the beginning of a block of code, such as "```json "
+# - a tag with blanks or line breaks behind it, such as "<tool_call>"
 _OWN_START = re.compile(
     rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
     re.IGNORECASE | re.MULTILINE,
 )
+# Matches from the end of an object to the brace of the next object, if only blanks and commas stand between them, as
+# in `{"a": 1}, {"b": 2}`.
 _NEXT_START = re.compile(rf"[\s,]{{0,99}}{_START.pattern}")
+# Matches a key and its value in an invalid object, such as `'status': True` and `"answer": "cut o`. The groups are:
+# - `key`: the key, in double or single quotes
+# - `double` or `single`: the text between the quotes of the value. The closing quote may be missing.
+# - `bare`: a value without quotes, such as `True`, `null` or `-1.5`
 _PAIR = re.compile(
     r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)\s*:\s*
     (?: "(?P<double>(?:[^"\\]|\\.)*)"? | '(?P<single>(?:[^'\\]|\\.)*)'?
       | (?P<bare>true|false|none|null|-?\d+(?:\.\d+)?) )""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
+# The values of the words that may stand without quotes, in lower case. Models also write the words of Python.
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
+# A table for `str.translate` that turns typographic quotation marks into straight ones.
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# The maximum number of invalid objects to read. Each of them costs a pass over the text.
+# The maximum number of invalid objects to read in a reply. Each of them costs a pass over the text.
 _MOST_ATTEMPTS = 20
+# The maximum depth of objects and lists inside each other. What is nested more deeply is replaced by None.
 _MOST_LEVELS = 8
 
 
 class FoundObject(NamedTuple):
-    """A JSON object in a reply."""
+    """A JSON object in a reply.
 
-    values: dict[str, Any]  # the names are in lower case
+    :param values: The values by their keys, which are in lower case.
+    :param valid: Whether the object is valid JSON.
+    :param end: The index in the reply at which the object ends.
+    :param in_prose: Whether words stand before the object on its line. Such an object may be a quotation.
+    """
+
+    values: dict[str, Any]
     valid: bool
     end: int
-    in_prose: bool  # whether words precede the object on its line, so that it may be a quotation
+    in_prose: bool
 
 
 def response_format(name: str, schema: Mapping[str, object]) -> dict[str, Any]:
     """Build the OpenAI ``response_format`` that constrains a reply to a schema.
 
-    :param name: The name of the schema.
+    :param name: The name of the schema, as the server gets it.
     :param schema: The JSON schema.
-    :returns: The value of the parameter.
+    :returns: The value of the parameter ``response_format``.
     """
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
 def object_schema(**properties: object) -> dict[str, Any]:
-    """Build the JSON schema of an object that has exactly the given properties.
+    """Build the JSON schema of an object that has certain properties and no others.
+
+    For example, ``object_schema(status={"type": "string"})["required"]`` returns ``["status"]``.
 
     :param properties: The schema of each property by its name.
     :returns: The JSON schema.
@@ -57,7 +86,16 @@ def object_schema(**properties: object) -> dict[str, Any]:
 
 
 def read_objects(text: str, own: bool = False) -> list[FoundObject]:
-    """Read the JSON objects that begin a line. If there are none, read objects within lines, unless ``own`` is true."""
+    """Read the JSON objects in a reply.
+
+    Objects that begin a line are preferred. Objects within a line are read only if no object begins a line. For
+    example, in the reply ``'It says {"a": 1}.'``, the function finds one object with the values ``{"a": 1}``. Its field
+    ``in_prose`` is true.
+
+    :param text: The reply. Only its first 100,000 characters are read.
+    :param own: Whether to leave out objects within a line, because the model may only quote them.
+    :returns: The objects, in the order of the reply.
+    """
     begin = text[:MAX_REPLY_CHARACTERS]
     objects = _read_from(_OWN_START, begin)
     if objects or own:
@@ -66,15 +104,21 @@ def read_objects(text: str, own: bool = False) -> list[FoundObject]:
 
 
 def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
+    """Read the JSON objects of a text whose beginning matches a pattern.
+
+    :param pattern: A pattern that ends with the brace of an object: ``_OWN_START`` or ``_START``.
+    :param text: The text.
+    """
     objects: list[FoundObject] = []
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows another counts as written by the model too, even within a line.
+        # An object that directly follows another one is read too, even if it does not begin a line.
         following = _NEXT_START.match(text, position) if objects else None
         start = following or pattern.search(text, position)
         if start is None:
             break
+
         brace = start.end() - 1
         try:
             value, position = decoder.raw_decode(text, brace)
@@ -83,11 +127,12 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
             value, position = _read_pairs(text, brace)
             is_valid = False
             attempts += 1
+
         if isinstance(value, dict):
             begin_of_line = text.rfind("\n", 0, start.start()) + 1
             end_of_last = objects[-1].end if objects else 0
             before = text[max(begin_of_line, end_of_last) : start.start()]
-            # The word "json" stands behind the marks of a block of code.
+            # The word "json" does not count, because it stands at the beginning of a block of code.
             in_prose = re.search(r"\w", before.replace("json", "")) is not None
             objects.append(FoundObject(_with_lower_keys(repair(value)), is_valid, position, in_prose))
     return objects
@@ -96,9 +141,13 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
 def read_object(text: str, key: str = "") -> dict[str, Any] | None:
     """Read one JSON object in a reply.
 
+    For example, ``read_object("{'status': 'True'")`` returns ``{"status": "True"}``, although the object has single
+    quotes and is cut off.
+
     :param text: The reply.
-    :param key: A key that must be in the object, or in an object inside it.
-    :returns: With ``key``, the last object that has it; otherwise the first object. None if there is no such object.
+    :param key: A key that the object, or an object inside it, must have. If empty, any object will do.
+    :returns: The values of the object by their keys, which are in lower case. With a ``key``, this is the last object
+        that has the key. Without a ``key``, it is the first object. None if there is no such object.
     """
     if not key:
         return next((json_object.values for json_object in read_objects(text)), None)
@@ -107,7 +156,13 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
-    # A model may quote an object from a passage or the template. It does so before its own object, or in a sentence.
+    """Find the last object of a reply that has a key, or that contains an object with the key.
+
+    An object in a sentence is taken only if no other object has the key.
+    """
+    # A model may quote an object from a passage or from the template of the prompt. The quoted object stands before the
+    # model's own object, or in a sentence. So the last object comes first here, and objects in sentences come at the
+    # end.
     latest_first = read_objects(text)[::-1]
     for json_object in sorted(latest_first, key=lambda json_object: json_object.in_prose):
         holder = _find_holder(json_object.values, key)
@@ -117,7 +172,11 @@ def _find_last(text: str, key: str) -> FoundObject | None:
 
 
 def _find_holder(value: object, key: str) -> dict[str, object] | None:
-    """Find the object that has a key: the value itself, or else the last object with the key inside the value."""
+    """Find the object that has a key.
+
+    This is the value itself, or else the last object inside the value that has the key. For example,
+    ``_find_holder([{"a": {"status": 1}}], "status")`` returns ``{"status": 1}``.
+    """
     parts: list[object] = value if isinstance(value, list) else []
     if isinstance(value, dict):
         values = _with_lower_keys(value)
@@ -129,11 +188,20 @@ def _find_holder(value: object, key: str) -> dict[str, object] | None:
 
 
 def _with_lower_keys(values: dict[Any, Any]) -> dict[str, object]:
+    """Write the keys of an object in lower case. For example, ``_with_lower_keys({"A ": 1})`` returns ``{"a": 1}``."""
     return {str(key).strip().lower(): value for key, value in values.items()}
 
 
 def repair(value: object, level: int = 0) -> Any:
-    """Replace what cannot be written as JSON: lone surrogates, and objects and lists that are nested too deeply."""
+    """Replace what cannot be written as JSON.
+
+    Half of a surrogate pair becomes a question mark. An object or a list that is nested more than eight levels deep
+    becomes None. For example, ``repair({"a": chr(0xd83d)})`` returns ``{"a": "?"}``.
+
+    :param value: A text, a number, a list or a dictionary, as read from JSON.
+    :param level: The depth at which the value is nested. Callers leave this out.
+    :returns: A copy of the value that can be written as JSON.
+    """
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if level > _MOST_LEVELS and isinstance(value, dict | list):
@@ -146,7 +214,15 @@ def repair(value: object, level: int = 0) -> Any:
 
 
 def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Read the key-value pairs of an invalid JSON object: cut off, or with single quotes, or with True for true."""
+    """Read the pairs of key and value of an invalid JSON object.
+
+    The object may be cut off, may have single quotes, or may have "True" in place of "true". For example,
+    ``_read_pairs("{'a': True, 'b': 'cut o", 0)`` returns ``({"a": True, "b": "cut o"}, 23)``.
+
+    :param text: The reply.
+    :param start: The index of the brace that begins the object.
+    :returns: The object, or None if it has no pairs, and the index at which the object ends.
+    """
     if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, object] = {}
@@ -157,6 +233,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
             depth += 1 if brace[0] == "{" else -1
             if depth == 0:
                 return values or None, position + brace.end()
+
         bare = match["bare"]
         if bare is not None:
             value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _read_number(bare)
@@ -168,6 +245,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _read_number(text: str) -> object:
+    """Read a number. A text that is no number of JSON stays a text: ``_read_number("007")`` returns ``"007"``."""
     try:
         return json.loads(text)
     except ValueError:
@@ -176,6 +254,7 @@ def _read_number(text: str) -> object:
 
 
 def _unescape(text: str) -> str:
+    """Replace the escapes of JSON in a text. If the text has an escape that JSON does not know, it stays as it is."""
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
@@ -183,14 +262,22 @@ def _unescape(text: str) -> str:
 
 
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
-    """Read a field from the last object that has it, or else from a line such as `key: value`.
+    """Read a field from the last object that has it, or else from a line such as ``key: value``.
 
-    Returns the value (None if there is no such field), and the object with the field (empty if no object has it).
+    For example, ``read_field("Verdict. status: True", "status")`` returns ``(None, {})``, because no line begins with
+    the key. But ``read_field("**status**: True", "status")`` returns ``(" True", {})``.
+
+    :param text: The reply.
+    :param key: The key of the field, in lower case.
+    :returns: The value of the field, or None if there is no such field. The second part is the object with the field,
+        which is empty if no object has it.
     """
     last = _find_last(text, key)
     if last is not None and not last.in_prose:
         return last.values[key], last.values
-    # An object in a sentence may be only a quotation. If a line such as `key: value` follows, prefer that line.
+
+    # An object in a sentence may be only a quotation. A line such as `key: value` behind this object is preferred.
+    # Marks of Markdown and quotes may stand around the key, and "=" or a Chinese colon may stand for the colon.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if last is None else last.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

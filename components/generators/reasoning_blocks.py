@@ -1,41 +1,66 @@
-"""The thinking blocks that reasoning models write into their replies."""
+"""Remove the thinking blocks that reasoning models write into their replies.
+
+A reasoning model writes down its thoughts before its answer, as in ``<think>Is it Lyon?</think>Paris``. Only the answer
+is used.
+"""
 
 import re
 
+# The explanation for users when a server has put the whole reply into the field for reasoning.
 FILED_AS_REASONING = (
     "The server sent the whole reply as reasoning: check its --reasoning-parser, which is only for models that think."
 )
+# Matches the opening or closing tag of a thinking block, such as "<think>" and "</thinking>". "<thinkers>" does not
+# match. The group `slash` is empty for an opening tag.
 _TAG = re.compile(r"<(?P<slash>/?)think(?:ing)?>", re.IGNORECASE)
 
 
 def strip_reasoning(text: str) -> str:
     """Remove the thinking of a reasoning model from its reply.
 
-    A block without a closing tag extends to the end, because the model ran out of tokens. If a closing tag has no
-    opening tag, everything before it is thinking, because some chat templates put the opening tag into the prompt.
+    For example, ``strip_reasoning("<think>Is it Lyon?</think>Paris")`` returns ``"Paris"``.
+
+    A block without a closing tag extends to the end, because the model ran out of tokens. A closing tag may have no
+    opening tag, because some chat templates put the opening tag into the prompt. Then everything before the closing tag
+    is thinking.
+
+    :param text: The reply.
+    :returns: The answer, without blanks at its ends. Empty if the reply is only thinking.
     """
     return _split_reasoning(text)[0]
 
 
 def has_open_reasoning(text: str) -> bool:
-    """Check whether a reply ends within its thinking, before the model got to its answer."""
+    """Check whether a reply ends within its thinking, before the model got to its answer.
+
+    For example, ``has_open_reasoning("<think>Is it")`` returns ``True``.
+
+    :param text: The reply.
+    :returns: Whether the last thinking block has no closing tag.
+    """
     return _split_reasoning(text)[1]
 
 
 def _split_reasoning(text: str) -> tuple[str, bool]:
+    """Return the answer in a reply, and whether the reply ends within a thinking block.
+
+    For example, ``_split_reasoning("Paris <think>or")`` returns ``("Paris", True)``.
+    """
     answer: list[str] = []
     start = 0
     thinking = False
     for tag in _TAG.finditer(text):
         if tag["slash"]:
             if not thinking:
+                # The opening tag is in the prompt, so everything before this tag is thinking.
                 answer.clear()
             thinking, start = False, tag.end()
         elif not thinking:
-            # An opening tag inside a block is part of the thought: tags are mentioned in thoughts, but never nested.
+            # A tag inside a block does not open another block. Models mention tags in their thoughts, but never nest
+            # them.
             answer.append(text[start : tag.start()])
             thinking = True
     if not thinking:
         answer.append(text[start:])
-    # Without a space between them, two parts could join into a word or a tag.
+    # A space is put between the parts, because two parts could otherwise join into a word or a tag.
     return " ".join(answer).strip(), thinking

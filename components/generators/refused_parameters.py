@@ -1,4 +1,8 @@
-"""Find in a model server's error which parameters the server refuses, and leave them out."""
+"""Find in the error of a model server which parameters the server refuses, and leave them out.
+
+Servers differ in the parameters that they know. If a server refuses a call because of a parameter that is not
+necessary, the call is made again without this parameter.
+"""
 
 import re
 from collections.abc import Collection
@@ -9,7 +13,8 @@ from prefrag.components.generators.model_server import ModelServerError
 
 # The HTTP statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# Parameters that a call can do without, each with advice (or "") for users who want to avoid the refused call.
+# The parameters that are not necessary for a call. Each has advice for users who want to avoid the refused call. The
+# advice is empty if there is none.
 # A refused `max_tokens` is sent as `max_completion_tokens`. If `stop` is refused, `ModelCall` cuts the reply instead.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
@@ -25,14 +30,22 @@ _ADVICE = {
     "stream_options": "",
     "stream": "",
 }
-# Some servers refuse this parameter without naming it, so it is left out if an error names no parameter.
+# Some servers refuse this parameter without naming it. So it is left out if an error names no parameter.
 _SUSPECT = "response_format"
 
 
 def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
-    """Find the parameters that made a server refuse a call, and whether the server's message named them."""
+    """Find the parameters that made a server refuse a call.
+
+    :param error: The error of the server.
+    :param request: The parameters of the refused call.
+    :returns: The names of the parameters, and whether the message of the server names them. Without a name in the
+        message, `response_format` is suspected if the call has it. The list is empty if the call was refused for
+        another reason.
+    """
     if error.status not in _BAD_REQUEST or is_too_long(error):
         return [], False
+
     sent = {**request, **(request.get("extra_body") or {})}
     present = [name for name in _ADVICE if sent.get(name) is not None]
     named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
@@ -42,7 +55,12 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
 
 
 def advise(names: Collection[str], prefix: str) -> str:
-    """Write a sentence that tells users which settings avoid the refused call; empty if there is no advice."""
+    """Write a sentence that tells users which settings avoid the refused call.
+
+    :param names: The names of the refused parameters.
+    :param prefix: The prefix of the environment variables, such as ``PREFRAG_LLM_``.
+    :returns: The sentence, with a space before it. Empty if there is no advice.
+    """
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
     if not advice:
         return ""
@@ -50,7 +68,16 @@ def advise(names: Collection[str], prefix: str) -> str:
 
 
 def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:
-    """Remove parameters from a call. A removed ``max_tokens`` becomes ``max_completion_tokens``."""
+    """Remove parameters from a call.
+
+    For example, ``leave_out(["top_p"], {"top_p": 0.9, "seed": 1})`` returns ``{"seed": 1}``. A removed ``max_tokens``
+    becomes ``max_completion_tokens``: ``leave_out(["max_tokens"], {"max_tokens": 9})`` returns
+    ``{"max_completion_tokens": 9}``.
+
+    :param names: The names of the parameters to remove. They are also removed from ``extra_body``.
+    :param request: The parameters of the call. They are not changed.
+    :returns: The other parameters.
+    """
     simpler = {name: value for name, value in request.items() if name not in {*names, "extra_body"}}
     if "max_tokens" in names and request.get("max_tokens") is not None:
         simpler.setdefault("max_completion_tokens", request["max_tokens"])

@@ -1,4 +1,9 @@
-"""The probabilities of the tokens of a reply, from the log probabilities that a model server sends on request."""
+"""Find how probable the tokens of a reply were.
+
+On request, a model server sends the log probability of each token. The log probability is the natural logarithm of the
+probability that the model gave the token: 0 means certain, and lower numbers mean less probable. The Reasoner uses
+these numbers to estimate how sure the model is of its answer.
+"""
 
 import codecs
 import math
@@ -9,16 +14,24 @@ from typing import TypedDict
 class TokenLogprob(TypedDict):
     """A token of a reply."""
 
+    # The text of the token, such as " is".
     token: str
+    # The log probability of the token, at most about 0.
     logprob: float
-    bytes: list[int] | None  # of its text; None if the server sent none
+    # The UTF-8 bytes of the text of the token. None if the server sent none. A token may be only a part of a character.
+    bytes: list[int] | None
 
 
 def read_logprobs(logprobs: object) -> list[TokenLogprob]:
-    """Read the log probability of each token in a choice of a chat completion; an empty list if any is invalid."""
+    """Read the log probability of each token of a reply.
+
+    :param logprobs: The field ``logprobs`` of a choice of a chat completion, or of the metadata of a message.
+    :returns: The tokens of the reply, in order. The list is empty if there are none, or if any of them is invalid.
+    """
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(content, list):
         return []
+
     tokens = []
     for entry in content:
         token = _read_token(entry)
@@ -29,15 +42,20 @@ def read_logprobs(logprobs: object) -> list[TokenLogprob]:
 
 
 def mean_logprob(meta: Mapping[str, object]) -> float | None:
-    """Return the mean log probability of a reply's tokens; None if the server sent none."""
+    """Return the mean log probability of the tokens of a reply.
+
+    :param meta: The metadata of the message.
+    :returns: The mean, at most 0. None if the server sent no log probabilities.
+    """
     tokens = read_logprobs(meta.get("logprobs"))
     if not tokens:
         return None
-    # Because of rounding, a server may send a number that is slightly more than 0.
+    # Because of rounding, a server may send a number that is slightly more than 0. It counts as 0.
     return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens)
 
 
 def _read_token(token: object) -> TokenLogprob | None:
+    """Read one token of a reply. None if it has no text, or no number as its log probability."""
     if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
         return None
     logprob, data = token.get("logprob"), token.get("bytes")
@@ -47,18 +65,30 @@ def _read_token(token: object) -> TokenLogprob | None:
 
 
 def _are_bytes(values: object) -> bool:
+    """Check whether a value is a list of whole numbers from 0 to 255."""
     return isinstance(values, list) and all(isinstance(value, int) and 0 <= value < 256 for value in values)
 
 
 def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tuple[tuple[str, float], ...]:
-    """Return each token of ``part``, a section of ``reply``, with its probability; empty if ``part`` is not found."""
+    """Return the probability of each token of a part of a reply.
+
+    For example, a reply "Alpha is big." may have the tokens "Alpha", " is", " big" and ".". For the part "is big", the
+    function returns the probabilities of the second and the third token.
+
+    :param meta: The metadata of the message, with the log probabilities of its tokens.
+    :param reply: The text of the reply, without the thoughts that the model wrote before it.
+    :param part: A section of the reply. Its blanks may differ from those of the reply.
+    :returns: For each token of the part, its text and its probability from 0 to 1. Empty if the part is not found, or
+        if there are no log probabilities.
+    """
     tokens = read_logprobs(meta.get("logprobs"))
-    # A character may span several tokens, so the text is put together from the bytes of the tokens.
+
+    # A character may span several tokens, so the text is put together from the bytes of the tokens, without blanks.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters: list[str] = []
-    # For each character, the numbers of its first and its last token.
+    # For each character in `letters`, the indexes of its first and its last token.
     spans: list[tuple[int, int]] = []
-    # The number of the token with which a character began that is not complete yet.
+    # If a character is not complete yet, the index of the token with which it began. Otherwise None.
     begun: int | None = None
     for number, token in enumerate(tokens):
         data = token["token"].encode("utf-8", "replace") if token["bytes"] is None else bytes(token["bytes"])
@@ -66,7 +96,7 @@ def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tu
         for place, letter in enumerate(decoded):
             if letter.isspace():
                 continue
-            # The bytes of the first character may begin in an earlier token.
+            # The bytes of the first character of this token may begin in an earlier token.
             first = begun if place == 0 and begun is not None else number
             letters.append(letter)
             spans.append((first, number))
@@ -77,7 +107,7 @@ def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tu
             begun = number
 
     whole, wanted = "".join(letters), "".join(part.split())
-    # Thoughts, which a model writes before its reply, are no part of `reply`.
+    # The tokens may begin with thoughts, which are no part of `reply`. So the search begins where the reply begins.
     begin_of_reply = max(0, whole.rfind("".join(reply.split())))
     begin = whole.find(wanted, begin_of_reply)
     if not wanted or begin < 0:
