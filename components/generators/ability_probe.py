@@ -1,4 +1,9 @@
-"""Try once, with four short tasks, whether a model can do what a run in the text format asks of it."""
+"""Try out with four short tasks whether a model can work in the format ``text``.
+
+In this format, the model writes one step of a search in lines such as "Thought: ..." and "Action: ...". Small models
+often fail at this, and then get the format ``steps``, which asks less of them. The trial of a model takes place once,
+and its result is stored. :func:`try_models` tries the models of a pipeline that have not been tried yet.
+"""
 
 import asyncio
 import logging
@@ -21,9 +26,13 @@ from prefrag.file_lock import hold_lock
 
 logger = logging.getLogger(__name__)
 
+# The seconds that one call of the trial may take.
 CALL_SECONDS = 60.0
+# The maximum number of tokens of a reply in the trial.
 _REPLY_TOKENS = 80
+# The seconds to wait for another process that tries a model at the same time.
 _WAIT_SECONDS = 300.0
+# The prompt of the first three tasks, in the layout of the format `text`.
 _LAYOUT = """\
 Answer the question from the passages below, not from memory. Write one step, a line for each field, and stop.
 
@@ -42,6 +51,7 @@ Action: Search_Engine
 Action Input: {query}
 Observation: {passages}
 """
+# The prompt of the fourth task. The right status is "False", because the passages are the same.
 _VERDICT = """\
 Question: In which year did the Tarn Mill burn down?
 
@@ -54,23 +64,36 @@ Passages that were found now:
 Do the passages found now state anything that was not shown before? Reply with one JSON object: "analysis", one short \
 sentence, and "status", "True" or "False".
 """
+# The JSON schema for the reply to the fourth task.
 _SCHEMA = object_schema(analysis={"type": "string", "maxLength": 120}, status={"enum": ["True", "False"]})
-# Signs around a field, such as Markdown's asterisks, do not make it unreadable.
+# Matches a line with a field, such as "Action Input: ferry Kestrel". Group 1 is the name, and group 2 is the value.
+# Signs around the name, such as the asterisks in "**Final Answer:** Norrby", do no harm.
 _FIELD = re.compile(
     r"^\W*(Action Input|Action|Final Answer|Observation)\W*?:[*_ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
 )
+# Matches words of the prompt that describe a field. A reply that has copied these words has no query of its own.
 _DESCRIBED = re.compile(r"the words to search for|search for a missing fact|nothing but the answer", re.IGNORECASE)
 
 
 class _Task(NamedTuple):
-    aim: str  # what the model shows by it
+    """A task of the trial."""
+
+    # The ability that the task tests, as the end of the sentence "It did not ...".
+    aim: str
     prompt: str
+    # Checks whether a reply is right.
     is_right: Callable[[str], bool]
+    # The generation parameters of the call.
     parameters: dict[str, Any] = {"stop": ["\nObservation:"]}
 
 
 def _read_fields(reply: str) -> dict[str, str]:
-    """Read the fields up to an observation, which only the model can have invented. The first of a name counts."""
+    """Read the fields of a reply.
+
+    If a name stands in several lines, the first line counts. Reading ends at an observation: an observation in a reply
+    can only be invented by the model. For example, ``_read_fields("Action: Search_Engine")`` returns
+    ``{"action": "Search_Engine"}``.
+    """
     read: dict[str, str] = {}
     for field in _FIELD.finditer(reply):
         name = field[1].lower()
@@ -81,7 +104,12 @@ def _read_fields(reply: str) -> dict[str, str]:
 
 
 def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
-    """Check whether a reply searches with a query of its own that holds ``name`` and is not the ``earlier`` query."""
+    """Check whether a reply searches with a query of its own.
+
+    :param reply: The reply.
+    :param name: A name in lower case that the query must contain.
+    :param earlier: The query of the step before, in lower case. The new query must differ from it.
+    """
     fields = _read_fields(reply)
     action = re.sub(r"[\W_]", "", fields.get("action", "")).lower()
     if action != "searchengine" or fields.get("final answer"):
@@ -92,18 +120,24 @@ def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
+    """Check whether a reply gives an answer that contains the right name and not the wrong one. Both are lower case."""
     answer = _read_fields(reply).get("final answer", "").lower()
     return right in answer and wrong not in answer and not _searches(reply)
 
 
 def _admits_gap(reply: str) -> bool:
+    """Check whether a reply to the third task says that the passages do not state the price, or searches on.
+
+    A wrong reply would give a price, which has a number. The words with which the model says that there is no price do
+    not matter.
+    """
     answer = _read_fields(reply).get("final answer")
-    # A price would have a number. How a model says that there is none does not matter.
     if answer is None:
         return _searches(reply, earlier="ferry kestrel cost")
     return bool(answer) and not re.search(r"\d|million|crown", answer)
 
 
+# The four tasks. A model that does all of them right gets the format `text`.
 _TASKS = (
     _Task(
         "search for the next fact",
@@ -144,12 +178,17 @@ _TASKS = (
 
 
 class AbilityProbe(ChatModel):
-    """Tries a model as a run would call it, but without retries and with a short deadline.
+    """Try out a model. The calls are like those of a run, but without retries and with a short deadline.
 
-    A model that does all four tasks gets the format ``text``, any other ``steps``. The passages in them are invented,
-    so nothing of the documents leaves this machine. The result is stored, so that each model is tried only once.
+    A model that does all four tasks right gets the format ``text``, and any other model gets ``steps``. The passages in
+    the tasks are invented, so nothing of the documents leaves this machine. The result is stored, so that each model is
+    tried only once.
+
+    :param model: The model to try.
+    :param seconds: The seconds that a call may take, if the model itself does not have a shorter limit.
     """
 
+    # There is no further attempt after a failed call.
     retries = 0
 
     def __init__(self, model: ChatModel, seconds: float = CALL_SECONDS):
@@ -157,11 +196,19 @@ class AbilityProbe(ChatModel):
 
     @property
     def reply_limit(self) -> int | None:
-        """None, because each call here sets its own limit."""
+        """The limit of a reply. It is None, because each call of the trial sets its own limit."""
         return None
 
     async def ask_async(self, question: str, **parameters: object) -> ChatMessage:
-        """Ask one question. If the model is on another machine, the audit log gets a line first."""
+        """Ask one question. If the model is on another machine, the audit log gets a line first.
+
+        :param question: The prompt.
+        :param parameters: Generation parameters of this call, under their OpenAI names.
+        :returns: The reply.
+        :raises RemoteModelRefused: When the model is on another machine and remote models are forbidden.
+        :raises AuditLogFailed: When the line cannot be written.
+        :raises ModelServerError: When the call fails.
+        """
         refuse_remote_models(self)
         host = find_host(self)
         if not is_local(host):
@@ -173,7 +220,11 @@ class AbilityProbe(ChatModel):
     ask = as_blocking(ask_async)
 
     async def try_async(self) -> str:
-        """Try the model, keep the result, and return the reason in one sentence. Raises if a call fails."""
+        """Try the model, and store the result in its record.
+
+        :returns: The reason for the format in one sentence, such as ``4 of 4 tasks right``.
+        :raises Exception: When a call fails. See :meth:`ask_async`.
+        """
         failed = []
         for task in _TASKS:
             reply = await self.ask_async(task.prompt, max_tokens=_REPLY_TOKENS, **task.parameters)
@@ -185,6 +236,7 @@ class AbilityProbe(ChatModel):
                 return reason
             if not task.is_right(strip_reasoning(text)):
                 failed.append(task.aim)
+
         missing = f" (it did not {', nor '.join(failed)})" if failed else ""
         reason = f"{len(_TASKS) - len(failed)} of {len(_TASKS)} tasks right{missing}"
         self.keep(reply_format="steps" if failed else "text", reason=reason)
@@ -192,24 +244,34 @@ class AbilityProbe(ChatModel):
 
 
 def find_untried(whole: object) -> list[ChatModel]:
-    """Find the models of a pipeline whose reply format is still a guess, and matters."""
-    asking = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
+    """Find the models of a pipeline whose reply format matters and is still a guess.
+
+    The format matters for a component with ``reply_format: auto``.
+
+    :param whole: The pipeline, or any object that contains the components.
+    :returns: The models, each once.
+    """
+    components = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
     by_record = {}
-    for _, model in walk_parts(asking):
+    for _, model in walk_parts(components):
         if isinstance(model, ChatModel) and not model.is_absent and model.is_format_guessed:
             by_record[model.record.name] = model
     return list(by_record.values())
 
 
 def try_models(whole: object, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:
-    """Try the untried models of a pipeline. A failure is only logged. Of several processes, one tries them.
+    """Try the models of a pipeline that have not been tried yet. A failure is only logged.
 
-    ``seconds`` is the limit of each call. ``wait`` is how long to wait for another process that tries a model.
+    If several processes do this at the same time, one of them tries the models, and the others wait for the results.
+
+    :param whole: The pipeline, or any object that contains the components.
+    :param seconds: The seconds that each call may take.
+    :param wait: The seconds to wait for another process that tries a model.
     """
     for model in find_untried(whole):
         try:
             with ExitStack() as stack:
-                # Without a data folder that can be written to, there is no lock, and other processes learn nothing.
+                # If the data folder cannot be written to, there is no lock. Then other processes do not get the result.
                 with suppress(OSError):
                     stack.enter_context(hold_lock(data_directory() / "models.trial.lock", wait, "trying the model"))
                 model.record.recall()

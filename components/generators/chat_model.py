@@ -1,4 +1,9 @@
-"""The chat generator for the model that environment variables select, on a server or as a GGUF file in this process."""
+"""The chat generator for the model that environment variables select.
+
+The model is on an OpenAI-compatible server, or it is a GGUF file that runs in this process. Pipelines contain only
+:class:`ChatModel`, so that the same YAML works with any model. A :class:`ModelServer` or an
+:class:`EmbeddedChatGenerator` then makes the calls.
+"""
 
 import logging
 from inspect import isawaitable
@@ -32,25 +37,37 @@ class ModelMissing(Missing):
     """The error when no model is configured in the environment. The message says what to do."""
 
 
+# The use of a model, which decides the environment variables that select it.
 Role = Literal["llm", "judge"]
 
+# The context window in tokens that is assumed for a model on a server, if neither a setting nor the server states it.
 _SERVER_CONTEXT_WINDOW = 8_192
-# What Ollama loads on ordinary machines. It cuts a longer prompt from the front, and says nothing.
+# The same for Ollama, which uses a window of this size on ordinary machines. Ollama cuts off the beginning of a longer
+# prompt, and does not report this.
 _OLLAMA_CONTEXT_WINDOW = 4_096
-# A model on a laptop may need minutes to read a long prompt. A distant server that is silent for so long is down.
-_LOCAL_SECONDS, _REMOTE_SECONDS = 600.0, 120.0
+# The default for the seconds that a call of a model on this machine may take. A model on a laptop may need minutes to
+# read a long prompt.
+_LOCAL_SECONDS = 600.0
+# The same for a model on another machine. A distant server that is silent for so long is down.
+_REMOTE_SECONDS = 120.0
 
 
 @component
 class ChatModel:
-    """Call the language model that environment variables select. They are read when the component warms up.
+    """Call the language model that environment variables select.
 
-    ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others). Instead, ``PREFRAG_LLM_GGUF`` can name a GGUF file, whose model runs in this process. If
-    no variable names a server or a file, only components without a model can run. The judge, which decides whether
-    passages are worth keeping, has its own model if ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set. All
-    settings of that model are then read from variables that begin with ``PREFRAG_JUDGE_``.
+    The model is chosen when the component warms up, or at its first use before.
 
+    - ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server
+      (vLLM, Ollama, OpenAI and others).
+    - Instead, ``PREFRAG_LLM_GGUF`` can name a GGUF file. The model then runs in this process.
+    - If no variable names a server or a file, only components without a model can run.
+
+    The judge decides whether passages are worth keeping. It has its own model if ``PREFRAG_JUDGE_BASE_URL`` or
+    ``PREFRAG_JUDGE_GGUF`` is set. All settings of this model are then read from variables that begin with
+    ``PREFRAG_JUDGE_``.
+
+    Usage example:
     ```python
     from haystack.dataclasses import ChatMessage
     from prefrag.components.generators.chat_model import ChatModel
@@ -61,7 +78,7 @@ class ChatModel:
     ```
     """
 
-    # The number of further attempts after a failed connection or after status 408, 409, 429 or 5xx.
+    # The number of further attempts after a failed connection or after HTTP status 408, 409, 429 or 5xx.
     retries = 2
 
     def __init__(
@@ -69,12 +86,13 @@ class ChatModel:
     ):
         """Check the settings. The model is chosen at its first use.
 
-        :param role: Which variables are read: ``llm`` for ``PREFRAG_LLM_...``, ``judge`` for ``PREFRAG_JUDGE_...``.
+        :param role: The variables that are read: ``llm`` for ``PREFRAG_LLM_...``, ``judge`` for ``PREFRAG_JUDGE_...``.
         :param generation_kwargs: Parameters of every call, under their OpenAI names. Parameters that OpenAI does not
             define go under ``extra_body``.
-        :param timeout: Seconds that a call may take, including its retries. If None, ``PREFRAG_LLM_SECONDS`` (or
-            ``PREFRAG_JUDGE_SECONDS``) is used, by default 600 for a model on this machine and 120 for others.
-        :raises ValueError: For a value out of its range.
+        :param timeout: The seconds that a call may take, including its retries. If None, the variable
+            ``PREFRAG_LLM_SECONDS`` or ``PREFRAG_JUDGE_SECONDS`` sets them. Without such a variable, they are 600 for a
+            model on this machine and 120 for others.
+        :raises ValueError: When a value is out of its range.
         """
         check_choice(get_args(Role), role=role)
         check_above_zero(timeout=timeout)
@@ -84,7 +102,10 @@ class ChatModel:
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the component, without the server and its key, which stay in the environment."""
+        """Serialise the component. The address of the server and its key stay in the environment.
+
+        :returns: The component as a dictionary, in Haystack's form.
+        """
         return default_to_dict(self, role=self.role, generation_kwargs=self.generation_kwargs, timeout=self._timeout)
 
     @property
@@ -103,12 +124,12 @@ class ChatModel:
 
     @property
     def is_named_for_judging(self) -> bool:
-        """Whether the judge's own variables set the model. A model in this process judges only if this is true."""
+        """Whether the variables of the judge set the model. A model in this process judges only if this is true."""
         return self._settings_role == "judge"
 
     @property
     def model_host(self) -> str:
-        """The host on which the model runs."""
+        """The host on which the model runs, without port and path. A model in this process runs on ``localhost``."""
         if isinstance(self._chosen, ModelServer):
             return read_host(self._chosen.base_url)
         base_url = self._settings.base_url
@@ -118,14 +139,17 @@ class ChatModel:
 
     @property
     def model_name(self) -> str:
-        """The name of the model on its server, or the name of its file without the suffix; empty without a model."""
+        """The name of the model on its server, or the name of its file without the suffix. Empty without a model."""
         if self._settings.base_url:
             return self._settings.model or ""
         return Path(self._settings.gguf).stem if self._settings.gguf else ""
 
     @property
     def context_window(self) -> int:
-        """The maximum tokens of prompt and reply together: the smaller of the setting and the server's limit."""
+        """The maximum number of tokens of prompt and reply together.
+
+        This is the smaller of the setting and the window that the server states. If both are unknown, it is a default.
+        """
         if self.is_embedded:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         record = self._chosen.record if isinstance(self._chosen, ModelServer) else ModelRecord("")
@@ -134,7 +158,7 @@ class ChatModel:
 
     @property
     def knows_window(self) -> bool:
-        """Whether the context window is set or was stated by the server, and is no guess."""
+        """Whether the context window is known from a setting or from the server, so that it is no guess."""
         return self.is_embedded or self.has_context_setting or self.record.window is not None
 
     @property
@@ -165,24 +189,27 @@ class ChatModel:
 
     @property
     def structured_output(self) -> StructuredOutput:
-        """How a server is asked to reply in JSON: with a schema, with ``json_object``, or not at all (``off``)."""
+        """How a server is asked to reply in JSON: with a JSON schema, with ``json_object``, or not at all (``off``)."""
         return self._settings.structured
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None if the model runs in this process, or if there is no model."""
+        """The server of the model. None if the model runs in this process, or if there is no model."""
         chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     @property
     def served_by(self) -> str | None:
-        """The variables' prefix, the server's address and the model's name, joined by spaces; None without a server."""
+        """The prefix of the variables, the address of the server and the name of the model, joined by spaces.
+
+        None without a server.
+        """
         server = self.server
         return None if server is None else f"{self._prefix} {server.address} {server.model}"
 
     @property
     def record(self) -> ModelRecord:
-        """What is known of the model. All generators that call the same model share it."""
+        """The record of what is known of the model. All generators that call the same model share it."""
         if self.is_absent:
             return ModelRecord("")
         try:
@@ -193,16 +220,23 @@ class ChatModel:
         return chosen.record if isinstance(chosen, ModelServer) else find_record_of_file(chosen.model_path)
 
     def keep(self, **changes: Any) -> None:
-        """Change what is known of the model, and store it for other processes."""
+        """Change the record of the model, and store it for other processes.
+
+        :param changes: The new values by the names of the fields of :class:`ModelRecord`.
+        """
         self.record.keep(**changes)
 
     @property
     def reply_format(self) -> str:
-        """The format in which a Reasoner with ``reply_format: auto`` lets the model reply; empty without a model.
+        """The format in which a Reasoner with ``reply_format: auto`` lets the model reply. Empty without a model.
 
-        ``text`` is for an able model, ``steps`` for a small one. The setting decides, else the trial of the model
-        (:class:`AbilityProbe`), and before it the size: ``steps`` under four billion weights, or of unknown size in
-        this process.
+        The format is ``text`` for an able model, and ``steps`` for a small one. The first of these that is known
+        decides:
+
+        1. the setting ``PREFRAG_LLM_FORMAT`` (or ``PREFRAG_JUDGE_FORMAT``),
+        2. the trial of the model, see :class:`AbilityProbe`,
+        3. the size of the model: ``steps`` if it has less than four billion weights,
+        4. if the size is not known: ``steps`` for a model in this process, and ``text`` for a model on a server.
         """
         if self.is_absent:
             return ""
@@ -213,12 +247,12 @@ class ChatModel:
 
     @property
     def is_format_guessed(self) -> bool:
-        """Whether neither a setting nor a trial of the model says in which format it replies."""
+        """Whether the reply format is a guess, because there is neither a setting nor a trial of the model."""
         return not (self._settings.format or self.record.reply_format)
 
     @property
     def format_reason(self) -> str:
-        """Why :attr:`reply_format` is what it is."""
+        """The reason for :attr:`reply_format`, in words."""
         if self._settings.format:
             return f"{self._prefix}FORMAT says so"
         if self.record.reply_format:
@@ -239,7 +273,8 @@ class ChatModel:
             chosen.warm_up()
         else:
             chosen.connect()
-            # Ask a silent server only once: Haystack calls `warm_up` at every run, and waiting blocks the event loop.
+            # A server that does not answer is asked only once here. Haystack calls `warm_up` at every run, and waiting
+            # for the server would block the event loop.
             read_facts(chosen, again=False)
 
     @component.output_types(replies=list[ChatMessage])
@@ -253,16 +288,21 @@ class ChatModel:
         """Call the model.
 
         :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call, which override the component's parameters.
+        :param generation_kwargs: Parameters of this call, which override the parameters of the component.
         :param tools: The tools that the model may call, also as a toolset. Only models on a server can call tools.
-        :param streaming_callback: Gets each reply as one chunk, once it is there: nothing is streamed from the server.
-        :returns: ``replies`` with the model's unchanged text and tool calls. Reasoning in a separate field is left out.
+        :param streaming_callback: A function that gets each whole reply as one chunk. Nothing is streamed to it while
+            the model writes.
+        :returns: A dictionary with the following key:
+
+            - ``replies``: The replies with their unchanged text and tool calls. Reasoning that the server sends in a
+              separate field is left out.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: When a setting in the environment or a parameter is invalid.
         """
-        own = limit_reply(self.generation_kwargs, self.reply_limit)
-        # A call's own limit wins: `ModelCall` has put the environment's into it, as far as the window allows.
-        kwargs = limit_reply(with_parameters(own, generation_kwargs or {}), None)
+        own_kwargs = limit_reply(self.generation_kwargs, self.reply_limit)
+        # The limit of the call overrides the limit of the environment. A `ModelCall` has already put the limit of the
+        # environment into the call, as far as the window allows.
+        kwargs = limit_reply(with_parameters(own_kwargs, generation_kwargs or {}), None)
         chosen, flat = self._choose(), flatten_tools_or_toolsets(tools) or None
         if isinstance(chosen, EmbeddedChatGenerator):
             if flat:
@@ -275,14 +315,18 @@ class ChatModel:
             except Exception as error:
                 raise ModelServerError(str(error)) from error
             return {"replies": await _tell(output["replies"], streaming_callback)}
-        # Ask for the window again, because the server may not have answered during `warm_up`.
+
+        # The server is asked for its window again, because it may not have answered during `warm_up`.
         await call_matching(read_facts, read_facts_async, chosen)
         request = self._request(kwargs)
         has_one_text = not flat and (request.get("n") or 1) == 1
-        # Only llama.cpp tells how far it has read the prompt.
+        # The reply is streamed if somebody wants reports of the progress. Only llama.cpp tells how far it has read the
+        # prompt.
         if has_one_text and followed.get() is not None and chosen.record.is_llama_cpp:
             request["extra_body"] = STREAMED | (request.get("extra_body") or {})
+
         request = leave_out(chosen.record.refused, request)
+        # The parameters that the server has refused and named.
         by_name: list[str] = []
         while True:
             try:
@@ -306,9 +350,10 @@ class ChatModel:
 
     @property
     def _settings_role(self) -> Role:
-        # Never mix the judge's variables with the main model's: the settings of one may not fit the other.
-        own = models["judge"]
-        has_own_model = own.base_url or own.gguf
+        """The role whose variables are read. The judge uses the main model if it has no model of its own."""
+        # The variables of the two models are never mixed, because the settings of one may not fit the other.
+        judge = models["judge"]
+        has_own_model = judge.base_url or judge.gguf
         return "judge" if self.role == "judge" and has_own_model else "llm"
 
     @property
@@ -320,6 +365,11 @@ class ChatModel:
         return f"PREFRAG_{self._settings_role.upper()}_"
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:
+        """Return the object that makes the calls. It is made at the first call of this method.
+
+        :raises ModelMissing: When no model is configured.
+        :raises ValueError: When a setting in the environment is invalid.
+        """
         if self._chosen is None:
             base_url = self._settings.base_url
             if base_url:
@@ -340,14 +390,20 @@ class ChatModel:
         return self._chosen
 
     def _server(self, base_url: str) -> ModelServer:
+        """Make the connection to a server, after checks of the settings.
+
+        :raises ValueError: When a setting in the environment is invalid.
+        """
         if not _is_address(base_url):
             raise ValueError(
                 f"{self._prefix}BASE_URL is not the address of a server: set it to one like http://localhost:8000/v1."
             )
-        own = self._settings
-        if not own.api_key.isascii() or not own.api_key.isprintable():
+        own_settings = self._settings
+        if not own_settings.api_key.isascii() or not own_settings.api_key.isprintable():
             raise ValueError(f"{self._prefix}API_KEY contains a line break or another character that is not allowed.")
-        server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.retries)
+        server = ModelServer(
+            base_url, own_settings.model, own_settings.api_key, self._prefix, self.timeout, self.retries
+        )
         if not server.model:
             raise ValueError(
                 f"{self._prefix}MODEL is not set: set it to the name of a model that {server.address}/models lists."
@@ -355,11 +411,13 @@ class ChatModel:
         return server
 
     def _request(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Adapt the parameters of a call to the settings for JSON replies and for thinking."""
         request = dict(kwargs)
         if request.get("response_format") is None or self.structured_output == "off":
             request.pop("response_format", None)
         elif self.structured_output == "json_object":
             request["response_format"] = {"type": "json_object"}
+
         thinking = self.thinking
         if thinking is not None:
             extra_body = request.get("extra_body") or {}
@@ -369,7 +427,10 @@ class ChatModel:
 
 
 async def _tell(replies: list[ChatMessage], callback: StreamingCallbackT | None) -> list[ChatMessage]:
-    """Give each reply to a callback, which is a coroutine function in the asynchronous form."""
+    """Pass each reply to a callback, and return the replies.
+
+    In the asynchronous form of the call, the callback may be a coroutine function.
+    """
     if callback is None:
         return replies
     for reply in replies:
@@ -380,6 +441,11 @@ async def _tell(replies: list[ChatMessage], callback: StreamingCallbackT | None)
 
 
 def _is_address(url: str) -> bool:
+    """Check whether a text is the address of a server.
+
+    For example, ``_is_address("http://localhost:8000/v1")`` returns ``True``, and ``_is_address("localhost:8000")``
+    returns ``False``.
+    """
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -1,4 +1,9 @@
-"""Learn from a model's server its context window, its size and its build; the window also from a refused prompt."""
+"""Ask the server of a model for facts about the model: its context window, its size and its build.
+
+The context window is the maximum number of tokens of prompt and reply together. The build is the version of the
+program of the server. The facts are stored in the :class:`ModelRecord` of the model. If a server refuses a prompt as
+too long, its error message may also state the window.
+"""
 
 import asyncio
 import json
@@ -13,39 +18,47 @@ from prefrag.components.generators.model_record import OLLAMA, read_size
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.errors import find_cause
 
+# The seconds that a server may take to answer a request for facts.
 _SECONDS = 2.0
+# The maximum number of bytes of an answer. A longer answer is not read.
 _MAX_BYTES = 1_000_000
 # After this many seconds, a server that did not answer is asked again, because it may have been starting up.
 _AGAIN_SECONDS = 30.0
-# How a server says that a prompt is too long: the codes of OpenAI and llama.cpp, and the words of vLLM and others.
+# Matches the message of a server that refuses a prompt as too long: the error codes of OpenAI and of llama.cpp, and the
+# words of vLLM and others, such as "maximum context length".
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|model's) context length", re.IGNORECASE)
+# Matches a whole number with commas between thousands, such as "5,120", or without, such as "4096".
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{1,9}")
+# Matches the window that an error message states. Group 1 is the number, such as 4096 in "context length is 4096" and
+# 2048 in `"n_ctx": 2048`.
 _STATED = re.compile(r"(?:n_ctx\W{1,4}|context length (?:is|of)(?: only)? )(\d{1,9})", re.IGNORECASE)
 
 
 class PromptTooLong(ValueError):
-    """The error for a prompt that is longer than the window of a model in this process."""
+    """The error for a prompt that is longer than the context window of a model in this process."""
 
 
 def read_facts(server: ModelServer, again: bool = True) -> None:
-    """Ask a server for its window, the model's size and its build, unless it has answered.
+    """Ask a server for the window and size of the model and for its build, unless it has answered before.
 
-    ``again``: ask a silent server again after 30 seconds.
+    :param server: The server. The answers are stored in its record.
+    :param again: Whether to ask a server that did not answer again, once 30 seconds have passed.
     """
     if not _is_due(server, again):
         return
     record = server.record
-    # The time is set before the server is asked, so that only the first call waits for a server that hangs.
+    # The time is set before the server is asked, so that only one call waits for a server that does not answer.
     record.silent_until = time.monotonic() + _AGAIN_SECONDS
     # An error is ignored, because the call to the model will report it.
     with suppress(Exception):
         facts = _find_facts(server)
-        # Ollama states the window of a model only while the model is loaded.
+        # Ollama states the window of a model only while the model is loaded. Without a window, Ollama is asked again.
         record.has_answered = bool(facts["window"]) or not facts["build"].startswith(OLLAMA)
         record.keep(**facts)
 
 
 def _is_due(server: ModelServer, again: bool = True) -> bool:
+    """Check whether a server has to be asked now. The parameters are those of :func:`read_facts`."""
     record = server.record
     if record.has_answered or not record.silent_until:
         return not record.has_answered
@@ -56,26 +69,42 @@ read_facts_async = in_thread_async(read_facts, when=_is_due)
 
 
 def is_too_long(error: Exception) -> bool:
-    """Check whether an error is the refusal of a prompt that is longer than the window."""
+    """Check whether an error is the refusal of a prompt that is longer than the context window.
+
+    :param error: The error of a call, of a server or of a model in this process.
+    :returns: Whether the prompt was too long.
+    """
     status = getattr(error, "status", None) or getattr(error, "status_code", None)
     is_refused = status == 400 and _TOO_LONG.search(str(error)) is not None
     return is_refused or find_cause(error, PromptTooLong) is not None
 
 
 def read_count(error: Exception, window: int, most: int) -> int | None:
-    """Read from a refusal how many tokens the call had: the largest number above the window, up to ``most``.
+    """Read from the message of a refusal how many tokens the call had.
 
-    The form of the message does not matter. A number of a passage that the message quotes makes the prompt shorter.
+    This is the largest number in the message that is larger than the window and at most ``most``. So the wording of the
+    message does not matter. For example,
+    ``read_count(ValueError("The limit is 4096 tokens, you sent 5,120"), 4096, 9000)`` returns ``5120``. If the message
+    quotes a passage, a number in the passage may be taken by mistake. This mistake only makes the next prompt shorter.
+
+    :param error: The refusal.
+    :param window: The context window in tokens.
+    :param most: The largest number of tokens that the call can have had.
+    :returns: The number of tokens, or None if the message has no such number.
     """
     numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(str(error))]
     return max((number for number in numbers if window < number <= most), default=None)
 
 
 async def learn_window(server: ModelServer, error: Exception) -> None:
-    """After the refusal of a prompt, read the window again: the server may have been restarted with a smaller one.
+    """Read the context window again after a server has refused a prompt as too long.
 
-    If the server's list of models states no window, take that of the error message. The list is more reliable: the
-    message may quote the prompt, and a passage there may mention any number.
+    The server may have been restarted with a smaller window. If its list of models states no window, the window in the
+    error message is taken. The list is more reliable, because the message may quote the prompt, and a passage in the
+    prompt may mention any number.
+
+    :param server: The server. The window is stored in its record.
+    :param error: The error of the call. If it is no such refusal, nothing happens.
     """
     if not is_too_long(error):
         return
@@ -87,21 +116,33 @@ async def learn_window(server: ModelServer, error: Exception) -> None:
 
 
 def _find_facts(server: ModelServer) -> dict[str, Any]:
+    """Ask a server for the facts.
+
+    All servers are asked for their list of models. llama.cpp and Ollama are asked further questions, because their list
+    does not state the window.
+
+    :returns: ``window`` (tokens, or None), ``parameters`` (the number of weights, or None) and ``build`` (a text, which
+        may be empty).
+    :raises Exception: When the server does not answer, or answers in another form.
+    """
     root, key = server.base_url.rstrip("/"), server.api_key
     above = root.removesuffix("/v1")
     model, base = _pick(get_json(f"{root}/models", key).get("data"), "id", server.model)
     meta = model.get("meta") or {}
     facts: dict[str, Any] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
+
     # vLLM's entry for an adapter has no window, but it names the base model, whose entry has a window.
     window = _positive(model.get("max_model_len")) or _positive(base.get("max_model_len"))
     if window:
         return facts | {"window": window}
+
     if _positive(meta.get("n_ctx_train")):
         # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
         properties = get_json(f"{above}/props", key)
         window = _positive((properties.get("default_generation_settings") or {}).get("n_ctx"))
         return facts | {"window": window, "build": str(properties.get("build_info") or "")[:100]}
-    # Other servers than Ollama answer this with an error.
+
+    # Only Ollama knows this address. Other servers answer with an error, which is ignored.
     with suppress(Exception):
         version = get_json(f"{above}/api/version", key).get("version")
         if isinstance(version, str):
@@ -114,37 +155,54 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
 
 
 def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Pick the entry of a model and that of its base model from a list; either is empty if it is not listed."""
+    """Pick the entry of a model and the entry of its base model from a list.
+
+    The base model is the ``parent`` that the first entry names.
+
+    :param listed: The list of a server, of any form.
+    :param field: The field of an entry that has the name of the model.
+    :param name: The name of the model. On Ollama, the tag ``:latest`` may be missing.
+    :returns: Both entries. An entry is empty if it is not in the list.
+    """
     entries = {model.get(field): model for model in listed or () if isinstance(model, Mapping)}
     model = entries.get(name) or entries.get(f"{name}:latest") or {}
     return model, entries.get(model.get("parent")) or {}
 
 
 def _positive(value: object) -> int | None:
+    """Return a value if it is a whole number above zero, and otherwise None."""
     return value if type(value) is int and value > 0 else None
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
-    """Get a JSON object from a model server, such as its list of models; empty if the reply is JSON but no object.
+    """Get a JSON object from a model server, such as its list of models.
 
-    If ``uses_proxy`` is false, the environment's proxy is ignored. Raises httpx.HTTPError if the server is unreachable
-    or sends an error status, TimeoutError if the reply is too slow or too long, and ValueError if it is not JSON.
+    :param url: The address of the object.
+    :param api_key: The key of the server, or an empty text if it needs none.
+    :param seconds: The seconds that the request may take.
+    :param uses_proxy: Whether the proxy that the environment names is used.
+    :returns: The object. It is empty if the reply is JSON but no object.
+    :raises httpx.HTTPError: When the server cannot be reached or sends an error status.
+    :raises TimeoutError: When the reply is too slow, or longer than a million bytes.
+    :raises ValueError: When the reply is not JSON.
     """
-    # Import this first: on a machine that is busy with a model, the import alone may take longer than `seconds`.
+    # This is imported first. On a machine that is busy with a model, the import alone may take longer than `seconds`.
     import httpx  # noqa: F401
 
-    # Use an event loop, because it can break off a slow reply. Run it in a thread, as the caller may have a loop too.
+    # An event loop is used, because it can break off a slow reply. It runs in another thread, because the thread of the
+    # caller may have an event loop too.
     body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
     reply = json.loads(body)
     return reply if isinstance(reply, dict) else {}
 
 
 async def _get(url: str, api_key: str, seconds: float, uses_proxy: bool) -> bytes:
+    """Get the body of a reply. The parameters are those of :func:`get_json`."""
     import httpx
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     body = b""
-    # Certificates are read only for https, because reading them takes longer than the request.
+    # Certificates are read only for https, because reading certificates takes longer than the request.
     async with (
         asyncio.timeout(seconds),
         httpx.AsyncClient(timeout=None, verify=url.startswith("https:"), trust_env=uses_proxy) as client,

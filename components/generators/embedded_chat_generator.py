@@ -1,4 +1,9 @@
-"""The chat generator of a language model that runs in this process."""
+"""The chat generator of a language model that runs in this process.
+
+llama.cpp runs the model, which is a GGUF file. A model takes much memory, so all generators with the same settings
+share one :class:`_Model`. Each :class:`_Model` has a thread, which loads the model and makes one call after the other.
+The generators put their calls into the queue of this thread, and wait for the results.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +31,24 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import TokenLogprob, read_logprobs
 
 CONTEXT_WINDOW = 4_096
-"""The default window in tokens. The model needs half a minute on one thread to read a prompt of this length."""
+"""The default context window in tokens. The model needs half a minute on one thread to read a prompt of this length."""
 
+# Advice for users, as a part of error messages.
 _CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (for the judge, PREFRAG_JUDGE_GGUF; in a YAML, `model_path`)"
+# Further advice: what users can do if they do not want a model in this process.
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
-# The number of prompt tokens in a batch, which take about a second. A call can be stopped only between two batches.
+# The number of prompt tokens that are read in one batch. A batch takes about a second, and a call can be stopped only
+# between two batches.
 _BATCH_TOKENS = 128
-# Where a container says how much processor time it may use, and of how much.
+# The file in which a container states its processor time. It has two numbers in microseconds, such as "200000 100000".
+# The first is the time that the container may use in each period, and the second is the length of a period.
 _CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 # The maximum number of tokens of a reply, unless the call sets its own maximum.
 _MAX_TOKENS = 512
-# The size of the cache of prompts that the model has read. With it, three questions at the same time take half as long.
+# The size in MiB of the cache of prompts that the model has read. With this cache, three questions at the same time
+# take half as long.
 _PROMPT_CACHE_MIB = 128
+# The maximum number of seconds to wait for the thread of a model when the process ends.
 _EXIT_SECONDS = 5.0
 
 
@@ -48,6 +59,7 @@ class EmbeddedChatGenerator(Block):
     In one process, all instances with the same settings share one loaded model. The model answers one call at a time,
     because parallel calls would only slow each other down.
 
+    Usage example:
     ```python
     from haystack.dataclasses import ChatMessage
     from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
@@ -74,11 +86,12 @@ class EmbeddedChatGenerator(Block):
 
         :param model_path: The path of a GGUF file.
         :param context_window: The maximum number of tokens of prompt and reply together.
-        :param timeout: Seconds that a call may take, including waiting in the queue and loading the model.
+        :param timeout: The seconds that a call may take. They include waiting in the queue and loading the model.
         :param adapter_path: The GGUF file of a LoRA adapter for this model, or None. The adapter stays in a separate
-            file: merged into 4-bit weights, its small changes would be lost by rounding.
-        :param threads: The processor threads that run the model, or None for one less than there are cores.
-        :raises ValueError: For a number that is not above zero.
+            file. If it were merged into 4-bit weights, its small changes would be lost by rounding.
+        :param threads: The number of processor threads that run the model. If None, it is one less than the number of
+            cores.
+        :raises ValueError: When a number is not above zero.
         """
         check_whole_number(1, context_window=context_window, **({} if threads is None else {"threads": threads}))
         check_above_zero(timeout=timeout)
@@ -107,10 +120,13 @@ class EmbeddedChatGenerator(Block):
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters under their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
-            ``stop``, ``seed``, ``logprobs``, and ``response_format``, whose JSON schema the reply will follow.
-            Parameters of llama.cpp itself are accepted too.
-        :returns: ``replies``, one message; its ``meta`` has ``finish_reason``, ``usage`` and, on request, ``logprobs``.
-        :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
+            ``stop``, ``seed``, ``logprobs`` and ``response_format``. The reply will follow the JSON schema in
+            ``response_format``. Parameters of llama.cpp itself are accepted too.
+        :returns: A dictionary with the following key:
+
+            - ``replies``: A list with one message. Its ``meta`` has ``finish_reason``, ``usage`` and, on request,
+              ``logprobs``.
+        :raises ValueError: When the prompt does not fit into the context window, or when llama.cpp refuses a parameter.
         :raises TimeoutError: When the call takes longer than ``timeout``.
         """
         future = self._model.submit(self._body(messages, generation_kwargs))
@@ -120,9 +136,11 @@ class EmbeddedChatGenerator(Block):
 
     @property
     def _model(self) -> _Model:
+        """The model that this process shares between all generators with the same settings."""
         return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads or _free_cores())
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
+        """Wait for the reply of a call, at most ``timeout`` seconds."""
         try:
             return future.result(self.timeout)
         except TimeoutError as error:
@@ -132,6 +150,7 @@ class EmbeddedChatGenerator(Block):
             future.cancel()
 
     async def _wait_async(self, future: Future[ChatMessage]) -> ChatMessage:
+        """Wait for the reply of a call without blocking the event loop. After a timeout, the call is cancelled."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)
         except TimeoutError as error:
@@ -144,6 +163,7 @@ class EmbeddedChatGenerator(Block):
         )
 
     def _body(self, messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None) -> dict[str, Any]:
+        """Build the request for llama.cpp, in the form of a chat completion."""
         if not messages:
             raise ValueError("There are no messages: send at least one.")
         options = dict(generation_kwargs or {})
@@ -151,11 +171,13 @@ class EmbeddedChatGenerator(Block):
             raise ValueError("The model in this process gives one reply per call: leave `n` out.")
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
+
         return {
             "max_tokens": _MAX_TOKENS,
             **options,
             "messages": [message.to_openai_dict_format() for message in messages],
-            # A call can be stopped only between two chunks. With `return_progress`, reading a prompt sends chunks too.
+            # A call can be stopped only between two chunks. With `return_progress`, chunks arrive also while the model
+            # reads the prompt.
             "stream": True,
             "stream_options": {"include_usage": True},
             "return_progress": True,
@@ -164,15 +186,19 @@ class EmbeddedChatGenerator(Block):
 
 @dataclass(frozen=True)
 class _Call:
+    """A call in the queue of a model."""
+
+    # The request for llama.cpp. None only loads the model.
     body: dict[str, Any] | None
+    # Gets the reply, or the error of the call.
     future: Future[ChatMessage] = field(default_factory=Future)
 
 
 class _Model:
     """A loaded model and the one thread that calls it.
 
-    At exit, :meth:`close` stops the running call and gives the thread five seconds to end. The thread is a daemon, so
-    the interpreter then ends even if the thread still runs.
+    When the process ends, :meth:`close` stops the running call and gives the thread five seconds to end. The thread is
+    a daemon thread. So the interpreter then ends even if the thread still runs.
     """
 
     def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
@@ -180,8 +206,9 @@ class _Model:
         self._adapter = adapter
         self._context_window = context_window
         self._threads = threads
-        # llama.cpp ends its threads only when this object is freed, and threads that outlive the interpreter crash it.
-        # Never assign the object to a local variable: the traceback of an error would keep that variable alive.
+        # llama.cpp ends its threads only when this object is freed. Threads that outlive the interpreter crash it.
+        # The object must never be assigned to a local variable, because the traceback of an error would keep this
+        # variable alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -189,6 +216,11 @@ class _Model:
         self._thread.start()
 
     def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
+        """Put a call into the queue. Without a body, the thread only loads the model.
+
+        :param body: The request for llama.cpp, or None.
+        :returns: The future of the reply.
+        """
         call = _Call(body)
         self._calls.put(call)
         return call.future
@@ -200,6 +232,7 @@ class _Model:
         self._thread.join(_EXIT_SECONDS)
 
     def _work(self) -> None:
+        """Make the calls of the queue, one after the other, until the model is closed. The thread runs this method."""
         while (call := self._calls.get()) is not None:
             if self._is_unwanted(call):
                 call.future.cancel()
@@ -215,21 +248,30 @@ class _Model:
         self._server = None
 
     def _is_unwanted(self, call: _Call) -> bool:
+        """Check whether nobody waits for a call any more."""
         return call.future.cancelled() or self._closing.is_set()
 
     def _reply(self, call: _Call) -> ChatMessage:
+        """Make a call, and return its reply. The model is loaded first, if necessary.
+
+        :raises Exception: When the model cannot be loaded, refuses the call, or was stopped.
+        """
         if self._server is None:
-            # If loading fails, the next call tries again, because the user may have corrected the file.
+            # If loading fails, the next call tries to load the model again, because the user may have corrected the
+            # file.
             self._server = load_model(self._path, self._adapter, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
+
         chunks: list[dict[str, Any]] = []
 
         def receive(chunk: dict[str, Any]) -> bool:
+            """Store a chunk of the reply. If the result is true, llama.cpp stops."""
             chunks.append(chunk)
             return self._is_unwanted(call)
 
         self._server.handle_chat_completions(call.body, receive)
+
         text: list[str] = []
         finish_reason: str | None = None
         usage: dict[str, int] = {}
@@ -242,6 +284,7 @@ class _Model:
                 finish_reason = choice.get("finish_reason") or finish_reason
                 logprobs += read_logprobs(choice.get("logprobs"))
             usage = chunk.get("usage") or usage
+
         if finish_reason is None:
             raise RuntimeError("The model in this process was stopped in the middle of its reply.")
         counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
@@ -253,6 +296,7 @@ class _Model:
 
 
 def _refusal(error: dict[str, Any]) -> ValueError:
+    """Make the error for a call that llama.cpp has refused, with advice for the user."""
     if error.get("type") == "exceed_context_size_error":
         return PromptTooLong(
             f"The prompt has {error.get('n_prompt_tokens')} tokens, but the window holds only "
@@ -264,15 +308,22 @@ def _refusal(error: dict[str, Any]) -> ValueError:
 
 
 def _free_cores() -> int:
-    # One core is left to everything else. llama.cpp's threads wait for each other by running: if another program takes
-    # one of their cores, all of them stand still. On two busy cores, one thread wrote a reply in 28 s, and two had not
-    # ended after 100 s.
+    """Return the number of threads for a model: one less than the number of cores, and at least 1.
+
+    One core is left to all other programs. llama.cpp's threads use their cores even while they wait for each other. If
+    another program takes one of these cores, all threads stand still. On two busy cores, one thread wrote a reply in 28
+    seconds, and two threads had not ended after 100 seconds.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, _read_quota(cores)) - 1)
 
 
 def _read_quota(cores: int) -> int:
-    """Read how many cores a container may use, at most ``cores``."""
+    """Read how many cores a container may use.
+
+    :param cores: The number of cores of the machine.
+    :returns: The whole number of cores that the quota allows, at most ``cores``. Without a quota, ``cores``.
+    """
     try:
         quota, period = _CPU_QUOTA.read_text(encoding="utf-8").split()
         return min(cores, int(quota) // int(period))
@@ -314,6 +365,7 @@ def load_model(
             f'A GGUF file needs llama.cpp: run `pip install "prefrag[llama]"`, {_INSTEAD}.', name="xllamacpp"
         ) from error
     check_memory(Path(path))
+
     params = xllamacpp.CommonParams()
     params.model.path = path
     if adapter is not None:
@@ -339,13 +391,19 @@ def load_model(
         ) from error
 
 
+# The models of this process. The key is the number of the process, the paths of model and adapter, and the window.
 _models: dict[tuple[int, str, str | None, int], _Model] = {}
+# Held while a model is looked up or added.
 _models_lock = threading.Lock()
 
 
 def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
-    # A forked process does not have its parent's threads, so it needs its own model.
-    # A file is loaded once, with the threads of whoever asked for it first.
+    """Return the model with these settings, which is made at the first call.
+
+    The number of threads is no part of the key. A file is loaded only once, with the number of threads of the first
+    call.
+    """
+    # A forked process does not have the threads of its parent, so it needs its own model.
     key = (os.getpid(), path, adapter, context_window)
     with _models_lock:
         if key not in _models:
@@ -355,6 +413,7 @@ def _share_model(path: str, adapter: str | None, context_window: int, threads: i
 
 @atexit.register
 def _close_models() -> None:
+    """Close the models of this process. The models of a parent process are left alone."""
     for (process, *_), model in _models.items():
         if process == os.getpid():
             model.close()

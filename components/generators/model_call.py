@@ -1,4 +1,12 @@
-"""Call a component's chat generator: fit the prompt into the window, count the call, keep the trace on failure."""
+"""Call the chat generator of a component.
+
+Each component that needs a model (the Reasoner, the judges and others) has a :class:`ModelCall`. A call has two parts:
+
+1. :meth:`ModelCall.prepare` renders the prompt and fits it into the context window of the model.
+2. :meth:`ModelCall.send` or one of its relatives sends the call, and counts it in the state of the run.
+
+If the model fails, the error contains the state so far, so that the trace of the run is not lost.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +36,21 @@ from prefrag.components.state.usage import ModelTraffic
 from prefrag.errors import BadInput, find_cause
 from prefrag.tracing import measure
 
+# The context window in tokens that is assumed for a chat generator that does not say how large its window is.
 DEFAULT_CONTEXT_WINDOW = 8_192
-_MESSAGE_TOKENS = 8  # the number of tokens that a chat template adds to each message after the first
+# The number of tokens that a chat template adds to each message after the first.
+_MESSAGE_TOKENS = 8
+# The reasons for the end of a reply that OpenAI's interface defines.
 _FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
+# What a caller reads from the text of a reply, such as a verdict.
 Reading = TypeVar("Reading")
 
 
 class ModelLeftOut(BadInput):
-    """The error when a run that must not call its model cannot go on without it."""
+    """The error when a run must not call its model, but cannot go on without it."""
 
 
-# Whether the present run has to do without its model.
+# Whether the present run must not call its model.
 model_left_out: ContextVar[bool] = ContextVar("model_left_out", default=False)
 
 
@@ -60,11 +72,12 @@ class PreparedCall:
 
     :param messages: The messages for the model.
     :param generation_kwargs: The generation parameters.
-    :param state: The state of the run, whose trace says what was cut from the prompt.
+    :param state: The state of the run. Its trace says what was cut from the prompt.
     :param tools: The tools that the model may call.
-    :param note: What is put behind the last message when the call is repeated.
-    :param shorten: Takes this call, the error of a server that refused it as too long, and the state. Prepares a call
-        with a shorter prompt or reply, and raises RunError if nothing is left to shorten.
+    :param note: A text that is added to the last message when the call is repeated.
+    :param shorten: A function that prepares a call with a shorter prompt or reply, or None. It is called when a server
+        has refused this call as too long. It takes this call, the error of the server, and the state. It raises
+        RunError if nothing is left to shorten.
     """
 
     messages: list[ChatMessage]
@@ -76,7 +89,10 @@ class PreparedCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments for the chat generator, with tools only if there are any: not all generators take them."""
+        """The arguments for the ``run`` method of the chat generator.
+
+        ``tools`` is left out if there are none, because not all generators have this parameter.
+        """
         *others, last = self.messages
         messages = [*others, ChatMessage.from_user(f"{last.text}{self.note}")] if self.note else self.messages
         arguments = {"messages": messages, "generation_kwargs": self.generation_kwargs}
@@ -84,12 +100,17 @@ class PreparedCall:
 
 
 class ModelCall:
-    """Make a component's calls to its model: fit prompts into the window, count calls, keep the trace if a call fails.
+    """Make the calls of a component to its model.
 
-    :param caller: The name under which the calls are counted.
+    Prompts are fitted into the context window of the model, and calls are counted. If a call fails, the trace of the
+    run is not lost.
+
+    :param caller: The name under which the calls are counted, such as ``judge``.
     :param chat_generator: The model.
-    :param generation_kwargs: OpenAI-style parameters of every call, which override the model's parameters.
-    :param max_tokens: The default limit of a reply in tokens. The model and ``generation_kwargs`` can override it.
+    :param generation_kwargs: Parameters of every call under their OpenAI names. They override the parameters of the
+        model.
+    :param max_tokens: The default limit of a reply in tokens. The parameters of the model and ``generation_kwargs`` can
+        override it.
     """
 
     def __init__(
@@ -102,28 +123,31 @@ class ModelCall:
         self.caller = caller
         self.chat_generator = chat_generator
         self._defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
-        self._given = generation_kwargs or {}
-        # What is learnt of a generator that keeps no record of its model.
+        self._own_kwargs = generation_kwargs or {}
+        # The record of the model, if the chat generator has no record of its own.
         self._own_record = ModelRecord("")
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of every call. The constructor's values override the model's, which override the defaults."""
-        # Read the model's parameters at each call: the file of a RecordedChatGenerator may not contain them earlier.
-        models = getattr(self.chat_generator, "generation_kwargs", None) or {}
-        chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
-        if models.get("max_completion_tokens") is not None:
-            chosen["max_completion_tokens"] = models["max_completion_tokens"]
-        return {**chosen, **self._given}
+        """The parameters of every call.
+
+        The values of the constructor override those of the model, which override the defaults.
+        """
+        # The parameters of the model are read at each call, because a RecordedChatGenerator may not know them earlier.
+        model_kwargs = getattr(self.chat_generator, "generation_kwargs", None) or {}
+        chosen = {name: model_kwargs.get(name, value) for name, value in self._defaults.items()}
+        if model_kwargs.get("max_completion_tokens") is not None:
+            chosen["max_completion_tokens"] = model_kwargs["max_completion_tokens"]
+        return {**chosen, **self._own_kwargs}
 
     @property
     def limit_setting(self) -> str:
-        """The name of the setting that limits the length of a reply."""
+        """The name of the setting that limits the length of a reply, for messages to the user."""
         return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
     def is_absent(self) -> bool:
-        """True if no model is configured in the environment, or if the present run does without it."""
+        """True if no model is configured in the environment, or if the present run must not call it."""
         return model_left_out.get() or bool(getattr(self.chat_generator, "is_absent", False))
 
     @property
@@ -137,11 +161,20 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def has_same_model_as(self, chat_generator: ChatGenerator) -> bool:
-        """Check whether another chat generator calls the same model. If so, both share the model's prompt cache."""
+        """Check whether another chat generator calls the same model.
+
+        If it does, both share the cache in which the server stores the prompts that the model has read.
+
+        :param chat_generator: The other chat generator.
+        :returns: Whether both call the same model.
+        """
         return bool(_name_model(self.chat_generator) == _name_model(chat_generator))
 
     def warm_up(self) -> None:
-        """Prepare the model. Raises RemoteModelRefused if it is on another machine and remote models are forbidden."""
+        """Prepare the model.
+
+        :raises RemoteModelRefused: When the model is on another machine and remote models are forbidden.
+        """
         refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
@@ -157,13 +190,14 @@ class ModelCall:
         tools: Sequence[Tool] = (),
         **kwargs: Any,
     ) -> PreparedCall:
-        """Fit a prompt, and the conversation that follows it, into the model's window.
+        """Fit a prompt, and the conversation that follows it, into the context window of the model.
 
         :param state: The state of the run.
         :param prompt: The name of the prompt file.
         :param observations: For each step of the run, the documents that it found, oldest step first.
         :param render: Takes the observations that fit into the window, and returns the values for the template.
-        :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
+        :param messages: Builds the conversation from the rendered prompt and the observations. If None, the prompt is
+            the only message.
         :param tools: The tools that the model may call.
         :param kwargs: Further generation parameters of this call.
         :returns: The call, ready to be sent.
@@ -171,23 +205,28 @@ class ModelCall:
         """
         limit = getattr(self.chat_generator, "reply_limit", None)
         generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
-        longest = reply_limit(generation_kwargs)
+        max_reply_tokens = reply_limit(generation_kwargs)
 
         def conversation(observations: Observations) -> list[ChatMessage]:
+            """Build the messages from the documents that fit."""
             text = render_prompt(prompt, state.settings.prompts, **render(observations))
             return [ChatMessage.from_user(text)] if messages is None else messages(text, observations)
 
         def estimate(shown: Sequence[ChatMessage]) -> int:
+            """Estimate the tokens of messages, corrected by what the server has counted before."""
             return math.ceil(self._record.token_factor * _tokens(shown, tools))
 
         def room() -> int:
-            return self.context_window - min(longest or 512, self.context_window // 2) - OVERHEAD_TOKENS
+            """Return the maximum number of tokens of a prompt. At most half of the window is reserved for the reply."""
+            return self.context_window - min(max_reply_tokens or 512, self.context_window // 2) - OVERHEAD_TOKENS
 
         def fit(reached: State, most: float, limits_reply: bool) -> PreparedCall:
+            """Prepare a call whose prompt has at most `most` tokens. Its reply is limited to the rest of the window."""
             try:
                 fitted = fit_to_window(conversation, observations, room=int(min(room(), most)), tokens=estimate)
             except ValueError as error:
                 raise RunError(f"The {self.caller} cannot call its model: {error}", reached) from error
+
             if fitted.documents_cut or fitted.documents_shortened:
                 reached = reached.with_event(
                     "cut",
@@ -197,30 +236,40 @@ class ModelCall:
                     context_window=self.context_window,
                 )
             left = self.context_window - OVERHEAD_TOKENS - estimate(fitted.prompt)
-            limited = limit_reply(generation_kwargs, min(longest, left) if limits_reply and longest else None)
+            new_limit = min(max_reply_tokens, left) if limits_reply and max_reply_tokens else None
+            limited = limit_reply(generation_kwargs, new_limit)
             return PreparedCall(fitted.prompt, limited, reached, tools, shorten=shorten)
 
         def shorten(refused: PreparedCall, error: Exception, reached: State) -> PreparedCall:
-            again = fit(reached, math.inf, True)
-            if again.messages == refused.messages and again.generation_kwargs != refused.generation_kwargs:
-                return again
-            estimated, sent = _tokens(refused.messages, tools), reply_limit(refused.generation_kwargs) or 0
-            stated = read_count(error, self.context_window, 3 * estimated + sent)
-            if stated is not None:
-                # Some servers state the prompt alone, some with the reply.
-                self._record.learn_tokens(stated - sent if stated - sent >= estimated else stated, estimated)
-            most = estimate(refused.messages)
-            # If neither the window nor a number tells how much is too much, a quarter is left out.
-            return fit(reached, most * (0.95 if most > room() else 0.75), True)
+            """Prepare the call again, after the server has refused it as too long."""
+            # If the limit of the reply alone becomes smaller, this may be enough.
+            refitted = fit(reached, math.inf, True)
+            if refitted.messages == refused.messages and refitted.generation_kwargs != refused.generation_kwargs:
+                return refitted
 
-        # A window that is only a guess reserves room, but does not limit a reply: the real one may be much larger.
+            # The message of the error may say how many tokens the server has counted.
+            estimated, reply_tokens = _tokens(refused.messages, tools), reply_limit(refused.generation_kwargs) or 0
+            counted = read_count(error, self.context_window, 3 * estimated + reply_tokens)
+            if counted is not None:
+                # Some servers count the prompt alone, and others count the prompt and the maximum reply together.
+                without_reply = counted - reply_tokens
+                self._record.learn_tokens(without_reply if without_reply >= estimated else counted, estimated)
+
+            prompt_tokens = estimate(refused.messages)
+            # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
+            # window nor a number tells how long a prompt may be, a quarter is left out.
+            return fit(reached, prompt_tokens * (0.95 if prompt_tokens > room() else 0.75), True)
+
+        # If the window is only a guess, room for the reply is reserved, but the reply is not limited to this room. The
+        # real window may be much larger.
         return fit(state, math.inf, getattr(self.chat_generator, "knows_window", False))
 
     async def send_async(self, call: PreparedCall) -> tuple[str, State]:
-        """Make the call.
+        """Make the call, and return the text of the reply.
 
-        :param call: See :meth:`prepare`.
-        :returns: The reply's text without thinking blocks (empty if cut off), and the state, which counts the call.
+        :param call: The call that :meth:`prepare` has returned.
+        :returns: The text of the reply without thinking blocks, and the state, in which the call is counted. The text
+            is empty if the reply was cut off.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
@@ -233,9 +282,10 @@ class ModelCall:
     ) -> tuple[Reading | None, str, State]:
         """Make the call, and repeat it once if the reply cannot be read or was cut off.
 
-        :param call: See :meth:`prepare`.
+        :param call: The call that :meth:`prepare` has returned.
         :param read: Reads the text of a reply, and returns None if that is not possible.
-        :returns: What ``read`` made of the last reply, the text of that reply, and the state, which counts the calls.
+        :returns: The result of ``read`` for the last reply, the text of this reply, and the state, in which the calls
+            are counted.
         :raises RunError: When the model fails.
         """
         message, state, accepted = await self._send(call)
@@ -251,10 +301,11 @@ class ModelCall:
     send_until_read = as_blocking(send_until_read_async)
 
     async def send_for_message_async(self, call: PreparedCall) -> tuple[ChatMessage, State]:
-        """Make the call and return the whole message.
+        """Make the call, and return the whole message.
 
-        :param call: See :meth:`prepare`.
-        :returns: The reply (its text and tool calls, without reasoning), and the state, which counts the call.
+        :param call: The call that :meth:`prepare` has returned.
+        :returns: The reply with its text and tool calls, but without reasoning. The second part is the state, in which
+            the call is counted.
         :raises RunError: When the model fails.
         """
         message, state, _ = await self._send(call)
@@ -263,9 +314,12 @@ class ModelCall:
     send_for_message = as_blocking(send_for_message_async)
 
     async def _send(self, call: PreparedCall) -> tuple[ChatMessage, State, PreparedCall]:
-        """Make the call, and shorten it until the server accepts it. Returns also the call that was accepted."""
+        """Make the call, and shorten it until the server accepts it.
+
+        :returns: The reply, the state, and the call that the server has accepted.
+        """
         if model_left_out.get():
-            # Not every method can do without a model. One that cannot must not call it all the same.
+            # This run must not call its model. Some methods can answer without a model, but this one cannot.
             refusal = ModelLeftOut(f"This method cannot answer without its model: its {self.caller} calls one.")
             raise RunError(str(refusal), call.state) from refusal
         self._audit(call.state)
@@ -278,6 +332,7 @@ class ModelCall:
                 if call.shorten is None or not is_too_long(error):
                     raise self._failure(error, call.state) from error
                 chat.error = type(error).__name__
+                # The refused call is counted too. If the call cannot be shortened, the error of the server is raised.
                 try:
                     shorter = replace(call.shorten(call, error, self._count_sent(call.state, {})), note=call.note)
                 except RunError:
@@ -285,11 +340,11 @@ class ModelCall:
             else:
                 message, state = self._read_output(output, call)
                 usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
-                chat.tags["gen_ai.usage.input_tokens"] = read = int(usage.get("prompt_tokens") or 0)
-                if read:
-                    self._record.learn_tokens(read, _tokens(call.messages, call.tools) + OVERHEAD_TOKENS)
+                chat.tags["gen_ai.usage.input_tokens"] = prompt_tokens = int(usage.get("prompt_tokens") or 0)
+                if prompt_tokens:
+                    self._record.learn_tokens(prompt_tokens, _tokens(call.messages, call.tools) + OVERHEAD_TOKENS)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # Record only known reasons: a server may send any text.
+                # Only known reasons are recorded, because a server may send any text.
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state, call
             finally:
@@ -298,16 +353,21 @@ class ModelCall:
 
     @property
     def _record(self) -> ModelRecord:
-        own = getattr(self.chat_generator, "record", None)
-        return own if isinstance(own, ModelRecord) else self._own_record
+        """The record of the model: that of the chat generator, or else that of this object."""
+        record = getattr(self.chat_generator, "record", None)
+        return record if isinstance(record, ModelRecord) else self._own_record
 
     def _describe(self) -> dict[str, str]:
+        """Name the model and its host, as tags of the measured call."""
         server = getattr(self.chat_generator, "server", None)
         model = getattr(server, "model", None) or type(self.chat_generator).__name__
         return {"gen_ai.request.model": model, "server.address": self._host}
 
     def _audit(self, state: State) -> None:
-        """Write a call to a model on another machine into the audit log, if there is one."""
+        """Write a line about the call into the audit log, if there is such a log and the model is on another machine.
+
+        :raises RunError: When the line cannot be written.
+        """
         if audit_log() is None:
             return
         host = find_host(self.chat_generator)
@@ -320,40 +380,57 @@ class ModelCall:
 
     @property
     def _role(self) -> str:
+        """The role of the model in the audit log and in the traffic: ``judge`` or ``llm``."""
         return "judge" if self.caller == "judge" else "llm"
 
     @cached_property
     def _host(self) -> str:
-        # Read this as late as possible, after the first call: some generators do not know their server earlier.
+        # This is read as late as possible, after the first call, because some generators do not know their server
+        # earlier.
         return find_host(self.chat_generator)
 
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
-        # Failed calls count too: a prompt without a reply has still been sent.
+        """Count one call in the state, with the tokens that the metadata of its reply names.
+
+        Failed calls count too, because their prompt has been sent.
+        """
         host = self._host
         usage = meta.get("usage") or {}
-        read = int(usage.get("prompt_tokens") or 0)
-        written = int(usage.get("completion_tokens") or 0)
-        return state.with_traffic(ModelTraffic(host, not is_local(host), self._role, 1, read, written))
+        prompt_tokens = int(usage.get("prompt_tokens") or 0)
+        completion_tokens = int(usage.get("completion_tokens") or 0)
+        return state.with_traffic(
+            ModelTraffic(host, not is_local(host), self._role, 1, prompt_tokens, completion_tokens)
+        )
 
     def _failure(self, error: Exception, state: State) -> RunError:
+        """Make the error for a failed call. Its state counts the call and has the reason in its trace."""
         state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
     def _read_output(self, output: dict[str, Any], call: PreparedCall) -> tuple[ChatMessage, State]:
+        """Read the first reply of a call, and record in the state what happened.
+
+        The text of the reply loses its thinking and what follows a stop sequence.
+
+        :raises RunError: When there is no reply.
+        """
         replies = output.get("replies") or []
         if not replies:
             raise self._failure(ValueError("it sent no reply"), call.state)
+
         reply = replies[0]
         text = repair((reply.text or "")[:MAX_REPLY_CHARACTERS])
         meta = dict(reply.meta)
         if has_open_reasoning(text):
             meta["finish_reason"] = "length"
         text = strip_reasoning(text)
-        # The reply is cut here too, because some servers refuse or ignore `stop`.
+
+        # The reply is cut at a stop sequence here too, because some servers refuse or ignore `stop`.
         ends = [text.find(stop) for stop in _stops(call.generation_kwargs) if stop in text]
         if ends:
             text = text[: min(ends)]
             meta["finish_reason"] = "stop"
+
         state = self._count_sent(call.state, reply.meta).with_call(self.caller, reply.meta)
         if meta.get("finish_reason") == "length":
             meta["reply_limit"] = limit = reply_limit(call.generation_kwargs)
@@ -364,34 +441,62 @@ class ModelCall:
 
 
 def may_go_on(error: RunError, state: State) -> bool:
-    """Check whether a run can go on without the model that failed: not if it may not be called, or was not recorded."""
+    """Check whether a run can go on without the model that failed.
+
+    It cannot go on if the model may not be called, if the call could not be written into the audit log, or if a
+    replayed recording does not contain the call. It goes on only with the prompts of the product, because other prompts
+    are for measurements.
+
+    :param error: The error of the failed call.
+    :param state: The state of the run.
+    :returns: Whether the run can go on.
+    """
     is_final = any(find_cause(error, kind) for kind in (AuditLogFailed, RemoteModelRefused, NotRecorded))
     return state.settings.prompts == "product" and not is_final
 
 
 def _name_model(chat_generator: object) -> Any:
-    named = getattr(chat_generator, "served_by", None)
-    return named or (chat_generator.to_dict() if hasattr(chat_generator, "to_dict") else chat_generator)
+    """Return a value that is equal for two chat generators if they call the same model."""
+    served_by = getattr(chat_generator, "served_by", None)
+    return served_by or (chat_generator.to_dict() if hasattr(chat_generator, "to_dict") else chat_generator)
 
 
 def is_cut_off(message: ChatMessage) -> bool:
-    """Check whether a reply was cut off, at its limit of tokens or within its thinking."""
+    """Check whether a reply was cut off, at its limit of tokens or within its thinking.
+
+    :param message: The reply.
+    :returns: Whether the finish reason in its metadata is ``length``.
+    """
     return message.meta.get("finish_reason") == "length"
 
 
 def _whole_text(message: ChatMessage) -> str:
+    """Return the text of a reply, or an empty text if the reply was cut off."""
     return "" if is_cut_off(message) else message.text or ""
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
-    """Read the maximum number of tokens of a reply from generation parameters; None if they set no maximum."""
+    """Read the maximum number of tokens of a reply from generation parameters.
+
+    For example, ``reply_limit({"max_tokens": 20})`` returns ``20``.
+
+    :param parameters: The parameters under their OpenAI names.
+    :returns: The maximum, or None if the parameters set no maximum.
+    """
     limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
     return int(limit) if limit else None
 
 
 def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str, Any]:
-    """Set the maximum number of tokens of a reply. If ``limit`` is None, the present maximum stays."""
-    # This parameter has two names. Keep only one of them, because servers refuse a call that has both.
+    """Set the maximum number of tokens of a reply.
+
+    For example, ``limit_reply({"max_tokens": 20}, 5)`` returns ``{"max_tokens": 5}``.
+
+    :param parameters: The parameters under their OpenAI names. They are not changed.
+    :param limit: The maximum. If None, the present maximum stays.
+    :returns: The parameters with the maximum.
+    """
+    # This parameter has two names. Only one of them is written, because servers refuse a call that has both.
     name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
@@ -400,7 +505,15 @@ def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Merge generation parameters. ``others`` take precedence, except that ``stop`` and ``extra_body`` are combined."""
+    """Merge generation parameters.
+
+    The values of ``stop`` and ``extra_body`` are combined. For all other names, the second value is taken. For example,
+    ``with_parameters({"stop": "a", "n": 1}, {"stop": "b", "n": 2})`` returns ``{"stop": ["a", "b"], "n": 2}``.
+
+    :param parameters: The parameters under their OpenAI names.
+    :param others: The parameters that take precedence.
+    :returns: The merged parameters.
+    """
     joined = {**parameters, **others}
     stops = dict.fromkeys([*_stops(parameters), *_stops(others)])
     if stops:
@@ -411,16 +524,19 @@ def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[
 
 
 def _stops(parameters: dict[str, Any]) -> list[str]:
+    """List the stop sequences of a call. For example, ``_stops({"stop": "a"})`` returns ``["a"]``."""
     stop = parameters.get("stop") or []
     return [stop] if isinstance(stop, str) else list(stop)
 
 
 def _tokens(messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> int:
+    """Estimate the number of tokens of messages and tools."""
     texts = [*map(_write_out, messages), *(json.dumps(tool.tool_spec) for tool in tools)]
     return sum(map(estimate_tokens, texts)) + _MESSAGE_TOKENS * (len(messages) - 1)
 
 
 def _write_out(message: ChatMessage) -> str:
+    """Write the texts, tool calls and tool results of a message as one text, to estimate its tokens."""
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]
