@@ -1,4 +1,9 @@
-"""Fetch a GGUF file from the Hugging Face hub or from an address: resumed, measured and compared with its hash."""
+"""Download a GGUF file from the Hugging Face hub or from an address.
+
+A download has two steps. :func:`ask_source` asks the source for the size, the hash and the version of the file.
+:func:`download` then fetches the file and compares it with these facts. A file of several gigabytes takes long. So a
+download that breaks off is continued where it stopped, if the version of the file is known.
+"""
 
 from __future__ import annotations
 
@@ -30,49 +35,63 @@ from prefrag.file_lock import hold_lock
 if TYPE_CHECKING:
     import httpx
 
-# Called with the bytes that have arrived, and those of the whole file; None if the server does not state them.
+# A function that is called with the number of bytes that have arrived and the number of bytes of the whole file. The
+# second number is None if the server does not state it.
 OnProgress = Callable[[int, int | None], None]
 
-# The limit of one wait for a server, not of a download.
+# The maximum number of seconds of one wait for a server. The whole download may take longer.
 _SECONDS = 20.0
-# The seconds before each attempt to fetch a file. A server that asks for more time is left to the user.
+# The seconds to wait before each attempt to fetch a file. There are as many attempts as numbers. If a server asks for a
+# longer wait, the user has to repeat the command.
 _WAITS = (0.0, 1.0, 2.0, 4.0, 8.0)
+# The maximum number of redirects that are followed in search of the facts about a file.
 _MOST_REDIRECTS = 10
+# The seconds to wait for another process that fetches the same model.
 _LOCK_SECONDS = 1.0
-# Room that stays free on the disk, for the rest of the system.
+# The number of bytes that stay free on the disk, for the rest of the system.
 _SPARE_BYTES = 500_000_000
+# Matches a SHA-256 hash, which has 64 hexadecimal digits.
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# The maximum number of files of a repository that an error message lists.
 _LISTED = 12
 
 
 class DownloadFailed(PrefragError):
-    """The error when a model could not be fetched. The message says why, and what to do."""
+    """The error when a model could not be downloaded. The message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Stated:
-    """What a source states of a file, before the file is fetched."""
+    """The facts that a source states about a file, before the file is downloaded.
+
+    :param url: The address of the file.
+    :param bytes: The size of the file. None if the source does not state it.
+    :param sha256: The SHA-256 hash of the file. Empty if the source does not state it.
+    :param commit: The revision of the repository on the hub. Empty for a file at another address.
+    :param licence: The licence, as the hub states it. Empty if it states none.
+    :param etag: The ETag of a file at another address. An ETag is a label that a server gives to a version of a file.
+    """
 
     url: str
     bytes: int | None
     sha256: str = ""
     commit: str = ""
     licence: str = ""
-    etag: str = ""  # of the file at an address
+    etag: str = ""
 
     @property
     def version(self) -> str:
-        """What tells this version of the file from others; empty if nothing is stated."""
+        """The hash or label that distinguishes this version of the file from others. Empty if there is none."""
         return self.sha256 or self.commit or self.etag
 
 
 def ask_source(source: Source) -> Stated:
-    """Ask the hub or the server for the size of the file, its SHA-256, its revision and its licence.
+    """Ask the hub or another server for the facts about a file: size, SHA-256 hash, revision and licence.
 
-    :param source: Where the file is.
-    :returns: What is stated; a size of None and an empty hash if none is.
-    :raises DownloadFailed: When the source cannot be reached, or refuses.
-    :raises Missing: When it has no such file.
+    :param source: The place of the file.
+    :returns: The facts. Facts that the server does not state are None or empty.
+    :raises DownloadFailed: When the source cannot be reached, or refuses the request.
+    :raises Missing: When the source has no such file.
     """
     from huggingface_hub import HfApi, hf_hub_url
 
@@ -81,21 +100,25 @@ def ask_source(source: Source) -> Stated:
         answer, commit = _ask_head(source, url)
     except Exception as error:
         raise _explain(source, error) from error
+
     size = answer.headers.get("X-Linked-Size") or (
         answer.headers.get("Content-Length", "") if answer.is_success else ""
     )
-    # Some servers state 0 where they do not know it.
+    # Some servers state a size of 0 if they do not know the size.
     stated_bytes = (int(size) or None) if size.isdecimal() else None
     if not source.repository:
-        # The redirects to a storage may hold for a short time only, so the address itself is asked again.
+        # A redirect to a storage server may be valid for a short time only. So the download starts at the address
+        # itself.
         return Stated(url, stated_bytes, etag=_strong_etag(answer))
+
     licence = ""
-    # A mirror of the hub may have the files alone.
+    # An error is ignored here, because a mirror of the hub may have only the files, and no information about them.
     with suppress(Exception):
         info = HfApi(endpoint=hub_address()).model_info(
             source.repository, revision=commit or source.revision, timeout=_SECONDS
         )
         licence = _read_licence(info)
+
     etag = (answer.headers.get("X-Linked-Etag") or answer.headers.get("ETag", "")).strip('"')
     sha256 = etag if _SHA256.fullmatch(etag) else ""
     url = hf_hub_url(source.repository, source.file, revision=commit or source.revision, endpoint=hub_address())
@@ -103,14 +126,17 @@ def ask_source(source: Source) -> Stated:
 
 
 def download(source: Source, stated: Stated, on_progress: OnProgress = lambda arrived, total: None) -> ModelFile:
-    """Fetch a file, continue one that was broken off, and compare it with the size and the hash that were stated.
+    """Download a file, and compare it with the size and the hash that the source states.
 
-    :param source: Where the file is.
-    :param stated: What the source states of it.
-    :param on_progress: Called as bytes arrive.
+    A download that broke off earlier is continued, if the source states the version of the file.
+
+    :param source: The place of the file.
+    :param stated: The facts that the source states about the file.
+    :param on_progress: A function that is called whenever bytes arrive.
     :returns: The model, which is stored under its name.
-    :raises DownloadFailed: When the disk has no room, the download breaks off, or the file is not what was stated.
-        What has arrived before a break stays, and is continued by the next call if the version of the file is stated.
+    :raises BadInput: When the name of the model is taken, or cannot be the name of a folder.
+    :raises DownloadFailed: When the disk has no room, when the download breaks off, or when the file differs from the
+        stated facts. After a download that broke off, the bytes that have arrived stay on the disk.
     """
     refuse_taken_name(source.name, str(source))
     folder = make_model_folder(source.name)
@@ -121,7 +147,8 @@ def download(source: Source, stated: Stated, on_progress: OnProgress = lambda ar
         try:
             _fetch(source, stated, part, on_progress)
         except Exception as error:
-            raise _explain(source, error, part, goes_on=bool(stated.version)) from error
+            raise _explain(source, error, part, can_resume=bool(stated.version)) from error
+
         digest = _hash(part)
         _check_file(source, stated, part, digest)
         target = folder / f"{name_of_file(source.file) or source.name}.gguf"
@@ -141,11 +168,11 @@ def download(source: Source, stated: Stated, on_progress: OnProgress = lambda ar
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Check that the disk has room.
+    """Check that the disk has room for a download.
 
-    :param folder: Where the file will be.
-    :param needed: How many bytes are still to come.
-    :raises DownloadFailed: When they do not fit, with half a gigabyte to spare.
+    :param folder: The folder of the file.
+    :param needed: The number of bytes that have not arrived yet.
+    :raises DownloadFailed: When less than half a gigabyte would stay free.
     """
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
@@ -157,11 +184,17 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def _client() -> httpx.Client:
-    """Make a client that asks no address, also after a redirect, at which others could change what is sent."""
+    """Make an HTTP client that sends requests only to safe addresses, also after a redirect.
+
+    An address is safe if nobody on the network can change the reply, see :func:`is_safe`.
+
+    :raises DownloadFailed: When the variable ``HF_HUB_OFFLINE`` forbids downloads.
+    """
     import httpx
     from huggingface_hub import constants
 
     def refuse_unsafe(request: httpx.Request) -> None:
+        """Raise an error before a request to an unsafe address is sent."""
         if not is_safe(str(request.url)):
             raise DownloadFailed(
                 f"{request.url.host} is not asked over https, so nothing is fetched: use https{OR_OWN}."
@@ -169,22 +202,28 @@ def _client() -> httpx.Client:
 
     if constants.HF_HUB_OFFLINE:
         raise DownloadFailed("HF_HUB_OFFLINE forbids downloads: unset it, or name a file that is here already.")
-    # What is compressed on the way could neither be measured nor be continued.
+    # The server must not compress the file. The progress of a compressed download could not be measured, and the
+    # download could not be continued.
     headers = {"Accept-Encoding": "identity"}
     return httpx.Client(timeout=_SECONDS, headers=headers, event_hooks={"request": [refuse_unsafe]})
 
 
 def _headers(source: Source) -> dict[str, str]:
-    """Return what the hub is sent: the user's token, which httpx takes away when another host is asked."""
+    """Return the headers for the hub, with the token of the user. No headers are sent to other servers.
+
+    After a redirect to another host, httpx removes the token.
+    """
     from huggingface_hub.utils import build_hf_headers
 
     return build_hf_headers() if source.repository and is_safe(hub_address()) else {}
 
 
 def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
-    """Ask what is stated of a file. The hub states it when it redirects to its storage, other servers at the end.
+    """Send a HEAD request for a file, and follow redirects until the facts about the file arrive.
 
-    Returns the response, and the hub's revision, which an earlier one may have named.
+    The hub states the facts in its redirect to its storage server. Other servers state them in the last response.
+
+    :returns: The response with the facts, and the revision of the hub. An earlier response may have named the revision.
     """
     with _client() as client:
         answer, commit = client.head(url, headers=_headers(source)), ""
@@ -194,7 +233,7 @@ def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
                 break
             first_host, host = urlsplit(url).hostname, answer.next_request.url.host
             answer = client.send(answer.next_request)
-            # A storage may answer a GET alone. Then nothing is stated.
+            # A storage server may answer only GET requests. Then no facts are known.
             if answer.is_error and host != first_host:
                 return answer, commit
         if answer.is_error:
@@ -203,7 +242,13 @@ def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
 
 
 def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) -> None:
-    """Fetch what is missing of a file. What is not known to be of the same version is fetched anew."""
+    """Fetch the part of a file that has not arrived yet.
+
+    If bytes on the disk may belong to another version of the file, the whole file is fetched again.
+
+    :param part: The file on the disk with the bytes that have arrived.
+    :raises Exception: When all attempts have failed.
+    """
     import httpx
 
     etag, headers = stated.etag, _headers(source)
@@ -211,17 +256,21 @@ def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) 
     with _client() as client, part.open("ab") as opened:
         for wait in _WAITS:
             time.sleep(wait)
+            # Without a version, nobody can tell whether the bytes that have arrived still fit.
             if not (stated.sha256 or stated.commit or etag):
                 _empty(opened)
             arrived = opened.tell()
             if arrived == stated.bytes:
                 return
-            ranged = {"Range": f"bytes={arrived}-"} if arrived else {}
+
+            byte_range = {"Range": f"bytes={arrived}-"} if arrived else {}
+            # With this header, the server sends the whole file if its version has changed.
             condition = {"If-Range": etag} if arrived and etag else {}
-            asked = headers | ranged | condition
+            request_headers = headers | byte_range | condition
             try:
-                with client.stream("GET", stated.url, headers=asked, follow_redirects=True) as answer:
-                    # The hub's file is known by its hash or revision, and the places of its storage may name it anew.
+                with client.stream("GET", stated.url, headers=request_headers, follow_redirects=True) as answer:
+                    # The version of a file of the hub is its hash or its revision. The storage servers of the hub may
+                    # give the same file different ETags, so these are not read.
                     if answer.status_code != 206 and not (stated.sha256 or stated.commit):
                         etag = _strong_etag(answer)
                     if _receive(answer, opened, stated, on_progress):
@@ -232,8 +281,15 @@ def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) 
 
 
 def _receive(answer: httpx.Response, opened: BinaryIO, stated: Stated, on_progress: OnProgress) -> bool:
-    """Write what a server sends behind what has arrived, or in its place. Return whether the file is whole."""
+    """Write the bytes that a server sends behind the bytes that have arrived.
+
+    If the server sends the whole file and not the missing part, the earlier bytes are replaced.
+
+    :returns: Whether the file is complete.
+    :raises DownloadFailed: When the size of the file differs from the stated size, or when the disk has no room.
+    """
     arrived = opened.tell()
+    # Status 416 means that the requested range does not exist, and status 206 that the server sends a part of the file.
     is_refused_range = answer.status_code == 416 and arrived > 0
     if not is_refused_range:
         answer.raise_for_status()
@@ -242,6 +298,7 @@ def _receive(answer: httpx.Response, opened: BinaryIO, stated: Stated, on_progre
         arrived = _empty(opened)
         if is_refused_range or answer.status_code == 206:
             return False
+
     size = content_range.rpartition("/")[2] if answer.status_code == 206 else answer.headers.get("Content-Length", "")
     total = int(size) if size.isdecimal() else None
     if stated.bytes is not None and total is not None and total != stated.bytes:
@@ -262,18 +319,25 @@ def _receive(answer: httpx.Response, opened: BinaryIO, stated: Stated, on_progre
 
 
 def _empty(opened: BinaryIO) -> int:
+    """Delete the content of a file, and return its new size, which is 0."""
     opened.seek(0)
     return opened.truncate()
 
 
 def _strong_etag(answer: httpx.Response) -> str:
-    """Return the ETag that names the file to the byte; empty if there is none."""
+    """Return the ETag of a response if it is a strong one, and otherwise an empty text.
+
+    Two files with the same strong ETag have the same bytes. A weak ETag, such as ``W/"abc"``, does not promise this.
+    """
     etag = answer.headers.get("ETag", "") if answer.is_success else ""
     return etag if etag.startswith('"') else ""
 
 
 def _find_part(source: Source, stated: Stated, folder: Path) -> Path:
-    """Find what has arrived of this version of the file. What may be of another is deleted: it would not go on."""
+    """Return the path for the bytes that have arrived of this version of the file.
+
+    Bytes that may belong to another version are deleted, because a download could not continue them.
+    """
     version = hashlib.sha256(f"{source} {stated.version} {stated.bytes}".encode()).hexdigest()[:12]
     part = folder / f"{version}.part"
     for other in folder.glob("*.part"):
@@ -284,7 +348,10 @@ def _find_part(source: Source, stated: Stated, folder: Path) -> Path:
 
 
 def _check_file(source: Source, stated: Stated, part: Path, digest: str) -> None:
-    """Delete a file that is not what was stated, or no model, and raise."""
+    """Check a downloaded file. A wrong file is deleted.
+
+    :raises DownloadFailed: When the hash differs from the stated hash, or when the file is not a GGUF file.
+    """
     if stated.sha256 and digest != stated.sha256:
         part.unlink()
         raise DownloadFailed(
@@ -297,65 +364,77 @@ def _check_file(source: Source, stated: Stated, part: Path, digest: str) -> None
 
 
 def _hash(path: Path) -> str:
+    """Compute the SHA-256 hash of a file."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _read_licence(info: Any) -> str:
-    named = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
-    return one_line(", ".join(named))[:100]
+    """Read the licences from the tags of a repository. The tag ``license:mit`` becomes ``mit``."""
+    licences = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
+    return one_line(", ".join(licences))[:100]
 
 
-def _explain(source: Source, error: Exception, part: Path | None = None, goes_on: bool = False) -> PrefragError:
-    """Say in one sentence why a file could not be asked for or fetched, and what to do."""
+def _explain(source: Source, error: Exception, part: Path | None = None, can_resume: bool = False) -> PrefragError:
+    """Make the error that tells the user why a request failed, and what to do.
+
+    :param part: The file on the disk with the bytes that have arrived, or None.
+    :param can_resume: Whether the next download can continue these bytes.
+    """
     import httpx
 
     if isinstance(error, PrefragError):
         return error
     arrived = part.stat().st_size if part is not None and part.exists() else 0
-    again = ""
-    if arrived and goes_on:
-        again = f" {show_bytes(arrived)} have arrived and stay: the same command goes on from there."
+    resume_note = ""
+    if arrived and can_resume:
+        resume_note = f" {show_bytes(arrived)} have arrived and stay: the same command goes on from there."
     elif arrived:
-        again = " The server names no version of the file, so the same command fetches it anew."
+        resume_note = " The server names no version of the file, so the same command fetches it anew."
+
     if isinstance(error, httpx.HTTPStatusError):
-        return _explain_status(source, error, again)
+        return _explain_status(source, error, resume_note)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
-        return DownloadFailed(f"The disk is full: make room.{again}")
+        return DownloadFailed(f"The disk is full: make room.{resume_note}")
     if isinstance(error, OSError) and error.errno is not None:
-        return DownloadFailed(f"The file could not be written ({error.strerror}).{again}")
+        return DownloadFailed(f"The file could not be written ({error.strerror}).{resume_note}")
     if "CERTIFICATE" in str(error).upper():
         return DownloadFailed(
             f"The certificate of {source.host} is not trusted here. If a proxy of your organisation reads what is "
             "encrypted, set SSL_CERT_FILE to its certificates."
         )
     if arrived:
-        return DownloadFailed(f"The download broke off.{again}")
+        return DownloadFailed(f"The download broke off.{resume_note}")
     return DownloadFailed(
         f"{source.host} cannot be reached: check the network, and HTTPS_PROXY if you are behind a proxy. Without a "
         "network, copy a GGUF file here and type: prefrag model use PATH"
     )
 
 
-def _explain_status(source: Source, error: Any, again: str) -> PrefragError:
+def _explain_status(source: Source, error: Any, resume_note: str) -> PrefragError:
+    """Make the error for a refusal with an HTTP status.
+
+    :param resume_note: A sentence for the user that says how a repeated command goes on, or an empty text.
+    """
     status = error.response.status_code
     if status == 429:
         wait = str(error.response.headers.get("Retry-After") or "")
         when = f"in {wait} seconds" if wait.isdecimal() and len(wait) < 7 else "later"
-        return DownloadFailed(f"{source.host} got too many requests from here: repeat the command {when}.{again}")
-    # The hub says 401 of a repository that is not there, too.
+        return DownloadFailed(f"{source.host} got too many requests from here: repeat the command {when}.{resume_note}")
+    # The hub sends status 401 also for a repository that does not exist.
     if status in (401, 403):
         return DownloadFailed(
             f"{source} is not open to everybody, or does not exist. If you have an account that may read it, set "
-            f"HF_TOKEN to a token of it.{again}"
+            f"HF_TOKEN to a token of it.{resume_note}"
         )
     if status == 404:
         listed = _list_files(source)
         return Missing(f"There is no {source}{f': the repository has {listed}' if listed else ''}.")
-    return DownloadFailed(f"{source.host} failed with status {status}: repeat the command later.{again}")
+    return DownloadFailed(f"{source.host} failed with status {status}: repeat the command later.{resume_note}")
 
 
 def _list_files(source: Source) -> str:
+    """List the GGUF files in the repository of a source, for an error message. Empty if they are not known."""
     from huggingface_hub import HfApi
 
     if not source.repository:

@@ -1,4 +1,11 @@
-"""Send requests to model servers over connections that stay open. Time and size are limited; failures are retried."""
+"""Send requests to model servers.
+
+Connections stay open, so that the next request is faster. The time of a request and the size of its reply are limited.
+Temporary failures are retried.
+
+There are two HTTP clients: httpx for the blocking form of a call, and aiohttp for the asynchronous form. Both use the
+proxy and the certificates that the environment names.
+"""
 
 from __future__ import annotations
 
@@ -26,40 +33,45 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from httpx import Client
 
-# The maximum size of a reply. A faulty server may ignore `max_tokens` and send without end.
+# The maximum number of bytes of a reply. A faulty server may ignore `max_tokens` and send without end.
 MAX_BODY_BYTES = 8_000_000
-# vLLM's server, Uvicorn, closes idle connections after five seconds. This client closes its connections earlier.
-_KEPT_SECONDS = 4.0
-# If a server asks for a longer pause before the next attempt, there is no further attempt.
+# The seconds for which an idle connection stays open. vLLM's server, Uvicorn, closes idle connections after five
+# seconds, so this client closes its connections earlier.
+_IDLE_SECONDS = 4.0
+# If a server asks for a longer pause than this number of seconds, there is no further attempt.
 _LONGEST_PAUSE = 60.0
-# Clients are told to wait no longer than this, whatever the server says: a wrong date would let them wait for years.
+# The maximum number of seconds that callers are told to wait, whatever the server says. With a wrong date in its reply,
+# a server could otherwise make callers wait for years.
 _LONGEST_WAIT = 3_600.0
-# Some gateways send headers that are longer than aiohttp's default limit.
+# The maximum number of bytes of a header. Some gateways send headers that are longer than aiohttp's default limit.
 _LONGEST_HEADER = 65_536
-# The statuses of requests that may succeed when they are repeated. OpenAI's own client repeats a 409 (conflict), too.
+# The HTTP statuses of requests that may succeed when they are repeated: 408 (timeout), 409 (conflict) and 429 (too many
+# requests). OpenAI's own client repeats a request after a 409, too.
 _BUSY = (408, 409, 429)
 
 
 class NoReply(ConnectionError):
-    """The error when a server cannot be reached or breaks off its reply. ``attempts`` counts the attempts."""
+    """The error when a server cannot be reached or breaks off its reply."""
 
+    # The number of attempts that were made.
     attempts = 1
 
 
 class RefusedByServer(Exception):
-    """The error for a reply that has another status than 2xx, or holds an error. ``attempts`` counts the attempts.
+    """The error for a reply with another status than 2xx, or with an error in its JSON.
 
     The message of the error is the text of the reply.
     """
 
+    # The number of attempts that were made.
     attempts = 1
 
     def __init__(self, status: int, headers: Mapping[str, str], text: str):
         """Make the error from the parts of a reply.
 
-        :param status: The HTTP status; for a reply that holds an error, the status that its error names.
-        :param headers: The headers, whose names are stored in lower case.
-        :param text: The text.
+        :param status: The HTTP status. If the JSON of the reply has an error, the status that this error names.
+        :param headers: The headers of the reply. Their names are stored in lower case.
+        :param text: The text of the reply.
         """
         super().__init__(text)
         self.status = status
@@ -67,30 +79,46 @@ class RefusedByServer(Exception):
 
     @property
     def retry_after(self) -> float | None:
-        """The seconds that the server asks to wait before the next call, at most an hour; None if it did not say."""
+        """The seconds that the server asks to wait before the next call, at most an hour. None if it did not say."""
         seconds = _read_seconds(self.headers.get("retry-after"))
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
 
 class ReplyTooLong(Exception):
-    """The error for a reply that is longer than the limit."""
+    """The error for a reply that is longer than :data:`MAX_BODY_BYTES`."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request to a model server."""
+    """A request to a model server.
+
+    :param url: The address.
+    :param headers: The headers.
+    :param body: The JSON text of the request.
+    :param timeout: The seconds that the request may take, including retries and the pauses between them.
+    :param max_retries: The maximum number of further attempts after a temporary failure.
+    :param watch: A function that is called whenever more of the reply arrives. It gets the part of the body that has
+        arrived. None if nobody watches.
+    """
 
     url: str
     headers: Mapping[str, str]
     body: bytes
-    timeout: float  # seconds that the request may take, including retries and the pauses between them
+    timeout: float
     max_retries: int
-    # called with what has arrived of the body, whenever more of it arrives
     watch: Callable[[bytearray], None] | None = None
 
 
 def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
-    """Return the URL of a request, and headers. A user name and password move from the URL into a header."""
+    """Build the URL and the headers of a request. A user name and a password move from the URL into a header.
+
+    For example, ``find_address("http://localhost:8000/v1", "models")`` returns
+    ``("http://localhost:8000/v1/models", {})``.
+
+    :param base_url: The root of the server's interface.
+    :param path: The path below the root.
+    :returns: The URL without user name and password, and the header with both. There is no header without a user name.
+    """
     parts = urlsplit(base_url)
     _, _, host_and_port = parts.netloc.rpartition("@")
     whole_path = f"{parts.path.rstrip('/')}/{path}"
@@ -103,8 +131,13 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def connect(url: str) -> None:
-    """Prepare the HTTP clients without sending anything, so that the first request is not slower than others."""
-    # A session of aiohttp cannot be opened here, because it belongs to an event loop. The import takes the most time.
+    """Prepare the HTTP clients, so that the first request is not slower than others. Nothing is sent.
+
+    :param url: The address of later requests.
+    :raises BadInput: When the environment names a proxy of another kind than http and https.
+    """
+    # A session of aiohttp cannot be opened here, because it belongs to an event loop. But the import, which takes the
+    # most time, is done here.
     import aiohttp  # noqa: F401
 
     proxy, certificates = _route(url)
@@ -112,13 +145,18 @@ def connect(url: str) -> None:
 
 
 async def send_async(request: Request) -> bytes:
-    """Send a request, repeat it after temporary failures, and return the body of the reply.
+    """Send a request, and repeat it after temporary failures.
 
-    Raises :class:`NoReply`, :class:`RefusedByServer`, :class:`ReplyTooLong`, or TimeoutError when the time is up.
+    :param request: The request.
+    :returns: The body of the reply.
+    :raises NoReply: When the server cannot be reached or breaks off its reply.
+    :raises RefusedByServer: When the server refuses the request.
+    :raises ReplyTooLong: When the reply is longer than the limit.
+    :raises TimeoutError: When the time is up.
     """
     deadline = time.monotonic() + request.timeout
     most_attempts = tenacity.stop_after_attempt(request.max_retries + 1)
-    # Also stop if the next attempt would begin after the deadline.
+    # There is no further attempt if it would begin after the deadline.
     time_is_up = tenacity.stop_before_delay(request.timeout)
     retry: dict[str, Any] = {
         "stop": tenacity.stop_any(most_attempts, time_is_up),
@@ -133,11 +171,12 @@ async def send_async(request: Request) -> bytes:
 
 
 def _is_temporary(error: BaseException) -> bool:
+    """Check whether another attempt may succeed after an error."""
     return _find_pause(error, 1) is not None
 
 
 def _pause_after(state: tenacity.RetryCallState) -> float | None:
-    """Return the pause after an attempt; this is only called after a temporary failure, which has one."""
+    """Return the seconds to wait after an attempt. This function is only called after a temporary failure."""
     assert state.outcome is not None
     error = state.outcome.exception()
     assert error is not None
@@ -145,36 +184,53 @@ def _pause_after(state: tenacity.RetryCallState) -> float | None:
 
 
 def _note_attempts(state: tenacity.RetryCallState) -> None:
+    """Write the number of attempts into the error of the last attempt."""
     state.outcome.exception().attempts = state.attempt_number  # type: ignore[union-attr]
 
 
 def _find_pause(error: BaseException, attempts: int) -> float | None:
-    """Return the seconds to wait before the next attempt; None if another attempt is pointless."""
+    """Return the seconds to wait before the next attempt.
+
+    :param error: The error of the last attempt.
+    :param attempts: The number of attempts so far.
+    :returns: The seconds, or None if another attempt is pointless.
+    """
     if not isinstance(error, NoReply | RefusedByServer):
         return None
+
     if isinstance(error, RefusedByServer):
         may_succeed = error.status in _BUSY or error.status >= 500
-        # Servers know best whether another attempt may succeed.
+        # A server may say in this header whether another attempt may succeed. It knows this best.
         advice = error.headers.get("x-should-retry")
         if advice in ("true", "false"):
             may_succeed = advice == "true"
         if not may_succeed:
             return None
+
         milliseconds = _read_seconds(error.headers.get("retry-after-ms"))
         wished_pause = error.retry_after if milliseconds is None else milliseconds / 1_000
         if wished_pause and wished_pause > _LONGEST_PAUSE:
             return None
         if wished_pause:
             return wished_pause
-    # Pauses grow. They are random, so that clients that failed at the same time do not all try again at the same time.
+
+    # The pause is about half a second after the first attempt. It doubles with each attempt, up to eight seconds. A
+    # random factor keeps clients that failed at the same time from trying again at the same time.
     return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
 
 
 def _read_seconds(header: str | None) -> float | None:
-    """Read how long to wait from a header, which is a number or a date; None if it is neither."""
+    """Read how long to wait from a header.
+
+    For example, ``_read_seconds("2.5")`` returns ``2.5``. For a date, the function returns the seconds until this date,
+    or 0 if the date is past.
+
+    :param header: A number, or a date in the form of HTTP. None if the reply has no such header.
+    :returns: The seconds, or None if the header is neither.
+    """
     text = (header or "").strip()
     try:
-        # A longer number would be more seconds than anybody means.
+        # A text of 20 characters or more is not read as a number, because nobody means so many seconds.
         if len(text) < 20 and text.replace(".", "", 1).isdecimal():
             return float(text)
         pause = parsedate_to_datetime(text) - datetime.now(UTC)
@@ -184,14 +240,20 @@ def _read_seconds(header: str | None) -> float | None:
 
 
 def _post(request: Request, deadline: float) -> bytes:
+    """Make one attempt in the blocking form. ``deadline`` is a time of ``time.monotonic``."""
     seconds = max(0.001, deadline - time.monotonic())
     receive = partial(_receive, request, seconds, deadline)
-    # Called in a thread that can be left behind, because the client's own timeout restarts whenever data arrives: a
-    # reply that comes byte by byte could last for ever.
+    # The timeout of httpx restarts whenever data arrives, so a reply that comes byte by byte could last for ever. The
+    # request is therefore made in another thread. After the timeout, nobody waits for this thread any more.
     return call_in_thread(receive).result(timeout=seconds)
 
 
 def _receive(request: Request, seconds: float, deadline: float) -> bytes:
+    """Send a request with httpx, and return the body of the reply.
+
+    :param seconds: The seconds that may pass without data.
+    :param deadline: The time of ``time.monotonic`` at which the reply must be complete.
+    """
     import httpx
 
     client = _client(*_route(request.url))
@@ -213,6 +275,7 @@ def _receive(request: Request, seconds: float, deadline: float) -> bytes:
 
 
 async def _post_async(request: Request, deadline: float) -> bytes:
+    """Make one attempt in the asynchronous form. ``deadline`` is a time of ``time.monotonic``."""
     import aiohttp
 
     session = await _session()
@@ -224,10 +287,10 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 request.url,
                 data=request.body,
                 headers=request.headers,
-                # Follow no redirects: a prompt must go only to the configured server.
+                # Redirects are not followed, because a prompt must go only to the configured server.
                 allow_redirects=False,
                 proxy=proxy,
-                # Without certificates of ours, which are only read for https, aiohttp checks as it always does.
+                # The certificates are only read for https. With True, aiohttp makes its usual checks.
                 ssl=certificates or True,
             ) as reply,
         ):
@@ -237,13 +300,17 @@ async def _post_async(request: Request, deadline: float) -> bytes:
                 _look_at(body, request)
             return _accept(reply.status, reply.headers, body)
     except aiohttp.ClientResponseError as error:
-        # Use only the message: the whole text of the error contains the URL, whose query may contain a secret.
+        # Only the message is used. The whole text of the error contains the URL, whose query may contain a secret.
         raise NoReply(error.message or type(error).__name__) from error
     except aiohttp.ClientError as error:
         raise NoReply(str(error) or type(error).__name__) from error
 
 
 def _look_at(body: bytearray, request: Request) -> None:
+    """Check the length of the part of a reply that has arrived, and pass this part to the function that watches.
+
+    :raises ReplyTooLong: When the part is longer than the limit.
+    """
     if len(body) > MAX_BODY_BYTES:
         raise ReplyTooLong
     if request.watch is not None:
@@ -251,7 +318,10 @@ def _look_at(body: bytearray, request: Request) -> None:
 
 
 def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
-    """Return the body of a reply; raises RefusedByServer if the reply is a refusal."""
+    """Return the body of a reply, unless the reply is a refusal.
+
+    :raises RefusedByServer: When the status is not 2xx, or when the body has an error.
+    """
     refusal = _find_error(body) if 200 <= status < 300 else status
     if refusal is not None:
         raise RefusedByServer(refusal, headers, body.decode("utf-8", "replace"))
@@ -259,9 +329,13 @@ def _accept(status: int, headers: Mapping[str, str], body: bytearray) -> bytes:
 
 
 def _find_error(body: bytearray) -> int | None:
-    """Find an error in a reply with a status of success; None if there is no error.
+    """Find an error in the body of a reply with a status of success.
 
-    Returns the HTTP status that the ``code`` of the error names, or 200 if it names none.
+    For example, ``_find_error(bytearray(b'{"error": {"code": 503}}'))`` returns ``503``.
+
+    :param body: The body of the reply.
+    :returns: The HTTP status that the ``code`` of the error names, or 200 if the error names none. None if there is no
+        error.
     """
     if b'"error"' not in body:
         return None
@@ -271,6 +345,7 @@ def _find_error(body: bytearray) -> int | None:
         return None
     if not isinstance(reply, dict) or reply.get("choices"):
         return None
+
     error = reply.get("error")
     if not error:
         return None
@@ -281,9 +356,15 @@ def _find_error(body: bytearray) -> int | None:
 
 @lru_cache(maxsize=64)
 def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
-    """Find the proxy and certificates for a URL; cached, because reading certificates takes longer than a request."""
+    """Find the proxy and the certificates for a URL.
+
+    The results are cached, because reading certificates takes longer than a request.
+
+    :returns: The address of the proxy, or None, and the certificates, or None if nothing is reached by https.
+    :raises BadInput: When the environment names a proxy of another kind than http and https.
+    """
     parts = urlsplit(url)
-    # `NO_PROXY` may list a host together with its port, or an IPv6 address without its brackets, so try both forms.
+    # `NO_PROXY` may list a host together with its port, or an IPv6 address without its brackets. Both forms are tried.
     needs_no_proxy = proxy_bypass(parts.netloc) or proxy_bypass(parts.hostname or "")
     proxies = {} if needs_no_proxy else getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
@@ -298,6 +379,7 @@ def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
 
 @lru_cache(maxsize=1)
 def _certificates() -> ssl.SSLContext:
+    """Read the certificates of this machine. They are cached."""
     import httpx
 
     return httpx.create_ssl_context()
@@ -305,25 +387,29 @@ def _certificates() -> ssl.SSLContext:
 
 @lru_cache(maxsize=16)
 def _client(proxy: str | None, certificates: ssl.SSLContext | None) -> Client:
+    """Return the httpx client for a proxy and certificates. Clients are cached, and their connections stay open."""
     import httpx
 
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_KEPT_SECONDS)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=_IDLE_SECONDS)
     # Without certificates, neither the server nor the proxy is reached by https, so there is nothing to verify.
     return httpx.Client(proxy=proxy, verify=certificates or False, trust_env=False, limits=limits)
 
 
-# The session of each event loop, and the generator that closes the session. Without a reference, Python would end the
-# generator.
+# For each event loop: its session, and the generator that closes the session. The generator is stored here because
+# Python ends a generator that nothing refers to.
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession, None]]] = {}
 
 
 async def _session() -> ClientSession:
-    """Return this event loop's session. Each loop needs its own, because connections cannot outlive their loop."""
+    """Return the aiohttp session of the running event loop.
+
+    Each loop needs its own session, because connections cannot outlive their loop.
+    """
     loop = asyncio.get_running_loop()
     if loop not in _sessions:
         closed_loops = [other for other in list(_sessions) if other.is_closed()]
         for closed in closed_loops:
-            # Its connections were closed with the loop, unless it was closed without ending its generators.
+            # The connections of this loop were closed with it, unless it was closed without ending its generators.
             _sessions.pop(closed, None)
         generator = _open(loop)
         _sessions[loop] = (await anext(generator), generator)
@@ -332,12 +418,15 @@ async def _session() -> ClientSession:
 
 
 async def _open(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession, None]:
-    # This is a generator, because an event loop ends its generators when it is shut down: the part after `yield`, which
-    # closes the connections, then runs in the loop.
+    """Open a session, and close it when the event loop is shut down.
+
+    This is a generator, because an event loop ends its generators when it is shut down. The part after ``yield``, which
+    closes the connections, then runs in the loop.
+    """
     import aiohttp
 
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_SECONDS),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
         timeout=aiohttp.ClientTimeout(total=None),

@@ -1,4 +1,9 @@
-"""The connection to an OpenAI-compatible model server, and the explanation of its failures."""
+"""Call a model on an OpenAI-compatible server.
+
+:class:`ModelServer` builds the request, and :mod:`model_requests` sends it. The reply becomes messages of Haystack. A
+failure becomes a :class:`ModelServerError`, whose message tells the user what to do. Messages never contain the API key
+or other secrets.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +25,8 @@ from prefrag.components.text.sentences import cut_text
 from prefrag.errors import PrefragError
 from prefrag.tracing import outgoing_trace
 
-# The parameters of a chat completion. Any other name is a typo, which many servers would silently ignore.
+# The parameters of a chat completion in OpenAI's interface. Any other name is refused as a typing error, because many
+# servers would silently ignore it.
 # fmt: off
 _PARAMETERS = frozenset((
     "audio", "extra_body", "extra_headers", "frequency_penalty", "function_call", "functions", "logit_bias",
@@ -35,7 +41,9 @@ _PARAMETERS = frozenset((
 class ModelServerError(PrefragError, RuntimeError):
     """The error when a model cannot be reached or gives no usable reply. The message says what to do.
 
-    ``status`` (HTTP) and ``retry_after`` (the seconds to wait) are set if the server sent them.
+    :param message: The message.
+    :param status: The HTTP status of the server's reply. None if there was no reply.
+    :param retry_after: The seconds that the server asks to wait before the next call. None if it did not say.
     """
 
     def __init__(self, message: str, status: int | None = None, retry_after: float | None = None):
@@ -46,23 +54,32 @@ class ModelServerError(PrefragError, RuntimeError):
 
 @dataclass(frozen=True)
 class ModelServer:
-    """A model on a server."""
+    """A model on a server.
 
-    base_url: str  # the root of the server's OpenAI-compatible interface
+    :param base_url: The root of the server's OpenAI-compatible interface, such as ``http://localhost:8000/v1``.
+    :param model: The name of the model on the server.
+    :param api_key: The key of the server, or an empty text if it needs none.
+    :param prefix: The prefix of the environment variables with these settings, such as ``PREFRAG_LLM_``. It is used in
+        messages to the user.
+    :param timeout: The seconds that a call may take, including its retries.
+    :param max_retries: The number of further attempts after a temporary failure.
+    """
+
+    base_url: str
     model: str
     api_key: str = field(repr=False)
-    prefix: str  # the prefix of the environment variables that hold these settings
-    timeout: float  # seconds that a call may take, including its retries
+    prefix: str
+    timeout: float
     max_retries: int
 
     @property
     def address(self) -> str:
-        """The URL without user name, password and query, which may be secret."""
+        """The URL of the server without user name, password and query, because these may be secret."""
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     @property
     def record(self) -> ModelRecord:
-        """What is known of this model on this server."""
+        """The record of what is known of this model on this server."""
         return find_record(f"{self.address} {self.model}")
 
     def connect(self) -> None:
@@ -73,10 +90,16 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model. Replies have the unchanged text and tool calls. Reasoning in a separate field is left out.
+        """Call the model.
 
-        ``generation_kwargs`` must have OpenAI names; any other name raises ValueError. Raises
-        :class:`ModelServerError` when the server cannot be reached or gives no usable reply.
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call, under their OpenAI names. Other parameters are allowed only
+            inside ``extra_body``.
+        :param tools: The tools that the model may call, or None.
+        :returns: The replies with their unchanged text and tool calls. Reasoning that the server sends in a separate
+            field is left out.
+        :raises ValueError: When a parameter has another name.
+        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
         """
         request = self._request(messages, generation_kwargs, tools)
         try:
@@ -93,17 +116,23 @@ class ModelServer:
 
     @property
     def _address_of_chat(self) -> tuple[str, dict[str, str]]:
+        """The URL for chat completions, and the header with the user name and password of the URL."""
         return model_requests.find_address(self.base_url, "chat/completions")
 
     def _request(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> model_requests.Request:
+        """Build the request for a call.
+
+        :raises ValueError: When a parameter is not in OpenAI's interface.
+        """
         unknown = generation_kwargs.keys() - _PARAMETERS
         if unknown:
             raise ValueError(
                 f"OpenAI's interface has no parameter {' or '.join(sorted(unknown))}: put parameters that only this "
                 "server knows under `extra_body`."
             )
+
         arguments = {
             "model": self.model,
             "messages": [message.to_openai_dict_format() for message in messages],
@@ -137,15 +166,21 @@ class ModelServer:
         )
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
-        """Make the error to raise. Its message never contains the API key, even if the server's reply repeats it."""
+        """Make the error to raise.
+
+        Its message never contains the API key, even if the reply of the server repeats the key.
+        """
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
         return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
-        """Remove the secrets from a text. Cut a text only after this call, because half a key would not be found."""
+        """Replace the secrets in a text by three asterisks.
+
+        A text must be shortened only after this call, because half of a key would not be recognised.
+        """
         query = urlsplit(self.base_url).query
         secrets = [self.api_key, query]
-        # A short value in the query, such as a version number, is not a secret.
+        # A value in the query that has at most seven characters, such as a version number, is not a secret.
         secrets += [value for _, value in parse_qsl(query) if len(value) > 7]
         masked = text
         for secret in secrets:
@@ -154,6 +189,7 @@ class ModelServer:
         return without_userinfo(masked)
 
     def _explain(self, error: Exception) -> Exception:
+        """Make the error that tells the user why a call failed, and what to do."""
         if isinstance(error, TimeoutError):
             return self._error(
                 f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
@@ -180,6 +216,12 @@ class ModelServer:
         )
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:
+        """Say what a refusal with an HTTP status means, and what to do.
+
+        :param status: The status.
+        :param text: The text of the refusal, without secrets.
+        :param attempts: The number of attempts in words.
+        """
         if status in (401, 403):
             return f"refused the key with status {status}: set {self.prefix}API_KEY to a key that the server accepts."
         if status == 404:
@@ -199,28 +241,41 @@ class ModelServer:
 
 
 def _name_attempts(attempts: int) -> str:
+    """Write a number of attempts. For example, ``_name_attempts(3)`` returns ``"after 3 attempts"``."""
     return f"after {attempts} attempts" if attempts > 1 else "after one attempt"
 
 
 def _read_message(error: model_requests.RefusedByServer) -> str:
-    """Read the text of a refusal. JSON escapes are undone, because they could hide a key from the masking."""
+    """Read the text of a refusal.
+
+    If the text is JSON, its escapes are replaced by the characters that they mean. A key with an escape would not be
+    recognised as a secret.
+    """
     try:
         return str(json.loads(str(error)))
     except (ValueError, RecursionError):
         return str(error)
 
 
+# The token counts of a reply that are stored in its metadata.
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens")
 
 
 def read_completion(body: bytes) -> list[ChatMessage]:
-    """Read the replies of a chat completion. Reasoning in a separate field is left out."""
+    """Read the replies of a chat completion.
+
+    :param body: The body of the server's reply, in one piece or streamed.
+    :returns: The replies. Reasoning that the server sends in a separate field is left out.
+    :raises RefusedByServer: When the body is streamed and contains an error.
+    :raises ValueError: When the body is not JSON. Other errors mean that the JSON is no chat completion.
+    """
     text = body.decode("utf-8", "replace")
     try:
         completion = join_chunks(body) if is_streamed(body) else json.loads(text)
     except ValueError as error:
-        # The caller cuts this further, after it has removed the secrets.
+        # The caller shortens this text further, after it has removed the secrets.
         raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error
+
     usage: dict[str, Any] = {}
     if isinstance(completion.get("usage"), dict):
         usage |= completion["usage"]
@@ -228,6 +283,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
     if isinstance(details, dict):
         usage |= details
     counts = {name: usage[name] for name in _COUNTS if isinstance(usage.get(name), int)}
+
     replies = []
     for index, choice in enumerate(completion["choices"]):
         meta = {"model": completion.get("model"), "index": index, "usage": counts}
@@ -236,18 +292,22 @@ def read_completion(body: bytes) -> list[ChatMessage]:
 
 
 def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage:
+    """Read one reply of a chat completion. ``meta`` is its metadata, which gets further entries."""
     message = choice["message"]
     requested = message.get("tool_calls") or []
     calls = [call for call in map(_read_call, requested) if call is not None]
     finish_reason = choice.get("finish_reason")
     if len(calls) < len(requested) and finish_reason != "length":
-        # So that the reader of the reply sees that the model wanted to call a tool, though the call cannot be read.
+        # A tool call could not be read. This finish reason shows the caller that the model wanted to call a tool.
         finish_reason = "tool_calls"
+
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
     logprobs = read_logprobs(choice.get("logprobs"))
     if logprobs:
-        # Haystack's own generators store them in `meta` under the same name.
+        # The generators of Haystack store log probabilities in `meta` under the same name.
         meta["logprobs"] = {"content": logprobs}
+
+    # Some servers file a whole reply as reasoning by mistake. The metadata says so, for a message to the user.
     thought = message.get("reasoning") or message.get("reasoning_content")
     is_empty = not text.strip() and not requested
     if thought and is_empty and finish_reason != "length":
@@ -257,10 +317,11 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
 
 
 def _read_content(content: object) -> str:
+    """Read the text of a reply. For example, ``_read_content([{"text": "a"}, "b"])`` returns ``"ab"``."""
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
-        # Some servers send a list of parts. Only the parts that contain text belong to the reply.
+        # Some servers send a list of parts. Parts without text are left out.
         texts = []
         for part in content:
             text = part.get("text") if isinstance(part, Mapping) else part
@@ -271,9 +332,11 @@ def _read_content(content: object) -> str:
 
 
 def _read_call(requested: Any) -> ToolCall | None:
+    """Read a tool call. None if it has no name, or if its arguments cannot be read even as invalid JSON."""
     function = requested.get("function") if isinstance(requested, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         return None
+
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:
@@ -282,6 +345,7 @@ def _read_call(requested: Any) -> ToolCall | None:
             arguments = read_object(arguments)
     if arguments is None:
         return None
+
     identifier = requested.get("id")
     if not isinstance(identifier, str):
         identifier = None

@@ -1,4 +1,8 @@
-"""Where a model is fetched from: a file of the Hugging Face hub, or an address, as the user types it."""
+"""Read where a model is to be downloaded from.
+
+The user types the name of an offered model, a file of the Hugging Face hub, or an address. :func:`read_source` turns
+this text into a :class:`Source`.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +17,50 @@ from prefrag.components.text.addresses import without_parameters, without_userin
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput
 
+# The address of the Hugging Face hub.
 _HUB = "https://huggingface.co"
+# The revision of a repository that is taken if the user names none. It is the newest one.
 _MAIN = "main"
+# The names of the hosts of the hub.
 _HUB_HOSTS = ("huggingface.co", "hf.co")
+# Matches one part of a path, such as "Qwen2.5-0.5B". It does not match "..", because a letter or digit must come first.
 _PART_OF_NAME = r"\w[\w.-]*"
+# Matches the name of a repository, which has two parts, such as "Qwen/Qwen2.5-0.5B-Instruct-GGUF".
 _REPOSITORY = re.compile(rf"{_PART_OF_NAME}/{_PART_OF_NAME}", re.ASCII)
+# Matches a path of one part or more, such as "folder/model.gguf" and "main".
 _PATH = re.compile(rf"{_PART_OF_NAME}(?:/{_PART_OF_NAME})*", re.ASCII)
-# In both, a revision is one part: "/" in it is written as %2F.
+# The groups of the next two patterns are the repository, the revision and the file. If a revision contains "/", this
+# sign is written as %2F.
+# Matches a file of the hub as users type it, such as "hf:org/model/file.gguf" and "hf:org/model@v2/file.gguf".
 _FILE_OF_HUB = re.compile(r"hf:([^/]+/[^/@]+)(?:@([^/]+))?/(.+\.gguf)")
+# Matches the path of an address on the hub, such as "/org/model/resolve/main/file.gguf".
 _PAGE_OF_FILE = re.compile(r"/([^/]+/[^/]+)/(?:resolve|blob)/([^/]+)/(.+\.gguf)")
+# Matches the end of the name of one part of a split model, such as "-00001-of-00002.gguf".
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\.gguf")
+# Advice for users whose host has no https, as a part of error messages.
 OR_OWN = ", or name the host in PREFRAG_LOCAL_HOSTS if it is yours"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model is fetched from: a file in a repository of the hub, or an address."""
+    """The place from which a model is downloaded: a file in a repository of the hub, or an address.
 
-    name: str  # of the model
+    :param name: The name of the model.
+    :param repository: The repository on the hub. Empty for an address.
+    :param file: The path of the file in the repository. Empty for an address.
+    :param revision: The revision of the repository.
+    :param url: The address. Empty for a file of the hub.
+    :param expected_bytes: The approximate size, as the list of offered models states it. None for other models.
+    :param licence: The licence, as the list of offered models states it. Empty for other models.
+    """
+
+    name: str
     repository: str = ""
     file: str = ""
     revision: str = _MAIN
     url: str = ""
-    expected_bytes: int | None = None  # about, as the list of offered models states it
-    licence: str = ""  # as the list of offered models states it
+    expected_bytes: int | None = None
+    licence: str = ""
 
     def __str__(self) -> str:
         if self.repository:
@@ -46,30 +70,42 @@ class Source:
 
     @property
     def host(self) -> str:
-        """The host that is asked."""
+        """The host from which the model is downloaded."""
         return urlsplit(self.url or hub_address()).hostname or ""
 
 
 def hub_address() -> str:
-    """Return the address of the hub: ``HF_ENDPOINT``, else that of Hugging Face."""
+    """Return the address of the hub.
+
+    :returns: The address in the variable ``HF_ENDPOINT``, or else the address of Hugging Face.
+    """
     return (os.environ.get("HF_ENDPOINT", "").strip() or _HUB).rstrip("/")
 
 
 def read_source(text: str) -> Source:
-    """Read what the user wants to fetch: the name of an offered model, ``hf:REPOSITORY/FILE`` or an address.
+    """Read where the user wants to download a model from.
 
-    ``hf:REPOSITORY@REVISION/FILE`` is a file of another revision than the newest.
+    The text may be:
 
-    :param text: What the user typed.
+    - the name of an offered model, such as ``qwen2.5-1.5b``
+    - ``hf:REPOSITORY/FILE`` for a file of the hub, or ``hf:REPOSITORY@REVISION/FILE`` for another revision than the
+      newest
+    - the address of a GGUF file
+
+    For example, ``read_source("hf:org/model@v2/a/file.gguf").revision`` returns ``"v2"``.
+
+    :param text: The text that the user has typed.
     :returns: The source.
-    :raises BadInput: When the text is none of these, or is an address that is not encrypted.
+    :raises BadInput: When the text is none of these, or when it is an address without encryption.
     """
     offer = next((offer for offer in read_offers() if offer.name == text), None)
     if offer:
         return Source(offer.name, offer.repository, offer.file, expected_bytes=offer.bytes, licence=offer.licence)
+
     source = _read_file_of_hub(_FILE_OF_HUB.fullmatch(text))
     if source:
         return source
+
     parts = urlsplit(text)
     if parts.scheme in ("http", "https") and parts.hostname:
         is_hub = parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname)
@@ -79,7 +115,8 @@ def read_source(text: str) -> Source:
             raise BadInput(f"Over http, anybody on the way can change the file: give an https address{OR_OWN}.")
         if not parts.path.endswith(".gguf"):
             raise BadInput(f"{without_userinfo(text)} does not end in .gguf: give the address of a GGUF file.")
-        return _whole(Source(name_of_file(unquote(parts.path)), url=text))
+        return _check_whole(Source(name_of_file(unquote(parts.path)), url=text))
+
     offered = ", ".join(offer.name for offer in read_offers())
     raise BadInput(
         f"'{one_line(text)}' is no model that can be fetched: give one of {offered}, or hf:REPOSITORY/FILE.gguf, the "
@@ -88,22 +125,33 @@ def read_source(text: str) -> Source:
 
 
 def _read_file_of_hub(match: re.Match[str] | None) -> Source | None:
-    """Read repository, revision and file; None where one of them cannot be the hub's."""
+    """Read repository, revision and file from a match. None if there is no match, or if a part has a wrong form."""
     if match is None:
         return None
     repository, revision, file = (unquote(part or _MAIN) for part in match.groups())
     if not _REPOSITORY.fullmatch(repository) or not _PATH.fullmatch(revision) or not _PATH.fullmatch(file):
         return None
-    return _whole(Source(name_of_file(file), repository, file, revision=revision))
+    return _check_whole(Source(name_of_file(file), repository, file, revision=revision))
 
 
-def _whole(source: Source) -> Source:
+def _check_whole(source: Source) -> Source:
+    """Return a source, unless its file is only one part of a split model.
+
+    :raises BadInput: When the file is such a part.
+    """
     if _SHARD.search(source.file or source.url):
         raise BadInput("This is one part of a model that is split into several files: give a model that is one file.")
     return source
 
 
 def is_safe(url: str) -> bool:
-    """Return whether nobody on the way can change what an address sends: it is encrypted, or on a host of one's own."""
+    """Check that nobody on the network can change what an address sends.
+
+    The address must be encrypted (https), or its host must be this machine or in ``PREFRAG_LOCAL_HOSTS``. For example,
+    ``is_safe("https://example.org")`` returns ``True``.
+
+    :param url: The address.
+    :returns: Whether the address is safe.
+    """
     parts = urlsplit(url)
     return parts.scheme == "https" or is_local(parts.hostname or "")
