@@ -56,7 +56,7 @@ _REMOTE_SECONDS = 120.0
 class ChatModel:
     """Call the language model that environment variables select.
 
-    The model is chosen when the component warms up, or at its first use before.
+    The model is chosen at its first use, at the latest when the component warms up.
 
     - ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server
       (vLLM, Ollama, OpenAI and others).
@@ -358,10 +358,12 @@ class ChatModel:
 
     @property
     def _settings(self) -> ModelSettings:
+        """The values of the variables of the model."""
         return models[self._settings_role]
 
     @property
     def _prefix(self) -> str:
+        """The prefix of the names of these variables, such as ``PREFRAG_LLM_``."""
         return f"PREFRAG_{self._settings_role.upper()}_"
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:

@@ -157,6 +157,7 @@ class EmbeddedChatGenerator(Block):
             raise self._timeout_error() from error
 
     def _timeout_error(self) -> TimeoutError:
+        """Make the error for a call that took too long, with advice for the user."""
         return TimeoutError(
             f"The model in this process did not reply within {self.timeout:g} seconds, including the wait in "
             f"the queue: raise `timeout`, send fewer calls at once, {_INSTEAD}."

@@ -385,6 +385,7 @@ class ModelCall:
 
     @cached_property
     def _host(self) -> str:
+        """The host to which the chat generator sends its prompts."""
         # This is read as late as possible, after the first call, because some generators do not know their server
         # earlier.
         return find_host(self.chat_generator)

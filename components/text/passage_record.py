@@ -129,8 +129,8 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     :func:`read_passage_line` refuses this beginning.
 
     :param stream: The file, opened for reading bytes.
-    :returns: An iterator over the lines. For each line it gives the number of the line (from 1), the byte position in
-        the file at which the line ends, and the line itself.
+    :returns: An iterator over the lines. Each line comes as three values: its number (from 1), the byte position in the
+        file at which it ends, and its bytes.
     """
     number = position = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
