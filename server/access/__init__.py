@@ -1,1 +1,1 @@
-"""Who may ask what: keys, the page's token, shares, the end of a request."""
+"""Decide what a request may do and how much of the server it may use: API keys, the page's token, and limits."""

@@ -1,4 +1,7 @@
-"""Open the web page in this machine's browser as soon as the server answers."""
+"""Open the web page in this machine's browser as soon as the server answers.
+
+`PageToken` calls this module for `prefrag FOLDER`. The waiting happens in a thread, so that the server can start.
+"""
 
 import os
 import socket
@@ -8,15 +11,24 @@ import time
 import webbrowser
 from urllib.parse import urlsplit
 
-_SECONDS = 60.0  # to wait for the server
+# How many seconds to wait for the server. After this time, the browser is opened even if nothing answers.
+_SECONDS = 60.0
 
 
 def open_page(address: str, fragment: str) -> None:
-    """Open a page once its server answers. If no browser opens, print the address, unless stdout is a terminal."""
+    """Open a page in the browser once its server answers. This function itself returns at once.
+
+    If no browser opens, the address is printed. At a terminal it is not printed, because `PageToken` prints it there.
+
+    :param address: The address of the page, such as ``http://127.0.0.1:1416/``.
+    :param fragment: The part to append to the address in the browser, beginning with ``#``. It holds the token, so it
+        is never printed here.
+    """
     threading.Thread(target=_open, args=(address, fragment), daemon=True).start()
 
 
 def _open(address: str, fragment: str) -> None:
+    """Wait until the server accepts a connection, then open the page. This runs in a thread."""
     place = urlsplit(address)
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline:
@@ -25,6 +37,7 @@ def _open(address: str, fragment: str) -> None:
             break
         except OSError:
             time.sleep(0.05)
+
     is_open = _has_screen() and webbrowser.open(address + fragment)
     # If stdout is a terminal, `PageToken` prints the address.
     if not is_open and not sys.stdout.isatty():
@@ -32,5 +45,8 @@ def _open(address: str, fragment: str) -> None:
 
 
 def _has_screen() -> bool:
-    """Check whether windows can be shown. If not, do not try: Python may start a text browser in the terminal."""
+    """Check whether windows can be shown on this machine.
+
+    Without windows, no browser may be opened: Python could start a text browser in the terminal.
+    """
     return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())

@@ -1,4 +1,8 @@
-"""Store the hashes of API keys in one Elasticsearch document, which all servers share and replace as a whole."""
+"""Store the hashes of API keys in Elasticsearch, for several servers that share their keys.
+
+All keys are in a single document, which is always replaced as a whole. `keys.py` uses this module if
+``PREFRAG_STATE`` is ``elasticsearch``.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,11 @@ from prefrag.errors import PrefragError
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
+# The name of the hidden Elasticsearch index that holds the keys.
 KEY_INDEX = "prefrag-keys"
+# The id of the only document in that index.
 _ID = "keys"
-# The time limit for a request to Elasticsearch. Short, because users' requests wait while the keys are read.
+# The time limit for a request to Elasticsearch, in seconds. It is short, because users' requests wait meanwhile.
 _SECONDS = 2.0
 
 
@@ -29,14 +35,19 @@ class KeysUnreadable(PrefragError):
 class KeyIndex:
     """Reads and replaces the document that holds the keys.
 
-    If the index exists but the document does not, no key works, just as if all keys had been revoked.
+    If the index exists but the document does not, no key works. The effect is the same as if all keys had been revoked.
     """
 
     def __init__(self) -> None:
         self._client: Elasticsearch | None = None
 
     def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
-        """Return the document and its version, which `replace` needs, or None and {} if nobody has made a key yet."""
+        """Read the document that holds the keys.
+
+        :returns: The document and its version. `replace` needs the version. If nobody has made a key yet, the document
+            is None and the version is empty.
+        :raises KeysUnreadable: If Elasticsearch does not answer, or refuses the request.
+        """
         from elasticsearch import NotFoundError
 
         with self._connect() as client:
@@ -46,6 +57,7 @@ class KeyIndex:
             except NotFoundError as error:
                 if error.error == "index_not_found_exception":
                     return None, {}
+                # The index exists, but it has no document.
                 if isinstance(error.body, dict) and error.body.get("found") is False:
                     return {"keys": []}, {}
                 # Something other than Elasticsearch answered, such as a proxy that expects another path.
@@ -54,13 +66,19 @@ class KeyIndex:
             return document["_source"], version
 
     def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
-        """Replace the document and return True; return False if somebody else has replaced it since it was read."""
+        """Replace the document, unless somebody else has replaced it since it was read.
+
+        :param document: The new document.
+        :param version: The version that `read` returned. If it is empty, the document must not exist yet.
+        :returns: True if the document was replaced. False if somebody else was faster; then read it again.
+        :raises KeysUnreadable: If Elasticsearch does not answer, or refuses the request.
+        """
         from elasticsearch import ConflictError
 
         from prefrag.collections.stores import make_index
 
         with self._connect() as client:
-            # Make a hidden index. If the write below had to make it, searches of all indexes would include it.
+            # Make a hidden index. If the write below made the index, searches of all indexes would include it.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
                 condition: dict[str, Any] = {**version} or {"op_type": "create"}
@@ -71,6 +89,7 @@ class KeyIndex:
 
     @contextmanager
     def _connect(self) -> Iterator[Elasticsearch]:
+        """Yield a client with short time limits. Turn failures inside the context into `KeysUnreadable`."""
         from elastic_transport import TransportError
         from elasticsearch import ApiError
 
@@ -89,7 +108,12 @@ class KeyIndex:
 
 
 def is_open_to_others() -> bool:
-    """Check whether Elasticsearch lets anybody read the index of keys, even without a password or certificate."""
+    """Check whether Elasticsearch lets anybody read the index of keys.
+
+    This sends one request without the password, API key and client certificate of the settings.
+
+    :returns: True if Elasticsearch answers that request. False if it refuses, or if the connection fails.
+    """
     from elastic_transport import TransportError
     from elasticsearch import ApiError, Elasticsearch
 
@@ -97,7 +121,7 @@ def is_open_to_others() -> bool:
     hosts = connection.pop("hosts")
     listed = hosts if isinstance(hosts, list) else [hosts]
     without_passwords = list(map(without_userinfo, listed))
-    # Of the settings, only the certificates stay that check the server.
+    # The only setting that stays is `ca_certs`: the certificates with which the client checks the server.
     certificates = {name: value for name, value in connection.items() if name == "ca_certs"}
     with Elasticsearch(without_passwords, request_timeout=_SECONDS, max_retries=0, **certificates) as anybody:
         try:

@@ -1,4 +1,8 @@
-"""Limit how many questions are answered at the same time, and stop answering when the client disconnects."""
+"""Limit how many questions are answered at the same time, and stop answering when the client disconnects.
+
+The module has two middlewares. :class:`RunLimit` lets a limited number of questions run at the same time.
+:class:`CancelWhenGone` stops the work on a request that nobody waits for any more.
+"""
 
 import asyncio
 import contextlib
@@ -15,20 +19,29 @@ from prefrag.server.http.security import path_of, refuse
 from prefrag.settings import settings
 from prefrag.tracing import continue_trace
 
+# The message to a client whose request was stopped because the server stops.
 STOPPING = "The server is stopping. Ask again."
+# The paths that run a pipeline and whose streams end with `[DONE]`. "/prefrag/run" and "/v1/chat/completions" match.
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-# Calls over MCP are limited too, but are not in RUN_PATHS, which names the paths whose streams end with `[DONE]`.
+# The paths for which the number of simultaneous requests is limited: RUN_PATHS and "/mcp". Calls over MCP are not in
+# RUN_PATHS, because their streams do not end with `[DONE]`.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
-# Of the requests that read, only these do work that can be stopped.
+# The paths of GET requests whose work can be stopped: drawing a page of a PDF file. An example is
+# "/collections/tax/documents/3f2a/pages/1". Other GET requests are quick.
 _STOPPABLE_READS = re.compile(r"/collections/.+/pages/\d+")
-_SEND_SECONDS = 60.0  # a client that reads nothing for this long counts as gone, even if its connection is open
+# A client that reads nothing for this many seconds counts as gone, even if its connection is open.
+_SEND_SECONDS = 60.0
 
 
 class CancelWhenGone:
-    """Stop the work on a request when its client disconnects, because nobody would read the results of model calls.
+    """Stop the work on a request when its client disconnects. Nobody would read the results of its model calls.
 
-    When the server stops, requests have some time to end. Requests that need longer are stopped and answered with 503.
+    When the server stops, uvicorn gives requests some time to end. Requests that need longer are cancelled. Such a
+    request gets 503 if its answer has not begun yet.
+
+    :param app: The next application.
+    :param in_flight: A set to which the tasks of running requests are added. None means a new set.
     """
 
     def __init__(self, app: ASGIApp, in_flight: set[asyncio.Task[None]] | None = None):
@@ -42,6 +55,7 @@ class CancelWhenGone:
         if method != "POST" and not is_read:
             await self.app(scope, receive, send)
             return
+
         body_read, gone = asyncio.Event(), asyncio.Event()
         if is_read:
             # No route reads the body of such a request.
@@ -49,6 +63,7 @@ class CancelWhenGone:
         begun = False
 
         async def receive_body() -> Message:
+            """Receive the body for the application. After the body, wait until the client has disconnected."""
             if body_read.is_set():
                 await gone.wait()
                 return {"type": "http.disconnect"}
@@ -60,6 +75,7 @@ class CancelWhenGone:
             return message
 
         async def watch_connection() -> None:
+            """Return when the client has disconnected. Until the body has been read, do not receive anything."""
             await body_read.wait()
             while not gone.is_set() and (await receive())["type"] != "http.disconnect":
                 pass
@@ -74,8 +90,10 @@ class CancelWhenGone:
         assert task is not None
         self.in_flight.add(task)
         task.add_done_callback(self.in_flight.discard)
+
         work = asyncio.ensure_future(self.app(scope, receive_body, send_and_note_start))
         watcher = asyncio.ensure_future(watch_connection())
+        # Whether the server stops. If so, this task is cancelled while it waits below.
         stopping = False
         try:
             await asyncio.wait((work, watcher), return_when=asyncio.FIRST_COMPLETED)
@@ -86,25 +104,35 @@ class CancelWhenGone:
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
+
         if stopping and not begun:
             await refuse(scope, receive, send, 503, STOPPING, {"Retry-After": str(RETRY_SECONDS)})
         elif not work.cancelled():
+            # Raise the exception of the application, if there was one.
             work.result()
 
 
 class RunLimit:
-    """Limit how many questions are answered at the same time. Others wait in a queue, or are refused if it is full."""
+    """Limit how many questions are answered at the same time.
+
+    Further questions wait in a queue. If the queue is full, they are refused.
+
+    :param app: The next application.
+    :param keyring: The keys of the server. If more than one works, each key may use only its share.
+    """
 
     def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app
         self.places = Places("questions", settings.max_runs, settings.max_waiting, lambda: keyring.is_shared)
-        self.seconds = limit_deadline(None)  # the longest time that a question may take
+        # How many seconds a question may take. A question waits in the queue no longer than this.
+        self.seconds = limit_deadline(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when its turn comes, or answer 429 or 503."""
         if scope["type"] != "http" or scope["method"] != "POST" or not _LIMITED_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
+
         arrived.set(asyncio.get_running_loop().time())
         continue_trace(Headers(scope=scope).get("traceparent"))
         holder = holder_of(scope)

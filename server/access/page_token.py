@@ -1,7 +1,10 @@
 """Tokens that let the user at the server's terminal open the page without a key, as in Jupyter.
 
-When `prefrag serve` starts, it makes a secret. Its worker processes print an address that ends in `#` and a token.
-Browsers do not send the part after `#`, so it is in no log. The page exchanges each token once, for a cookie.
+1. When `prefrag serve` starts, it makes a secret and passes it to its worker processes.
+2. A worker prints an address that ends in ``#token=`` and a token. Browsers do not send the part after ``#`` to the
+   server, so the token is in no log.
+3. The page exchanges the token for a cookie. Each token works only once. Then the worker prints an address with a new
+   token.
 """
 
 import hashlib
@@ -24,14 +27,20 @@ from prefrag.server.http.security import is_loopback
 
 # The environment variable in which `serve` passes the secret to its workers. Users do not set it.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
-_FIRST = "first"  # what the file that `show` renames is called before there is a token
+# The name of the file in the shared folder before there is a token. `show` renames this file.
+_FIRST = "first"
 
 
 @contextmanager
 def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[None]:
-    """Let the workers that start within this context print tokens. This needs a terminal and a server on localhost.
+    """Let the worker processes that start within this context print tokens.
 
-    With `opens_page`, no terminal is needed: the first token is passed to a browser instead.
+    This does nothing if the server listens on another host than localhost. It also does nothing if standard output is
+    no terminal and no page is to be opened.
+
+    :param host: The address on which the server listens.
+    :param port: The port on which it listens.
+    :param opens_page: Whether to pass the first token to a browser. Then no terminal is needed.
     """
     os.environ.pop(_VARIABLE, None)
     name, address = _own_name(host), page_address(host, port)
@@ -49,45 +58,65 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
 
 
 def page_address(host: str, port: int) -> str:
-    """Return the address at which a browser on this machine finds the page of a server that listens on ``host``."""
+    """Return the address at which a browser on this machine finds the page.
+
+    For example, ``page_address("0.0.0.0", 1416)`` returns ``"http://127.0.0.1:1416/"``.
+
+    :param host: The address on which the server listens.
+    :param port: The port on which it listens.
+    """
     name = _own_name(host)
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
 
 
 def _own_name(host: str) -> str:
+    """Return the address of this machine for a server that listens on all addresses, else ``host`` itself."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 class PageToken:
-    """Checks tokens, which all workers of a server share, and the cookie that the page gets for a token."""
+    """Checks the tokens, which all workers of a server share, and the cookie that the page gets for a token."""
 
     def __init__(self) -> None:
-        """Read the secret of `serve`, if there is one, and hide it from the processes that this process starts."""
+        """Read the secret that `serve` has made. Without one, no token and no cookie is valid.
+
+        The environment variable is deleted, so that the processes that this process starts cannot read the secret.
+        """
         secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 
     def show(self, used: str = _FIRST) -> bool:
-        """Use up a token, given as its hash: replace it by a new one and show that. Return False if it is not valid."""
+        """Use up a token, replace it by a new token, and show the new token.
+
+        :param used: The hash of the token. By default, there was no token yet.
+        :returns: True if the token was valid. False if not; then no new token is made.
+        """
         if self._folder is None:
             return False
         token = secrets.token_urlsafe()
         try:
-            # The folder holds one empty file, whose name is the hash of the valid token. If two workers get the token,
-            # only one of them can rename the file. If the folder has been deleted, no token is valid.
+            # The folder has a single empty file, whose name is the hash of the valid token. If two workers receive the
+            # token, only one of them can rename the file. If the folder has been deleted, no token is valid.
             os.rename(self._folder / used, self._folder / _hash(token))
         except OSError:
             return False
         if self._opens_page and used == _FIRST:
             open_page(self._address, f"#token={token}")
-        # Print the token only at a terminal, because a file would store it. Printing fails if the terminal is closed.
+        # Print the token only at a terminal. If the output went to a file, the file would store the token. Printing
+        # fails if the terminal has been closed.
         with suppress(OSError):
             if sys.stdout.isatty():
                 print(f"Open this address on this machine. It works once: {self._address}#token={token}", flush=True)
         return True
 
     def exchange(self, token: str, scope: Scope) -> Response | None:
-        """Exchange a token for the cookie; return None if the token is not valid."""
+        """Exchange a token for the cookie.
+
+        :param token: The token that the page has sent.
+        :param scope: The request of the page.
+        :returns: The reply that sets the cookie. None if the token is not valid.
+        """
         if not self.show(_hash(token)):
             return None
         response = Response(status_code=204)
@@ -101,7 +130,10 @@ class PageToken:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """Name the cookie after the server's port, because browsers do not separate the cookies of two ports."""
+    """Return the name of the cookie, such as ``prefrag-1416``.
+
+    The name contains the server's port, because browsers do not separate the cookies of two ports.
+    """
     return f"prefrag-{(scope.get('server') or ('', 0))[1]}"
 
 

@@ -1,6 +1,7 @@
-"""Limit how much of a server one key may use: how many requests per minute, and how many at the same time.
+"""Limit how much of a server a single key may use: how many requests per minute, and how many at the same time.
 
-Each server process counts for itself, and its counts are lost when it ends.
+The module calls the user of such a share its holder. The holder is a key or, without a key, the address of a client.
+Each server process counts for itself, and its counts are lost when the process ends.
 """
 
 import asyncio
@@ -23,13 +24,22 @@ RETRY_SECONDS = 5
 
 
 def holder_of(scope: Scope) -> str:
-    """Return whose share a request uses (its holder): the name of its key or, without a key, the client's address."""
+    """Return the holder of a request: whose share the request uses.
+
+    :param scope: The request.
+    :returns: The name of its key. Without a key, the address of the client, such as ``"127.0.0.1"``.
+    """
     client_address, *_ = scope.get("client") or ("",)
     return current_access.get().key or client_address
 
 
 class Busy(Exception):
-    """The error when a request is refused: 503 if the server is too busy, 429 if the holder has used its share."""
+    """The error when a request is refused because of a limit.
+
+    :param status: The HTTP status: 503 if the server is too busy, 429 if the holder has used its share.
+    :param message: The reason, for the client.
+    :param wait: How many seconds the client should wait before it asks again.
+    """
 
     def __init__(self, status: int, message: str, wait: int = RETRY_SECONDS):
         super().__init__(message)
@@ -38,11 +48,17 @@ class Busy(Exception):
 
 
 class Places:
-    """A limited number of places, which are slots for running requests, and a queue of requests that wait for a place.
+    """A limited number of places, and a queue of requests that wait for a place. A running request occupies one place.
 
-    With several keys and `PREFRAG_SHARE` at 50%, a holder gets another place only if more places are free than it holds
-    already. So one holder gets half of the places, two holders get a third each, and the next holder still finds a free
-    place. This matters because running requests are never stopped for others. Waiting holders take turns.
+    With several keys, each holder gets only a share of the places. If `PREFRAG_SHARE` is 50%, a holder gets another
+    place only if more places are free than the holder has already. So a single holder gets half of the places, and two
+    holders get a third each. The next holder still finds a free place. This matters because running requests are never
+    stopped in favour of others. Waiting holders take turns.
+
+    :param what: What the requests are, for error messages, such as "questions".
+    :param most: The number of places.
+    :param most_waiting: How many requests may wait in the queue.
+    :param are_shared: Returns whether the places are shared among several keys. If not, a holder may use all of them.
     """
 
     def __init__(self, what: str, most: int, most_waiting: int, are_shared: Callable[[], bool]):
@@ -50,19 +66,27 @@ class Places:
         self.most_waiting = most_waiting
         self._what = what
         self._are_shared = are_shared
-        self._held: Counter[str] = Counter()
+        # How many places each holder occupies.
+        self._occupied: Counter[str] = Counter()
         # The waiting requests of each holder. The first holder in this dictionary has the next turn.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, holder: str, seconds: float) -> None:
-        """Take a place, or wait for one in the queue. Raise :class:`Busy` if the queue is full or the wait too long."""
-        if holder not in self._waiting and self._fits(self._held[holder], self._free):
-            self._held[holder] += 1
+        """Take a place, or wait in the queue until a place is free.
+
+        :param holder: Whose share the request uses.
+        :param seconds: How long to wait at most.
+        :raises Busy: If the queue is full, if the holder has used its share of the queue, or if the wait is too long.
+        """
+        if holder not in self._waiting and self._fits(self._occupied[holder], self._free):
+            self._occupied[holder] += 1
             return
+
         own_waiting = len(self._waiting.get(holder, ()))
         free_waiting = self.most_waiting - self._count_waiting()
         if not self._fits(own_waiting, free_waiting):
             raise self._refusal(holder, by_share=self._free > 0 or free_waiting > 0)
+
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(holder, deque()).append(turn)
         try:
@@ -70,6 +94,7 @@ class Places:
                 await turn
         except BaseException as error:
             if turn.done() and not turn.cancelled():
+                # The request got its place just before it was cancelled.
                 self.leave(holder)
             else:
                 self._remove(holder, turn)
@@ -78,52 +103,68 @@ class Places:
             raise
 
     def leave(self, holder: str) -> None:
-        """Give back a place, and give free places to waiting requests."""
-        self._held -= Counter([holder])
+        """Give back a place, and give free places to waiting requests.
+
+        :param holder: The holder that :meth:`take` was called with.
+        """
+        self._occupied -= Counter([holder])
         while True:
-            fitting = (waiting for waiting in self._waiting if self._fits(self._held[waiting], self._free))
+            fitting = (waiting for waiting in self._waiting if self._fits(self._occupied[waiting], self._free))
             next_holder = next(fitting, None)
             if next_holder is None:
                 return
+
             turn = self._waiting[next_holder][0]
             self._remove(next_holder, turn)
             if not turn.done():
-                self._held[next_holder] += 1
+                self._occupied[next_holder] += 1
                 turn.set_result(None)
 
     @property
     def _free(self) -> int:
-        return self.most - self._held.total()
+        """How many places are free."""
+        return self.most - self._occupied.total()
 
     def _count_waiting(self) -> int:
         return sum(map(len, self._waiting.values()))
 
     def _fits(self, own: int, free: int) -> bool:
-        """Check whether a holder that has ``own`` places may have another, if ``free`` places are free."""
+        """Check whether a holder that has ``own`` places may get another, if ``free`` places are free.
+
+        For example, with a share of 50% a holder with 2 places gets another if 3 are free, but not if only 2 are free.
+        """
         share = settings.share if self._are_shared() else 100
         return own * (100 - share) < free * share
 
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:
+        """Remove a request from the queue."""
         turns = self._waiting.pop(holder, deque())
-        left = deque(other for other in turns if other is not turn)
-        if left:
+        others = deque(other for other in turns if other is not turn)
+        if others:
             # Put the holder at the end, so that all other holders have their turns first.
-            self._waiting[holder] = left
+            self._waiting[holder] = others
 
     def _refusal(self, holder: str, by_share: bool) -> Busy:
+        """Make the error: 429 if only the holder's share is used up, 503 if everything is occupied."""
         if by_share:
-            running, waiting = self._held[holder], len(self._waiting.get(holder, ()))
+            running, waiting = self._occupied[holder], len(self._waiting.get(holder, ()))
             return Busy(
                 429,
                 f"This key has used its share of the {self._what} in this server process ({running} running, {waiting} "
                 f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
             )
         waiting = self._count_waiting()
-        return Busy(503, f"Too many {self._what} ({self._held.total()} running, {waiting} waiting): ask again later.")
+        return Busy(
+            503, f"Too many {self._what} ({self._occupied.total()} running, {waiting} waiting): ask again later."
+        )
 
 
 class Rate:
-    """A limit on what each holder uses in a minute or a day. If the limit is 0, nothing is limited."""
+    """A limit on what each holder may use in a period, such as a minute or a day.
+
+    :param limit: How much a holder may use, and in which period. If the amount is 0, nothing is limited.
+    :param message: The reason that a refused client gets.
+    """
 
     def __init__(self, limit: RateLimitItem, message: str):
         self._limit = limit
@@ -131,14 +172,19 @@ class Rate:
         self._limiter = FixedWindowRateLimiter(MemoryStorage())
 
     def spend(self, holder: str, cost: int = 1) -> None:
-        """Add a cost to what a holder has used. If this would exceed the limit, raise :class:`Busy` and add nothing."""
+        """Add a cost to what a holder has used in this period.
+
+        :param holder: Whose share is used.
+        :param cost: How much is used, in the unit of the limit: a number of requests or of bytes.
+        :raises Busy: If this would exceed the limit. Then nothing is added.
+        """
         if not self._limit.amount:
             return
         if not self._limiter.test(self._limit, holder, cost=cost):
             wait = self._limiter.get_window_stats(self._limit, holder).reset_time - time.time()
             if wait > self._limit.get_expiry():
-                # The system's clock was set back, and the library measures by it: begin anew, instead of refusing for
-                # as long as the clock was ahead.
+                # The system's clock was set back, and the library measures by this clock. Begin anew. Otherwise the
+                # holder would be refused for as long as the clock was ahead.
                 self._limiter.clear(self._limit, holder)
                 self.spend(holder, cost)
                 return
@@ -147,7 +193,7 @@ class Rate:
 
 
 class RequestRate:
-    """Answer 429 if the holder has sent too many requests in a minute. The request's body is not read."""
+    """Answer 429 if the holder has sent too many requests in a minute. The body of a refused request is not read."""
 
     def __init__(self, app: ASGIApp):
         self.app = app
