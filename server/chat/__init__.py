@@ -1,1 +1,1 @@
-"""Questions and answers in the protocols that front ends speak."""
+"""Receive questions and send answers over REST, the OpenAI chat protocol, and MCP."""

@@ -1,4 +1,12 @@
-"""Write a pipeline's result as Markdown for a chat. Untrusted text in the result cannot change the layout."""
+"""Write a pipeline's result as Markdown for a chat.
+
+The text consists of the answer, the sentences that support it, a note and the list of sources. Passages, model replies
+and web pages are untrusted: they could contain Markdown or HTML. So all text of a result goes through :func:`disarm`
+before it becomes part of the message.
+
+A mark is the short name of a cited passage: ``1`` for a document of the user, ``W2`` for a web page, and ``A1`` for a
+text that came with the question. In the text, marks stand in square brackets, as in ``[W2]``.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +23,24 @@ from prefrag.pipelines.references import GIVEN, HEADING, NOT_ANSWERED, UNSUPPORT
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
+# The first word of the paragraph that `write_note` writes.
 NOTE = "Note:"
+# A line that begins like a heading of this module: "Sources:", "Note:", "Not in the passages:", "Stated:" or
+# "Probably:". Up to nine blanks may stand before the heading. "  Sources: a book" matches, "See Sources:" does not.
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")
+# The "<" at the beginning of an HTML tag or comment, as in "<b>", "</b>" and "<!--". In "1 < 2" nothing matches.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The answer in a line that begins with a word such as "Stated": in bold, with its Markdown characters escaped.
+# The answer in a line that begins with "Stated: " or "Probably: ". The answer stands in bold, and its own Markdown
+# characters are escaped. In "Stated: the name was **Ada L.**, as [1] says", the group is "Ada L.".
 _STATED = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}): " r"[^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
-_GIVEN = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}):\s*")
-# The beginning of a code block in a language that front ends run or draw, as in "```html", or whose language may be
-# written with an entity, as in "```ht&#109;l".
+# The word at the beginning of a line that says how sure the answer is: "Stated: " or "Probably: ".
+_CERTAINTY = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}):\s*")
+# The beginning of a code block that a front end might run or draw. Group 1 is the fence, three or more ` or ~.
+#
+# - The language is one that front ends run or draw, as in "```html" or "~~~ svg".
+# - Or the language may be written with an HTML entity, as in "```ht&#109;l", which a front end reads as "html".
+#
+# "```python" does not match.
 _DRAWN_CODE = re.compile(
     r"""
     ( (?<!`) `{3,}+ | (?<!~) ~{3,}+ )
@@ -32,22 +50,37 @@ _DRAWN_CODE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# The marks of cited passages in square brackets, such as [1], [W2] (W: a web page) or [1, A1] (A: an attached text).
+# Marks of cited passages in square brackets: "[1]", "[W2]" or "[1, A1]". Group 1 is what stands between the brackets.
+# "[x]" does not match.
 MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
+# A single mark, such as "1", "W2" or "A1".
 _MARK = re.compile(r"[AW]?\d+")
 
 
 def disarm(text: str) -> str:
-    """Turn images, HTML and links into plain text, so that a Markdown renderer neither loads nor hides anything."""
+    """Turn images, HTML and links into plain text, so that a Markdown renderer neither loads nor hides anything.
+
+    For example, ``disarm("[a](http://b.org) <b>c</b>")`` returns ``"[a] (http://b.org) &lt;b>c&lt;/b>"``.
+
+    :param text: Any text, which may be untrusted.
+    :returns: The text without control characters, without passwords in addresses, and without active Markdown.
+    """
     # An inline link or image needs `](`, and a reference link needs a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
-    # Front ends would run or draw code blocks in the languages that `_DRAWN_CODE` names.
+    # Front ends would run or draw these code blocks. With the language "text", they only show them.
     return _DRAWN_CODE.sub(r"\1text", plain)
 
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
-    """Write the content of the assistant's message. ``marks`` says how `rename_marks` renames marks of passages."""
+    """Write the content of the assistant's message: the answer, a note and the sources.
+
+    :param result: The result of the run.
+    :param cites: Whether the model was asked to cite passages.
+    :param marks: The new names of marks of passages, for :func:`rename_marks`. Empty if no mark is renamed.
+    :param lists_sources: Whether to append the list of sources.
+    :returns: Markdown, with a blank line between two parts.
+    """
     parts = answer_parts(result)
     if parts:
         before, span, behind, where = map(_without_emphasis, parts)
@@ -55,54 +88,71 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         # The line begins with a word such as "Stated", so that no untrusted text starts a heading or a list.
         parts = [rename_marks(f"{before}{bold_span}{behind}{where}", marks)]
     elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # Put headings like ours in brackets, because a passage may have made the model write a false list of sources.
-        own = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
-        word = GIVEN.get(result.get("certainty") or "")
-        if word:
-            own = f"{word}: {own}" if "\n" not in own else f"{word}:\n\n{own}"
-        parts = [own, _quote(evidence_texts(result), marks)]
+        # Put headings like ours in brackets. A passage may have made the model write a false list of sources.
+        answer_text = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
+        certainty_word = GIVEN.get(result.get("certainty") or "")
+        if certainty_word:
+            separator = " " if "\n" not in answer_text else "\n\n"
+            answer_text = f"{certainty_word}:{separator}{answer_text}"
+        parts = [answer_text, _quote(evidence_texts(result), marks)]
     elif evidence := evidence_texts(result):
         parts = [references.not_answered_text(result), _quote(evidence, marks)]
     else:
         parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
     parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(sentence))}" for sentence in result.get("unsupported") or ()]
-    # If the extractive reader did not run, the evidence only shares words with the question. So put the note first.
+
+    # Usually the note comes last. If the extractive reader did not run, the sentences only share words with the
+    # question. Then the note, which says so, comes first.
     is_not_read = bool({NEEDS_MODEL, NOT_READ} & set(result.get("without_model") or ()))
     parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
+
     if lists_sources:
         sources = rename_marks(disarm(references.references_text(result)), marks).splitlines()
-        # All passages of an attached file give the same line. Show the line once.
+        # Several passages of an attached file give the same line. Show this line only once.
         parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
 
 
 def _quote(sentences: Sequence[str], marks: Mapping[str, str]) -> str:
-    # Each sentence is one line that begins with a mark, so no text can start a heading or a list.
+    """Write sentences as a Markdown quotation, with an empty quoted line between two sentences."""
+    # Each sentence is a single line that begins with a mark. So no text can start a heading or a list.
     return "\n>\n".join(f"> {rename_marks(disarm(sentence), marks)}" for sentence in sentences)
 
 
 def write_step(event: Event, marks: Mapping[str, str]) -> str:
-    """Describe one step of the pipeline, an event of its trace, in one line."""
+    """Describe an event of the pipeline's trace, such as a search, in one line.
+
+    :param event: The event.
+    :param marks: The new names of marks of passages, for :func:`rename_marks`.
+    """
     return rename_marks(disarm(trace_text(event)), marks)
 
 
 def write_failure(reason: str) -> str:
-    """Write the message for a run that broke off."""
+    """Write the message for a run that broke off.
+
+    :param reason: Why it broke off, as a sentence. Secrets and addresses have been removed.
+    """
     return disarm(f"The run broke off. {reason}")
 
 
 @dataclass(frozen=True)
 class TextChat:
-    """Streams an answer to any OpenAI client: steps are sent as reasoning, and sources are listed in the text."""
+    """Streams an answer to any OpenAI client. Steps are sent as reasoning, and sources are listed in the text.
 
+    Each method yields the fields of one or more chunks of the stream.
+    """
+
+    # The new names of marks of passages, for `rename_marks`.
     marks: Mapping[str, str]
+    # Whether the model was asked to cite passages.
     cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Show one step of the pipeline as reasoning."""
+        """Show a step of the pipeline as reasoning."""
         yield {"reasoning_content": f"{write_step(event, self.marks)}\n"}
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -117,25 +167,44 @@ class TextChat:
 
 
 def strip_notes(content: str) -> str:
-    """Remove from an earlier answer what :func:`write_content` added to it."""
+    r"""Remove from an earlier answer what :func:`write_content` has added to it.
+
+    For example, ``strip_notes("Stated: It was **Ada**, in [1].\n\nNote: x.\n\nSources:\n[1] A")`` returns
+    ``"Ada"``.
+
+    :param content: The content of an earlier message of the assistant.
+    :returns: The answer alone. If the message had no answer, a sentence that says so.
+    """
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if any(paragraph in references.WITHOUT_ANSWER for paragraph in paragraphs):
-        # Everything else in such an answer is quoted from passages.
+        # Everything else in such a message is quoted from passages.
         return NOT_ANSWERED
-    # A model's own words stand above the sentences that carry them; a sentence of a passage stands alone.
+
+    # If a model worded the answer, the sentences that support it are quoted below. If the answer is a sentence of a
+    # passage, nothing is quoted.
     is_of_model = any(paragraph.startswith("> ") for paragraph in paragraphs)
     if not is_of_model:
         stated = _STATED.search(content)
         if stated:
             return re.sub(r"\\(.)", r"\1", stated[1])
         if any(paragraph.startswith("Probably: ") for paragraph in paragraphs):
+            # The extractive reader found only a sentence, and no answer in it.
             return NOT_ANSWERED
-    own = [paragraph for paragraph in paragraphs if not paragraph.startswith((NOTE, UNSUPPORTED, "> "))]
-    return _GIVEN.sub("", "\n\n".join(own))
+
+    answer = [paragraph for paragraph in paragraphs if not paragraph.startswith((NOTE, UNSUPPORTED, "> "))]
+    return _CERTAINTY.sub("", "\n\n".join(answer))
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Rename the marks of passages. Otherwise a front end would take [1] for the first file attached to the chat."""
+    """Rename the marks of passages in a text.
+
+    This is needed if files are attached to the chat, because a front end would take ``[1]`` for the first of the files.
+    Marks of the user's documents that are not in ``marks`` get a ``D``. For example,
+    ``rename_marks("As [1] and [A1] say.", {"A1": "3"})`` returns ``"As [D1] and [3] say."``.
+
+    :param text: The text.
+    :param marks: The new name for each mark to rename. If this is empty, the text stays as it is.
+    """
     if not marks:
         return text
 
@@ -150,55 +219,72 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
 
 
 def read_marks(inner: str) -> list[str]:
-    """Find the single marks in a match of :data:`MARKS`."""
+    """Find the single marks in a match of :data:`MARKS`. For example, ``"[1, A1]"`` gives ``["1", "A1"]``.
+
+    :param inner: The match, with or without its square brackets.
+    """
     return _MARK.findall(inner)
 
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
-    """Write the note that says what the user should know about an answer."""
-    says = []
-    read = result.get("question")
-    if read and read != result.get("asked", read):
-        says.append(f"the question was read as \u201c{disarm(one_line(read))}\u201d")
+    """Write the note that says what the user should know about an answer.
+
+    :param result: The result of the run.
+    :param cites: Whether the model was asked to cite passages.
+    :returns: A paragraph that begins with :data:`NOTE`. An empty text if there is nothing to say.
+    """
+    remarks = []
+    question = result.get("question")
+    if question and question != result.get("asked", question):
+        # The question was rewritten, for example because it referred to an earlier turn of the chat.
+        remarks.append(f"the question was read as \u201c{disarm(one_line(question))}\u201d")
+
+    # Who gave the answer, and how sure it is.
     if result.get("answered_by") == "reader" and answer_parts(result):
-        says.append("the extractive reader found this without a language model")
+        remarks.append("the extractive reader found this without a language model")
     elif words := references.unconfirmed_words(result):
-        says.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words).removesuffix('.'))}*")
+        remarks.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words).removesuffix('.'))}*")
     elif result.get("label") == Label.INCORRECT:
-        says.append("the model's own check calls this answer incorrect")
+        remarks.append("the model's own check calls this answer incorrect")
     forced = references.forced_text(result)
     if forced:
-        says.append(forced)
+        remarks.append(forced)
     why = references.ungrounded_text(result)
     if why:
-        says.append(f"{why}, so the answer is the model's own")
+        remarks.append(f"{why}, so the answer is the model's own")
     elif cites and references.cites_nothing(result):
-        says.append("the answer cites none of the passages")
-    says += [text.removesuffix(".") for text in result.get("without_model") or ()]
+        remarks.append("the answer cites none of the passages")
+
+    # What could not be done.
+    remarks += [text.removesuffix(".") for text in result.get("without_model") or ()]
     failures = [str(event["message"]) for event in result.get("trace") or () if event.get("kind") == "model_failed"]
-    says += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
+    remarks += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
     failed = _failed_sources(result)
     if failed and not search_failures(result):
-        says.append(f"{' and '.join(failed)} could not be searched")
+        remarks.append(f"{' and '.join(failed)} could not be searched")
+
+    # Which queries were not sent to the web, and which were.
     reasons = dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ())
     if reasons:
         what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
-        says.append(f"{what}: {disarm('; '.join(reasons))}")
+        remarks.append(f"{what}: {disarm('; '.join(reasons))}")
     left_out = [str(event["text"]) for event in result.get("trace") or () if event.get("kind") == "left_out"]
     if left_out and result.get("queries_sent_out"):
         parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in dict.fromkeys(left_out))
-        says.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
+        remarks.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
     sent = [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]
     if sent:
-        says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
-    return f"{NOTE} {'; '.join(says)}." if says else ""
+        remarks.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
+    return f"{NOTE} {'; '.join(remarks)}." if remarks else ""
 
 
 def _without_emphasis(text: str) -> str:
+    r"""Disarm a text, and escape its Markdown signs for bold type and code. For example, ``a*b`` gives ``a\*b``."""
     return re.sub(r"([*`\\])", r"\\\1", disarm(text))
 
 
 def _failed_sources(result: Mapping[str, Any]) -> list[str]:
+    """Return the names of the sources for which every search failed, in the order in which they were first searched."""
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
     sources = dict.fromkeys(event["source"] for event in searches)
     answered = {event["source"] for event in searches if event.get("titles") or not event.get("error")}

@@ -1,4 +1,8 @@
-"""Split a chat request into the question, the earlier turns, and the files that the front end attached."""
+"""Split a chat request into the question, the earlier turns, and the files that the front end attached.
+
+A chat request is a list of messages. The last message of the user is the question. The messages before it are the
+earlier turns.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,22 +16,31 @@ from prefrag.server.chat.chat_text import strip_notes
 from prefrag.server.chat.front_end_prompts import Attachment, drop_tools, separate_attachments
 from prefrag.server.http.json_bodies import SYSTEM_ROLES
 
-# Earlier answers are cut to this many characters. The model that rewrites follow-up questions reads even fewer.
+# An earlier answer is cut to this many characters. The model that rewrites follow-up questions reads even fewer.
 _MAX_ANSWER_CHARACTERS = 4_000
+# Three or more blanks or line breaks in a row. They become a single empty line.
 _BLANKS = re.compile(r"\s{3,}")
 
 
 class Conversation(NamedTuple):
     """The parts of a chat request."""
 
+    # The last message of the user, without attached files.
     question: str
+    # The earlier turns, oldest first. Each has a `role` ("user" or "assistant") and a `content`.
     history: list[dict[str, str]]
+    # The files of this question, then those of earlier questions, newest first.
     attached: list[Attachment]
+    # The texts of all system messages, with an empty line between two. Empty if there are none.
     instructions: str
 
 
 def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation:
-    """Split a conversation into its question, the earlier turns, the attached files and the instructions."""
+    """Split a conversation into its question, the earlier turns, the attached files and the instructions.
+
+    :param messages: The messages, oldest first. Each has a `role` and a `content`.
+    :raises BadInput: If no message has the role `user`.
+    """
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
         raise BadInput("The messages hold no question: send at least one with the role 'user'.")
@@ -43,8 +56,9 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
         else:
             content, files = separate_attachments(text)
         history.append({"role": role, "content": content})
-        # Drop the numbers of these files, because the front end's numbers refer only to the last question's files.
+        # Drop the numbers of these files. The front end's numbers refer only to the files of the last question.
         earlier = [file._replace(mark="") for file in files] + earlier
+
     question, attached = separate_attachments(read_text(messages[last]))
     instructions = []
     for message in messages:
@@ -57,7 +71,10 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
 
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
-    """Add the files of earlier questions while there is room, so that follow-up questions can use them."""
+    """Add the files of earlier questions, so that follow-up questions can use them.
+
+    A file is left out if it is already attached, if there are too many files, or if it is too long for the room left.
+    """
     files = list(attached)
     contents = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
@@ -70,7 +87,13 @@ def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> l
 
 
 def read_text(message: Mapping[str, object]) -> str:
-    """Get the text of a message. Its content may be a text or a list of parts."""
+    """Get the text of a message. The content may be a text or a list of parts, such as texts and images.
+
+    For example, ``read_text({"content": [{"type": "text", "text": "Why?"}]})`` returns ``"Why?"``.
+
+    :param message: The message.
+    :returns: The text. The texts of several parts are joined by line breaks. Empty if there is no text.
+    """
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
@@ -79,6 +102,7 @@ def read_text(message: Mapping[str, object]) -> str:
 
 
 def _read_answer(content: str) -> str:
+    """Return an earlier answer without notes, sources and citation marks."""
     # Shorten the answer first, because it may have any length, and finding citations in a long text takes time.
     answer = _BLANKS.sub("\n\n", cut_text(strip_notes(content), _MAX_ANSWER_CHARACTERS))
     return read_citations(answer)[0]

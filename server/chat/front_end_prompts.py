@@ -1,7 +1,10 @@
 """Recognise what a front end writes in the user's name: the prompts of its own tasks, and attached files.
 
-Front ends such as Open WebUI and LibreChat ask the chat's model for titles, tags, follow-up questions and search
-queries. They also put the texts of attached files around a question. All of this arrives as messages of the user.
+A task is a request of the front end itself. Front ends such as Open WebUI and LibreChat ask the chat's model for
+titles, tags, follow-up questions and search queries. Their prompts quote the conversation.
+
+Front ends also put the texts of attached files around a question. Tasks and files arrive as messages of the user, so
+only their form tells them apart from questions. `wrapper.py` and `conversation.py` use this module.
 """
 
 import json
@@ -15,10 +18,15 @@ from prefrag.components.web.query_origin import is_question
 
 # The beginning of Open WebUI's template for a question with files, in small letters.
 _TEMPLATE = "### task:"
-_CONTEXT, _CONTEXT_END = "<context>", "</context>"
-_QUERY, _QUERY_END = "<user_query>", "</user_query>"
-# The JSON example in a task's prompt, with the group `list` if its value is a list. An example inside a list does not
-# match, because it may be a message of a quoted conversation.
+# The tags around the texts of the attached files.
+_CONTEXT = "<context>"
+_CONTEXT_END = "</context>"
+# The tags around the user's question in some prompt templates.
+_QUERY = "<user_query>"
+_QUERY_END = "</user_query>"
+# The example of a JSON reply in a task's prompt, such as '{"title": "x"}' or '{"tags": ["x"]}'. The group `key` is its
+# first key. The group `list` matches if the value is a list. '[{"role": "user"}]' does not match: an example inside a
+# list may be a message of a quoted conversation.
 _SHAPE = re.compile(
     r"""
     (?<!\[) (?<!\[\s) (?<!,) (?<!,\s)       # not inside a list
@@ -27,7 +35,7 @@ _SHAPE = re.compile(
     """,
     re.VERBOSE,
 )
-# The beginning of a turn in a quoted conversation.
+# The beginning of a turn in a quoted conversation. "Ada: hello" does not match, because the name is not one of these.
 _TURN = re.compile(
     r"""
     ^ \W{0,9} (?:user|human|person|assistant|ai|bot) \b \W{0,3} [:\uff1a|\]>]      # "USER:", "**Assistant**:", "[bot]"
@@ -36,11 +44,12 @@ _TURN = re.compile(
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-# Words for "title" in several languages, because some prompts that ask for titles show no JSON.
+# Words for "title" in several languages, such as "titre" in French. Some prompts that ask for titles show no JSON.
 _TITLE = re.compile(
     r"(?i)titl|titre|titel|título|titolo|tytuł|заголов|عنوان|शीर्षक|标题|標題|題名|タイトル|제목|\bname\b|benenn"
 )
-# The beginning of a turn of a speaker with any name, and what the speaker says.
+# A turn of a speaker with any name. Group 1 is what the speaker says on that line. In "Ada: What is it?", the group is
+# "What is it?".
 _SAID = re.compile(
     r"""
     ^ (?: \W{0,9} [^\W_] [^:\uff1a\n{}]{0,24} [:\uff1a] | < [^<>\n]{1,30} > )      # "Ada:" or "<ada>"
@@ -48,111 +57,147 @@ _SAID = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-# A list of attached files that some front ends put before the question, for tools that read files.
+# A list of attached files that some front ends put before the question, for tools that read files. It begins with
+# "<attached_files>", has a line such as '<file id="1"/>' for each file, and ends with "</attached_files>".
 _FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
 # Open WebUI adds texts about its tools to the system message, between these tags.
 _TOOLS = ("available_skills", "available_tools", "attached_knowledge")
-# A tag at the beginning of a line.
+# A tag without attributes at the beginning of a line, such as "<context>". Group 1 is its name.
 _LINE_TAG = re.compile(r"(?m)^<([\w-]{1,40})>")
+# The tag before the text of a file, such as '<source id="1" name="a.pdf">'. Group 1 has the attributes.
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
+# The number of a file among those attributes, as in 'id="1"'.
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
+# The name of a file among those attributes, as in 'name="a.pdf"'.
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
-# Before version 0.6, Open WebUI wrote the file's number as an element inside `<source>`, not as an attribute.
+# Before version 0.6, Open WebUI wrote the number of a file as an element inside `<source>`, not as an attribute:
+# "<source_id>1</source_id><source_context>". Group 1 is the number.
 _INNER_ID = re.compile(r"\s{0,9}<source_id>([^<]{0,300})</source_id>\s{0,9}(?:<source_context>)?")
 
 
 class Attachment(NamedTuple):
     """A text that a front end attached to a question."""
 
-    mark: str  # the number that the front end gives to the file; may be empty
+    # The number that the front end gives to the file, as a text such as "1". Empty if there is none.
+    mark: str
+    # The name of the file. Empty if the front end does not tell it.
     title: str
+    # The text of the file.
     content: str
 
 
 def find_task(messages: Sequence[Mapping[str, object]], metadata: object = None) -> bool:
-    """Check whether the last message is a front end's task for the model.
+    """Check whether the last message is a front end's task for the model, and not a question of the user.
 
-    Either the metadata says so, or the message quotes a conversation of at least two turns, and asks for JSON or a
-    title. If nothing stands before the conversation, a system message counts as such a request. Everything else is a
-    question.
+    The message is a task in each of these cases:
+
+    - The metadata says so.
+    - The message quotes a conversation of at least two turns, and asks for JSON or for a title.
+    - The message only quotes such a conversation, and there is a system message. The system message is the request.
+
+    :param messages: The messages, oldest first.
+    :param metadata: The field `metadata` of the request. In a task of Open WebUI, it has an entry `task`.
     """
     if isinstance(metadata, Mapping) and metadata.get("task"):
         return True
-    asked = _last_asked(messages)
-    turns = list(_TURN.finditer(asked))
+
+    message = _last_message(messages)
+    turns = list(_TURN.finditer(message))
     if len(turns) < 2:
         return False
-    before = asked[: turns[0].start()]
-    if _SHAPE.search(asked) or _TITLE.search(before):
+
+    before = message[: turns[0].start()]
+    if _SHAPE.search(message) or _TITLE.search(before):
         return True
-    last_line = asked.rstrip().rpartition("\n")[2]
-    # A request may also stand in the last line, if no turn begins there.
-    is_below_turns = turns[-1].end() < len(asked) - len(last_line)
+
+    last_line = message.rstrip().rpartition("\n")[2]
+    # The request may also stand in the last line, if no turn begins there.
+    is_below_turns = turns[-1].end() < len(message) - len(last_line)
     if is_below_turns and _TITLE.search(last_line):
         return True
+
     return not before.strip() and _has_system(messages)
 
 
 def answer_without_model(messages: Sequence[Mapping[str, object]], name: str) -> str:
-    """Answer a task without a model: with the conversation's first words if a title is wanted, else with nothing.
+    """Answer a front end's task without a model.
 
-    A question is answered with the name of the pipeline that answers questions.
+    If the task asks for JSON, the reply is JSON. A title becomes the first words of the conversation, and everything
+    else is empty. A task that does not ask for JSON gets the first words too. A question is answered with the name of
+    the pipeline that answers questions.
+
+    :param messages: The messages, oldest first.
+    :param name: The name of the pipeline that answers questions.
     """
-    asked = _last_asked(messages)
-    shape = _SHAPE.search(asked)
+    message = _last_message(messages)
+    shape = _SHAPE.search(message)
     if shape:
-        title = _first_words(asked) if _TITLE.search(shape["key"]) else ""
+        title = _first_words(message) if _TITLE.search(shape["key"]) else ""
         value = [] if shape["list"] else title
         return json.dumps({shape["key"]: value}, ensure_ascii=False)
-    if is_question(asked[:MAX_QUESTION_CHARACTERS], _has_system(messages)):
+
+    if is_question(message[:MAX_QUESTION_CHARACTERS], _has_system(messages)):
         return f"This model only does tasks of front ends, such as titles. Ask {name}, which searches your documents."
-    return _first_words(asked)
+    return _first_words(message)
 
 
 def _has_system(messages: Sequence[Mapping[str, object]]) -> bool:
+    """Check whether there is a system message with a content."""
     return any(message.get("role") in ("system", "developer") and message.get("content") for message in messages)
 
 
-def _last_asked(messages: Sequence[Mapping[str, object]]) -> str:
-    """Return the last message of the user, without attached files."""
+def _last_message(messages: Sequence[Mapping[str, object]]) -> str:
+    """Return the last message of the user, without attached files. Empty if there is none."""
     contents = (str(message["content"]) for message in reversed(messages) if message.get("role") == "user")
     question, _ = separate_attachments(next(contents, ""))
     return question
 
 
-def _first_words(asked: str) -> str:
-    """Return the first words that somebody says in the quoted conversation."""
+def _first_words(message: str) -> str:
+    r"""Return the first words that somebody says in the quoted conversation: at most 6 words and 60 characters.
+
+    For example, ``"Write a title.\nUSER: Who was Ada?"`` gives ``"Who was Ada?"``.
+    """
     try:
-        # The conversation may be a JSON list of messages. What is said is the longest field of a message.
-        conversation, _ = json.JSONDecoder().raw_decode(asked, asked.index("[{"))
-        spoken = max(map(str, conversation[0].values()), key=len)
+        # The conversation may be a JSON list of messages. What somebody says is the longest field of a message.
+        conversation, _ = json.JSONDecoder().raw_decode(message, message.index("[{"))
+        utterance = max(map(str, conversation[0].values()), key=len)
     except (ValueError, RecursionError):
-        turn = _TURN.search(asked)
-        turns = asked[turn.start() :] if turn else asked
-        said = _SAID.search(turns)
-        # Without a speaker that is recognised, the longest line is most likely something that somebody says.
-        spoken = said[1] if said else max(turns.splitlines(), key=len, default="")
-    return cut_text(" ".join(spoken.split()[:6]), 60)
+        first_turn = _TURN.search(message)
+        turns = message[first_turn.start() :] if first_turn else message
+        line = _SAID.search(turns)
+        # If no speaker is recognised, the longest line is most likely something that somebody says.
+        utterance = line[1] if line else max(turns.splitlines(), key=len, default="")
+    return cut_text(" ".join(utterance.split()[:6]), 60)
 
 
 def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
-    """Separate a question from the texts of files that a front end put around the question."""
+    """Separate a question from the texts of files that a front end has put around the question.
+
+    :param text: The message of the user, as it arrived.
+    :returns: The question, and the attached files in the order of the front end. If no front end has added files, the
+        message itself and an empty list.
+    """
     text = _FILE_TAGS.sub("", text)
     opening_tag = f"\n{_CONTEXT}"
     start, end = text.find(opening_tag), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
         return text, []
+
     if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
         # The context stands between two other tags, so it belongs to a conversation that a task quotes.
         return text, []
+
     context = text[start + len(opening_tag) : end]
     before, after = text[:start], text[end + len(_CONTEXT_END) :]
-    # Where the prompt template begins, newer or older; -1 without one.
+    # Where the prompt template begins. It has one beginning in newer versions of Open WebUI, and another in older ones.
+    # The value is -1 if there is no template.
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
     attached = _read_sources(context)
     if not attached and template < 0:
-        # The user has typed `<context>`, and no front end.
+        # The user has typed `<context>`. No front end has added it.
         return text, []
+
     opening, query, rest = after.partition(_QUERY)
     if query:
         question = rest.rpartition(_QUERY_END)[0] or rest
@@ -160,6 +205,7 @@ def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
         question = opening.rpartition("\nQuery: ")[2]
     else:
         question = opening
+
     question = question.strip()
     if not question and template > 0:
         # Some versions of Open WebUI put the question before the prompt template.
@@ -168,7 +214,12 @@ def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
 
 
 def drop_tools(text: str) -> str:
-    """Remove what a system message says about tools, because this service calls no tools."""
+    """Remove what a system message says about tools, because this service calls no tools.
+
+    For example, ``drop_tools("Be brief. <available_tools>x</available_tools>")`` returns ``"Be brief."``.
+
+    :param text: The system message.
+    """
     for name in _TOOLS:
         before, _, rest = text.partition(f"<{name}>")
         _, closing_tag, after = rest.partition(f"</{name}>")
@@ -178,6 +229,7 @@ def drop_tools(text: str) -> str:
 
 
 def _read_sources(context: str) -> list[Attachment]:
+    """Read the files in a context. Return an empty list if it has no `<source>` tag, or if all files are empty."""
     tags = list(_SOURCE.finditer(context))
     if not tags:
         return []
@@ -193,13 +245,16 @@ def _read_sources(context: str) -> list[Attachment]:
         number = mark[1] if mark else ""
         name = _NAME.search(tag[1])
         title = name[1] if name else number
-        # A number is no title.
+        # A number is no title. It stands here if the front end does not tell the name of the file.
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
-    # The front end numbers empty files too, so they stay in the list, unless all are empty.
+    # The front end numbers empty files too. So empty files stay in the list, unless all of them are empty.
     return attached if any(file.content for file in attached) else []
 
 
 def _before(text: str, closing: str) -> str:
-    """Return what stands before the last closing tag, or all of the text without one."""
+    """Return what stands before the last closing tag. Without this tag, return the whole text.
+
+    For example, ``_before("a</x>b", "</x>")`` returns ``"a"``.
+    """
     inside, separator, _ = text.rpartition(closing)
     return inside if separator else text

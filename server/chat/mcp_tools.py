@@ -1,4 +1,9 @@
-"""Offer the served pipelines as MCP tools, which answer questions. Nothing else can be called."""
+"""Offer the served pipelines as MCP tools, which answer questions. Nothing else can be called.
+
+`prefrag serve` offers the tools over HTTP at ``/mcp`` (:func:`add_route`). `prefrag mcp` offers them over standard
+input and output (:func:`serve_stdio`). A tool runs its pipeline in the same way as the HTTP route of this pipeline. Its
+reply is written for a model, so it quotes all untrusted text.
+"""
 
 import json
 import logging
@@ -48,11 +53,13 @@ from prefrag.version import find_version
 logger = logging.getLogger(__name__)
 
 _PATH = "/mcp"
+# What a client tells its model about this server.
 _INSTRUCTIONS = (
     "Each tool answers a question from the user's own documents, and from the web if they do not suffice and the user "
     "allows it. Ask complete questions that can be understood without the conversation. When you use what a source "
     "says, repeat its mark: [1] is a document of the user, [W1] a web page."
 )
+# What a client tells its model about each tool.
 _DESCRIPTION = (
     "Answer a question from the user's own documents first; the web is searched only if they do not suffice and the "
     "user allows it. The tool takes several steps by itself, so ask one question even if it needs several documents. "
@@ -60,27 +67,34 @@ _DESCRIPTION = (
     "and the sources, with the sentences that matter. Without an answer, it says so and returns the sentences it found."
 )
 # Options that the tools do not offer. A model can write complete questions, so it need not send earlier turns or texts.
-# Nor may it allow a web query in the name of a person who has not seen it.
+# A model also may not allow a web query for a person who has not seen the query.
 _HIDDEN = frozenset(REST) - {"question", *CHAT}
 # How many characters of a passage are shown if no sentence of it was chosen.
 _BEGINNING = 300
+# An error message describes at most this many problems of the arguments.
 _PROBLEMS = 5
+# Names of arguments in an error message are cut to this many characters, because the client has chosen them.
 _NAME_CHARACTERS = 100
+# A report of progress is cut to this many characters.
 _TEXT_CHARACTERS = 500
+# The error for a line of standard input that is no message of the protocol.
 _MALFORMED = (
     "This is no JSON-RPC message: send JSON that is at most a few hundred levels deep, without half surrogate pairs."
 )
 
 
 def create_server() -> Server[Any, Any]:
-    """Create an MCP server for the pipelines in the registry of Hayhooks. Any transport can be connected to it."""
+    """Create an MCP server for the pipelines in the registry of Hayhooks.
+
+    :returns: The server. It can be connected to any transport, such as HTTP or standard input.
+    """
     server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
 
     @server.list_tools()
     async def list_tools() -> list[Tool]:
         return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
 
-    # Switch off the library's validation: `_call` validates the arguments, by the same rules as the HTTP routes.
+    # Switch off the library's validation. `_call` validates the arguments by the same rules as the HTTP routes.
     @server.call_tool(validate_input=False)
     async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
         names = _find_arguments(name)
@@ -103,7 +117,11 @@ def create_server() -> Server[Any, Any]:
 
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
-    """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request."""
+    """Serve the tools over streamable HTTP without sessions, so that any worker can answer any request.
+
+    :param app: The application that gets the route.
+    :returns: A context that the application must enter at its start and leave at its end.
+    """
     # The reply is a stream, which keeps the connection alive while a pipeline runs. A broken connection stops the run.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
@@ -123,7 +141,12 @@ def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
 
 
 async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) -> None:
-    """Serve the tools over standard input and output until the input ends. If `lenient`, leave out broken pipelines."""
+    """Serve the tools over standard input and output until the input ends.
+
+    :param files: The file or folder of each pipeline, by the name of the pipeline.
+    :param lenient: Whether to leave out pipelines that cannot be loaded. If not, their error is raised.
+    :param output: Where to write the messages of the protocol. `sys.stdout` may be used for something else.
+    """
     keep_modules_apart()
     for name, path in files.items():
         try:
@@ -133,6 +156,7 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
                 # Hayhooks' error says which step failed. The cause of that error says why.
                 raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
+
     server = create_server()
     # Wrap standard input as the MCP library does, so that `valid_lines` can check each line first.
     lines = anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace"))
@@ -143,12 +167,18 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
 
 
 def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
-    """Write a result for the model that called the tool. Untrusted text is quoted, as in every prompt."""
+    """Write a result for the model that has called the tool. Untrusted text is quoted, as in every prompt.
+
+    :param result: The result of the run.
+    :param cites: Whether the pipeline's own model was asked to cite passages.
+    :returns: The answer or the sentences that were found, then a note, then the sources. An empty line separates two
+        parts.
+    """
     evidence = result.get("evidence") or ()
     certainty = result.get("certainty")
     answer = result.get("answer_with_citations") or result.get("answer")
     if answer:
-        # Disarm the answer: it may repeat parts of a passage, which the client may render as Markdown.
+        # Disarm the answer. It may repeat parts of a passage, and the client may render them as Markdown.
         parts = [f"{GIVEN.get(certainty or '', 'Answer')}: {disarm(defuse_tokens(answer))}"]
         if result.get("answered_by") != "reader":
             parts[0] += f"\n{label_text(result)}"
@@ -160,9 +190,10 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     else:
         parts = ["No answer was found."]
     parts.append(defuse_tokens(write_note(result, cites)))
+
     cited = {citation["mark"] for citation in (*(result.get("citations") or ()), *evidence)}
-    # Without an answer, the sentences stand above already. Otherwise the best sentence of each cited source is quoted,
-    # or of all sources if none is cited.
+    # With an answer, the best sentence of each cited source is quoted. If no source is cited, those of all sources are
+    # quoted. Without an answer, the sentences stand above already.
     shows_evidence = bool(evidence) and not answer
     sources = []
     for mark, document in references(result):
@@ -174,6 +205,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
 
 
 def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
+    """Write a line about a source. If ``quotes`` is true, its best sentence or its beginning is quoted below."""
     title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
     line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
@@ -184,6 +216,7 @@ def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
 
 
 def _find_arguments(name: str) -> dict[str, Any] | None:
+    """Return the JSON schema of each argument of a tool, by its name. None if there is no such tool."""
     metadata = registry.get_metadata(name) or {}
     model: type[BaseModel] | None = metadata.get("request_model")
     if model is None or metadata.get("skip_mcp"):
@@ -193,11 +226,13 @@ def _find_arguments(name: str) -> dict[str, Any] | None:
 
 
 def _describe(name: str) -> Tool:
+    """Describe a tool for a client. For our own pipelines, the description names the sources."""
     wrapper = registry.get(name)
     metadata = registry.get_metadata(name) or {}
     schema = {**metadata["request_model"].model_json_schema(), "additionalProperties": False}
     if not isinstance(wrapper, ServedPipeline):
         return Tool(name=name, description=metadata["description"], inputSchema=schema)
+
     schema["properties"] = _find_arguments(name)
     schema.pop("$defs", None)
     start = wrapper.pipeline.get_component("start")
@@ -210,11 +245,13 @@ def _describe(name: str) -> Tool:
 
 
 async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
+    """Run the pipeline of a tool, report its progress, and return its result as text and as JSON."""
     request = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
     values = {key: getattr(request, key) for key in request.model_fields_set}
     wrapper = registry.get(name)
     if not isinstance(wrapper, ServedPipeline):
         return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
+
     run: Any = await wrapper.run_api_async(**values, stream=True)
     result: dict[str, Any] = {}
     steps = count(1)
@@ -227,14 +264,15 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 await _report(next(steps), output["event"]["text"], context)
             elif "result" in output:
                 result = output["result"]
-    # Leave out the trace, the list of all steps: it is for people, and many times as long as the rest.
+
+    # Leave out the trace, which lists all steps. It is for people, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Report progress to a client that asked for reports. Many clients wait longer if they receive reports."""
+    """Report progress to a client that has asked for reports. Many clients wait longer if they receive reports."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = cut_text(disarm(defuse_tokens(text)), _TEXT_CHARACTERS)
@@ -247,6 +285,7 @@ def _refuse(message: str) -> CallToolResult:
 
 
 def _describe_problems(error: ValidationError) -> str:
+    """Say which arguments are wrong and why. The values of the arguments are not repeated."""
     descriptions = []
     for problem in error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]:
         place = ".".join(str(part)[:_NAME_CHARACTERS] for part in problem["loc"])
@@ -255,7 +294,13 @@ def _describe_problems(error: ValidationError) -> str:
 
 
 async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[str]:
-    """Yield the lines that are valid messages. Answer other lines with an error, because the MCP library does not."""
+    """Yield the lines that are valid JSON-RPC messages. Other lines are answered with an error here.
+
+    The MCP library would not answer them.
+
+    :param lines: The lines of standard input.
+    :param replies: The asynchronous file to which errors are written.
+    """
     async for line in lines:
         try:
             JSONRPCMessage.model_validate_json(line)
@@ -268,9 +313,10 @@ async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[
 
 
 def _find_id(line: str) -> str | int | None:
+    """Find the id of a message that is not valid. None if it has no usable id."""
     with suppress(ValueError, RecursionError, AttributeError):
         message_id = json.loads(line).get("id")
-        # A truth value, which Python counts as an int, is no id.
+        # A truth value is no id, although Python counts it as an int.
         if type(message_id) is int:
             return message_id
         if isinstance(message_id, str) and is_text(message_id):

@@ -1,4 +1,9 @@
-"""Give the front end Open WebUI its own base URL. Replies under it contain steps and sources as chat events."""
+"""Give the front end Open WebUI its own base URL, ``/open-webui/v1``.
+
+Replies under this URL contain chat events, which ordinary clients of the OpenAI protocol do not know. Open WebUI shows
+an event as a status line or as a source below the answer. In the text of the answer, the marks of passages are replaced
+by the numbers of Open WebUI's sources.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,18 +25,32 @@ from prefrag.server.chat import chat_text
 from prefrag.server.http.security import path_of
 
 PREFIX = "/open-webui"
-# Whether the current request gets chat events. Set before its pipeline runs.
+# Whether the current request gets chat events. `OpenWebUIRoutes` sets this before the pipeline of the request runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
-# Kinds of events without a status line: the answer is sent as text, and an observation repeats what was found.
+# Kinds of events of the trace without a status line. The answer is sent as text. An observation only repeats what the
+# search events have said.
 _NOT_SHOWN = ("answer", "observation")
+# Kinds of events of the trace that are shown as reasoning of the model.
 _THOUGHTS = ("thought", "look_ahead")
+# A status line is cut to this many characters.
 _MAX_STATUS_CHARACTERS = 300
+# Code or marks of passages, whichever comes first:
+#
+# - A code block between "```" and "```". Without an end, it goes on to the end of the text.
+# - Code inside a line, such as "`a[1]`".
+# - Marks in square brackets, such as "[1, W2]".
+#
+# The group `code` matches only for code. There, square brackets are not marks.
 _CODE_OR_MARKS = re.compile(rf"(?P<code>```(?:(?!```)[\s\S])*+(?:```|\Z)|`[^`\n]*+`)|{chat_text.MARKS.pattern}")
+# The beginning of a web address, in small or capital letters.
 _ADDRESS = re.compile(r"(?i)http")
 
 
 class OpenWebUIRoutes:
-    """Offer the routes under ``/v1`` also under ``/open-webui/v1``, where :data:`shows_events` is set."""
+    """Offer the routes under ``/v1`` also under ``/open-webui/v1``. Requests there get chat events.
+
+    :param app: The next application.
+    """
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -43,21 +62,27 @@ class OpenWebUIRoutes:
             marked = path.startswith(f"{PREFIX}/v1/")
             shows_events.set(marked)
             if marked:
-                # Act as if the application were mounted at the prefix: it then sees only the rest of the path.
+                # Act as if the application were mounted at the prefix. Then it sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
 
 
 @dataclass(frozen=True)
 class EventChat:
-    """Streams an answer to Open WebUI: steps become status lines, and cited passages become sources."""
+    """Streams an answer to Open WebUI. Steps become status lines, and cited passages become sources.
 
-    marks: Mapping[str, str]  # for each attached passage's mark, such as A1, the number that Open WebUI shows
-    listed: int  # the highest number that Open WebUI has given to an attached file
-    cites: bool  # whether the model was asked to cite passages
+    Each method yields the fields of one or more chunks of the stream.
+    """
+
+    # For the mark of each attached passage, such as A1, the number that Open WebUI shows.
+    marks: Mapping[str, str]
+    # The highest number that Open WebUI has given to an attached file. Our own sources get higher numbers.
+    listed: int
+    # Whether the model was asked to cite passages.
+    cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Show one step of the pipeline as reasoning or as a status line."""
+        """Show a step of the pipeline as reasoning or as a status line."""
         line = hide_marks(chat_text.write_step(event, {}))
         if event.kind in _THOUGHTS:
             yield {"reasoning_content": f"{line}\n"}
@@ -80,13 +105,23 @@ class EventChat:
 
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
-    """Make the event that shows a status line in the chat."""
+    """Make the event that shows a status line in the chat.
+
+    :param text: The line. A long text is cut.
+    :param done: Whether this is the last status line, so that Open WebUI stops showing that something is going on.
+    """
     event = create_status_event(cut_text(text, _MAX_STATUS_CHARACTERS, "..."), done=done)
     return dict(event.to_event_dict())
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the last status line: how sure the answer is, how many searches there were, and what left this machine."""
+    """Make the last status line of a run.
+
+    The line says how sure the answer is, how many searches there were, and what was sent to other machines. An example
+    is "Stated, by its words, in a passage · 2 searches · nothing sent out".
+
+    :param result: The result of the run.
+    """
     searches = (result.get("counts") or {}).get("total", 0)
     queries = len(result.get("queries_sent_out") or ())
     sent_out = []
@@ -103,7 +138,17 @@ def number_sources(
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Replace marks of passages, such as [W2], by Open WebUI's source numbers. Also return the sources as events."""
+    """Replace marks of passages, such as [W2], by the numbers of Open WebUI's sources.
+
+    Open WebUI numbers the sources in the order in which they arrive. So the first cited passage gets the number
+    ``listed + 1``, the next one the number after that, and so on.
+
+    :param content: The text of the answer.
+    :param documents: The passages of the result.
+    :param files: The numbers that Open WebUI has given to attached files, by the mark of the passage.
+    :param listed: The highest of these numbers. 0 if no file is attached.
+    :returns: The text with numbers, and an event for each source. If the text cites nothing, all passages are sources.
+    """
     by_mark = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
@@ -129,7 +174,12 @@ def number_sources(
 
 
 def hide_marks(text: str) -> str:
-    """Put the marks of passages into round brackets, so that Open WebUI does not take them for numbers of sources."""
+    """Put the marks of passages into round brackets, so that Open WebUI does not take them for numbers of sources.
+
+    For example, ``hide_marks("As [1] says")`` returns ``"As (1) says"``.
+
+    :param text: The text.
+    """
     return chat_text.MARKS.sub(r"(\1)", text)
 
 
@@ -142,6 +192,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
         where = str(document.get("source"))
     else:
         where = "your documents"
+
     file_or_id = str(document.get("file") or document.get("id"))
     title = strip_controls(one_line(title_text(document) or file_or_id))
     position = document.get("position") or {"of": 1}
@@ -150,6 +201,7 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     # If a name begins like a web address, Open WebUI fetches an icon from a third party.
     if _ADDRESS.match(name):
         name = f"page {name}"
+
     # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
     metadata: dict[str, Any] = {"source": f"prefrag-{mark}", "name": name}
     if isinstance(document.get("page"), int):
@@ -161,7 +213,11 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write_passage(document: Mapping[str, Any]) -> str:
-    """Write the text of a passage in Markdown, with its best sentence in bold."""
+    """Write the text of a passage in Markdown, with its best sentence in bold.
+
+    For example, the passage "A. B. C." becomes "A. **B.** C." if "B." is its best sentence. Nothing is in bold if there
+    is no best sentence, or if bold type would not work for it.
+    """
     content = str(document.get("content") or "")
     span = document.get("sentence")
     if not span:
@@ -176,6 +232,7 @@ def _write_passage(document: Mapping[str, Any]) -> str:
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:
+    """Say how sure an answer is, such as "Probably, compared with the passages" or "No answer"."""
     if result.get("asked_back"):
         return "Asked you a question"
     label, certainty = shown_label(result), result.get("certainty") or ""
@@ -184,6 +241,7 @@ def _judge_answer(result: Mapping[str, Any]) -> str:
         is_read = result.get("answered_by") == "reader"
         labelled = f", {label.lower()} by the model's own check" if label else ""
         return f"{word}, {'read without a language model' if is_read else CHECKED[certainty]}{labelled}"
+
     if result.get("not_found"):
         return not_answered_text(result).removesuffix(".")
     if not result.get("answered"):

@@ -1,4 +1,8 @@
-"""End streams and write errors as the OpenAI protocol requires. Hayhooks, Haystack's server, does neither."""
+"""End streams and write errors as the OpenAI protocol requires.
+
+Hayhooks, Haystack's server, does neither. The module has two middlewares: :class:`StreamEnd` for streams, and
+:class:`OpenAIErrors` for errors.
+"""
 
 import asyncio
 import json
@@ -13,12 +17,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prefrag.server.access.lifetime import RUN_PATHS, STOPPING
 from prefrag.server.http.security import path_of
 
+# The last event of each stream.
 DONE = b"data: [DONE]"
-# An SSE comment, sent while a model thinks: proxies close connections that are silent for a minute. Clients skip it.
+# A comment of the protocol for server-sent events. It is sent while a model thinks, because proxies close connections
+# that are silent for a minute. Clients skip comments.
 _KEEP_ALIVE = b": the run goes on\n\n"
+# The comment is sent if nothing else has been sent for this many seconds.
 _SILENT_SECONDS = 10.0
-_LAST_SECONDS = 1.0  # how long to wait for a client that does not read the last event
-# Hayhooks answers 404 with this text for an unknown model. Any other 404 in a chat means an unknown collection.
+# How many seconds to wait for a client that does not read the last event.
+_LAST_SECONDS = 1.0
+# Hayhooks answers 404 with this text for an unknown model, such as "Pipeline 'x' not found." Any other 404 in a chat
+# means an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
@@ -26,8 +35,10 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 class StreamEnd:
     """Keep the stream of an answer from going silent, and end it with ``data: [DONE]``.
 
-    Strict clients of the chat protocol wait for ``[DONE]``, and proxies close a connection that is silent for a minute.
-    If a run breaks off, an error event comes before ``[DONE]``, so that no client takes the stream for complete.
+    Strict clients of the chat protocol wait for ``[DONE]``. Proxies close a connection that is silent for a minute. If
+    a run breaks off, an error event is sent before ``[DONE]``, so that no client takes the stream for complete.
+
+    :param app: The next application.
     """
 
     def __init__(self, app: ASGIApp):
@@ -39,12 +50,17 @@ class StreamEnd:
         if not RUN_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
             return
+
+        # Whether the reply is a stream that has begun and not ended yet.
         streams = False
+        # The last bytes that were sent.
         tail = b""
+        # `turn` allows only one message to be sent at a time.
         something_sent, turn = asyncio.Event(), asyncio.Lock()
         keep_alive: asyncio.Task[None] | None = None
 
         async def break_silence() -> None:
+            """Send a comment whenever nothing has been sent for a while, until this task is cancelled."""
             while True:
                 something_sent.clear()
                 try:
@@ -58,11 +74,12 @@ class StreamEnd:
                             await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
         async def send_end(message: Message) -> None:
+            """Send a message of the application. If it is the last message of a stream, append ``[DONE]``."""
             nonlocal streams, tail, keep_alive
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
                 if streams:
-                    # Forbid proxies to buffer. A proxy that buffers sends the steps only together with the answer.
+                    # Forbid proxies to buffer. A proxy that buffers would send the steps only together with the answer.
                     message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
@@ -72,6 +89,7 @@ class StreamEnd:
                     streams = False
                     if not tail.rstrip().endswith(DONE):
                         message = {**message, "body": body + DONE + b"\n\n"}
+
             something_sent.set()
             async with turn:
                 await send(message)
@@ -82,7 +100,8 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # A run is cancelled if the server stops or the client is gone. A client that is gone reads nothing.
+                # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the
+                # event.
                 is_stopping = isinstance(error, asyncio.CancelledError)
                 reason, status = (STOPPING, 503) if is_stopping else ("The stream broke off. Ask again.", 500)
                 content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
@@ -96,13 +115,16 @@ class StreamEnd:
         finally:
             if keep_alive is not None:
                 keep_alive.cancel()
-                # Do not wait for the task: the client has its answer, and another run may be waiting. The task's
-                # exception is read only to keep asyncio from logging it.
+                # Do not wait for the task. The client has its answer, and another run may be waiting. The callback
+                # reads the task's exception only to keep asyncio from logging it.
                 keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class OpenAIErrors:
-    """Add ``{"error": {"message", "type", "param", "code"}}`` to the JSON of errors under ``/v1``."""
+    """Add ``{"error": {"message", "type", "param", "code"}}`` to the JSON of errors under ``/v1``.
+
+    :param app: The next application.
+    """
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -112,16 +134,21 @@ class OpenAIErrors:
         if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
             await self.app(scope, receive, send)
             return
+
+        # The first message of an error reply, with its status and headers. None if the reply is no error.
         start: Message | None = None
+        # Whether the application has begun its reply.
         begun = False
+        # The body of an error reply, as far as it has arrived.
         body = b""
 
         async def send_rewritten(message: Message) -> None:
+            """Send a message of the application. Hold back an error reply until it is complete, and rewrite it."""
             nonlocal start, begun, body
             if message["type"] == "http.response.start":
                 begun = True
                 if message["status"] >= 400:
-                    # Do not send the headers yet: they state the length of the body, which is still to be rewritten.
+                    # Do not send the headers yet. They contain the length of the body, and rewriting changes the body.
                     start = message
                     return
             elif start is not None and message["type"] == "http.response.body":
@@ -141,13 +168,15 @@ class OpenAIErrors:
 
 
 async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> None:
+    """Send an error reply with the OpenAI form of the error added to its JSON."""
     try:
         content = json.loads(body)
     except ValueError:
         content = None
     if not isinstance(content, Mapping):
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
-    # Errors that already have the OpenAI form stay as they are. A later version of Hayhooks may write such errors.
+
+    # Errors that already have the OpenAI form stay as they are. A later version of Hayhooks may write this form.
     if not isinstance(content.get("error"), Mapping):
         content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
@@ -159,9 +188,13 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 
 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
+    """Describe an error in the OpenAI form.
+
+    ``detail`` is a text, or FastAPI's list of problems in a request. ``path`` is None if the reply is a stream.
+    """
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # For a body of the wrong shape, the detail is a list of problems, each with its message and its field.
+        # A body of the wrong shape has a list of problems. Each problem has a message and the place of its field.
         fields = [".".join(str(part) for part in problem["loc"] if part != "body") for problem in detail]
         message = "; ".join(f"{field}: {problem['msg']}" for field, problem in zip(fields, detail, strict=True))
         param = fields[0] or None

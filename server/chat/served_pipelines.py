@@ -1,4 +1,9 @@
-"""Choose the pipelines to serve, and prepare each for Hayhooks, Haystack's server."""
+"""Choose the pipelines to serve, and prepare each of them for Hayhooks, Haystack's server.
+
+Hayhooks does not serve a pipeline itself but a wrapper: an object of a class with methods such as ``run_api``. Our own
+pipelines are YAML files, which all get the wrapper `ServedPipeline`. Users may also have folders with wrappers of their
+own.
+"""
 
 import functools
 import os
@@ -31,6 +36,7 @@ from prefrag.server.access.keys import current_access
 from prefrag.server.chat.wrapper import ServedPipeline, TaskModel
 from prefrag.settings import settings
 
+# The value of ``PREFRAG_SERVE`` that chooses all pipelines.
 ALL = "all"
 # Only this pipeline is served by default. The others are for comparisons, and some need optional packages.
 DEFAULT = "prefrag"
@@ -39,8 +45,14 @@ DEFAULT = "prefrag"
 def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
-    ``PREFRAG_SERVE`` is ``all``, or names of pipelines and paths of YAML files, separated by commas. If it is not set,
-    the wrappers (classes) in ``HAYHOOKS_PIPELINES_DIR`` are served. If neither is set, ``prefrag`` is served.
+    - If ``PREFRAG_SERVE`` is ``all``, all pipelines and wrappers are served.
+    - Otherwise it may have names of pipelines and paths of YAML files, separated by commas. These are served.
+    - If it is not set, the wrappers in ``HAYHOOKS_PIPELINES_DIR`` are served.
+    - If there are no wrappers either, the pipeline ``prefrag`` is served.
+
+    :returns: The YAML file of each pipeline or the folder of each wrapper, by the name under which it is served.
+    :raises Missing: If a folder, a name or a file does not exist.
+    :raises BadInput: If two pipelines would be served under the same name.
     """
     wrappers = _find_wrappers()
     chosen = settings.serve
@@ -49,6 +61,7 @@ def choose_pipelines() -> dict[str, Path]:
             raise Missing(f"There are no YAML pipelines in {folder}: set PREFRAG_PIPELINES_DIR to a folder with some.")
     if chosen == (ALL,):
         return {name: find(name) for name in names()} | wrappers
+
     served: dict[str, Path] = {}
     for chosen_name in dict.fromkeys(chosen or wrappers or [DEFAULT]):
         path = wrappers.get(chosen_name) or find(chosen_name)
@@ -60,18 +73,28 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Set ``PREFRAG_INDEX`` if it is not set. Raise an error if an index that a pipeline searches is missing."""
+    """Choose the default index and check that the indexes of the pipelines exist.
+
+    The choice is written to the environment variable ``PREFRAG_INDEX``, if this is not set. An index that the YAML file
+    locates by a path is not checked.
+
+    :param files: The YAML files of the pipelines. Folders of wrappers are ignored.
+    :raises FileNotFoundError: If an index that a pipeline searches is missing, or if none could be chosen.
+    """
     try:
         chosen, several = own_index(), None
     except FileNotFoundError as error:
+        # There are several indexes, and none of them was named.
         chosen, several = DEFAULT_INDEX, error
     is_named = bool(settings.index)
-    # Before the files are read, because they may name the variable.
+    # Set the variable before the files are read, because a file may refer to it.
     set_index_variable(chosen)
+
     parts = [part for file in files if not file.is_dir() for part in blocks(read_block(file))]
     if not is_named and any(is_block_of(part, ELASTICSEARCH_STORE) for part in parts):
-        # The folder's index is on this machine. Elasticsearch has none of this name.
+        # The chosen index belongs to a folder on this machine. Elasticsearch has no index of this name.
         os.environ[INDEX_VARIABLE] = DEFAULT_INDEX
+
     stores = [parameters_of(part) for part in parts if is_block_of(part, TANTIVY_STORE)]
     names = {store.get("index") for store in stores if not store.get("path")}
     if several and None in names:
@@ -86,7 +109,11 @@ def skips_broken() -> bool:
 
 
 def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
-    """Load a pipeline and warm it up, ready for Hayhooks to serve it."""
+    """Load a pipeline and warm it up, so that Hayhooks can serve it.
+
+    :param name: The name under which it is served.
+    :param path: Its YAML file, or the folder of its wrapper.
+    """
     if path.is_dir():
         return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
     module = ModuleType(name)
@@ -95,7 +122,11 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
 
 
 def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
-    """Prepare the model that does tasks of front ends, such as writing titles. It is served as ``NAME-tasks``."""
+    """Prepare the model that does tasks of front ends, such as writing titles. It is served as ``NAME-tasks``.
+
+    :param prepared: The pipeline whose model it is.
+    :returns: The model as a pipeline of its own. None if a user's own wrapper serves the pipeline.
+    """
     served = prepared.wrapper
     if not isinstance(served, ServedPipeline):
         return None
@@ -106,14 +137,14 @@ def prepare_task_model(prepared: PreparedPipeline) -> PreparedPipeline | None:
 
 
 def keep_modules_apart() -> None:
-    """Load the modules of wrappers (classes that serve pipelines) under separate package names.
+    """Load the modules of users' own wrappers under separate package names.
 
-    Hayhooks imports a wrapper as a package with the pipeline's name. A wrapper deployed as ``prefrag`` would replace
-    our own package in ``sys.modules``, and undeploying it would remove our package. Hayhooks' loader accepts other
-    package names, but its deploy routes pass none. So this function replaces the three functions that load, list and
-    unload modules for those routes. Tried with Hayhooks 2.1.0, the newest version.
+    Hayhooks imports a wrapper as a package with the name of its pipeline. A wrapper deployed as ``prefrag`` would
+    replace our own package in ``sys.modules``, and undeploying it would remove our package. Hayhooks' loader accepts
+    other package names, but its deploy routes pass none. So this function replaces the three functions that load, list
+    and unload modules for those routes. Tried with Hayhooks 2.1.0, the newest version.
 
-    A wrapper that somebody else wrote may search anything, so keys that allow only some collections may not use it.
+    A wrapper that somebody else wrote may search anything. So keys that allow only some collections may not use it.
     """
 
     def package(name: str) -> str:
@@ -134,7 +165,7 @@ def keep_modules_apart() -> None:
 
 @functools.cache
 def _refuse_restricted_keys(wrapper: Any) -> None:
-    """Change a wrapper's run methods so that they refuse requests whose key may search only some collections."""
+    """Change the run methods of a wrapper class so that they refuse keys that allow only some collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -148,7 +179,8 @@ def _refuse_restricted_keys(wrapper: Any) -> None:
         return run
 
     for name in dir(BasePipelineWrapper):
-        # Change only overridden methods, which Hayhooks detects by comparing them with its own.
+        # Change only methods that the wrapper overrides. Hayhooks finds them in the same way: it compares each method
+        # with its own. A method that is not overridden must stay the same object.
         if not name.startswith("run_"):
             continue
         method = getattr(wrapper, name)
@@ -157,11 +189,12 @@ def _refuse_restricted_keys(wrapper: Any) -> None:
 
 
 def _find_wrappers() -> dict[str, Path]:
+    """Return the folder of each wrapper in ``HAYHOOKS_PIPELINES_DIR``, by its name. Empty if that is not set."""
     path = settings.wrappers_dir
     if path is None:
         return {}
     if not path.is_dir():
         raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to an existing folder, or unset it.")
     wrappers = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
-    # Editors keep copies of files in hidden folders. These copies must not be run.
+    # Editors keep copies of files in hidden folders. The copies must not be run.
     return {wrapper.name: wrapper for wrapper in wrappers if not wrapper.name.startswith((".", "__"))}

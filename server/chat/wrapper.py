@@ -1,4 +1,9 @@
-"""Wrappers with which Hayhooks, Haystack's server, serves a pipeline over REST, MCP and the OpenAI chat protocol."""
+"""Wrappers with which Hayhooks, Haystack's server, serves a pipeline over REST, MCP and the OpenAI chat protocol.
+
+:class:`ServedPipeline` answers questions. :class:`TaskModel` does tasks of front ends, such as writing a title.
+Hayhooks finds the methods of a wrapper by their names: ``run_api_async`` gets REST requests, and
+``run_chat_completion_async`` gets requests of the chat protocol.
+"""
 
 import asyncio
 import logging
@@ -49,11 +54,19 @@ from prefrag.settings import settings
 
 logger = logging.getLogger(__name__)
 
+# A word of at least three letters or digits. Queries are left out of the log word by word. Shorter words may stay.
 _WORD = re.compile(r"\w{3,}")
 
 
 def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method one parameter for each REST option of `RunOptions`, so that Hayhooks lets requests send them."""
+    """Give a method a parameter for each REST option of `RunOptions`.
+
+    Hayhooks reads the parameters of the method, and lets requests send a field for each of them. The description of
+    each option is added to the docstring, because Hayhooks shows it in the description of the API.
+
+    :param run: The method. It takes the options as keyword arguments.
+    :returns: The same method.
+    """
     fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
     parameters = []
     for name, field in fields.items():
@@ -67,7 +80,13 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Refusal(HTTPException):
-    """A failure to report to the client. An HTTPException, because Hayhooks ignores the status of other exceptions."""
+    """A failure to report to the client. It is an HTTPException, because Hayhooks uses only the status of those.
+
+    :param status: The HTTP status.
+    :param detail: The message for the client, without secrets.
+    :param result: What the run had found before it failed. None if there is nothing.
+    :param retry_after: How many seconds the client should wait before it asks again. None if that is not known.
+    """
 
     def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
@@ -102,7 +121,7 @@ class ServedPipeline(BasePipelineWrapper):
         except Exception as error:
             status = getattr(error, "http_status", error_kind(error).http_status)
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-                # Hayhooks does not log exceptions that already have a status.
+                # Log the error here, because Hayhooks does not log exceptions that already have a status.
                 logger.exception("A run failed.")
             elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
                 _log_failure(error)
@@ -124,13 +143,15 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # Cast, because the return annotation is for the API description. Hayhooks checks the object's class.
+                # The return annotation is only for the description of the API. Hayhooks looks at the class of the
+                # object instead.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
             return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
 
     async def _stream_run(
         self, pipeline: Any, question: str, options: Mapping[str, Any]
     ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        """Yield an event for each step, then the result or an error, then the text ``[DONE]``."""
         try:
             with self.refuse_errors():
                 # When the client disconnects, close the stream at once, so that the pipeline stops.
@@ -155,12 +176,14 @@ class ServedPipeline(BasePipelineWrapper):
             include_usage = _includes_usage(body)
             if find_task(messages, body.get("metadata")):
                 return await self.complete_task(model, messages, body)
+
             question, history, attached, instructions = split_conversation(messages)
             options = {"history": history, "instructions": instructions or None, **_read_chat_options(body)}
             options["deadline"] = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(pop_collection(options))
             if attached:
                 options["documents"] = [{"title": file.title, "content": file.content} for file in attached]
+
             # Refuse a bad request before the stream begins, because a stream sends its status code first.
             state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
@@ -169,6 +192,7 @@ class ServedPipeline(BasePipelineWrapper):
                 with_events = shows_events.get()
                 chat = EventChat(marks, listed, self.cites) if with_events else TextChat(marks, self.cites)
                 return self._stream(pipeline, model, question, options, include_usage, chat)
+
             result = self._publish(await pipelines.ask_async(pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self.cites, marks), result)
 
@@ -181,6 +205,7 @@ class ServedPipeline(BasePipelineWrapper):
         include_usage: bool,
         chat: TextChat | EventChat,
     ) -> AsyncGenerator[ChatCompletion, None]:
+        """Run the pipeline, and yield the chunks that ``chat`` makes from its steps and its result."""
         installation = self._installation
         chunk = _Chunks(model)
         try:
@@ -197,8 +222,9 @@ class ServedPipeline(BasePipelineWrapper):
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
-            # The protocol has no finish reason "error", but with "stop" clients would take the message for an answer.
+            # The protocol has no finish reason "error". But with "stop", clients would take the message for an answer.
             ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+
         *fields_before, last = ending
         for fields in fields_before:
             yield chunk.write(**fields)
@@ -212,7 +238,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Send a reply that is already complete, as one message or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            # Say what was sent to models in the reasoning, because clients store the content as part of the answer.
+            # Put what was sent to models into the reasoning. Clients store the content as part of the answer.
             reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
             message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
@@ -229,7 +255,13 @@ class ServedPipeline(BasePipelineWrapper):
     async def complete_task(
         self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched."""
+        """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched.
+
+        :param model: The name that the client has called the model. It is repeated in the reply.
+        :param messages: The messages, oldest first. The last message of the user is the task.
+        :param body: The whole body of the request.
+        :returns: The reply, or its chunks if the client has asked for a stream.
+        """
         with self.refuse_errors():
             messages = [{**message, "content": read_text(message)} for message in messages]
             include_usage, options = _includes_usage(body), _read_chat_options(body)
@@ -241,15 +273,18 @@ class ServedPipeline(BasePipelineWrapper):
     async def _do_task(
         self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
     ) -> tuple[str, dict[str, Any]]:
+        """Return the reply to a task and its usage. Without a model server, code writes the reply."""
         generator = next((part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)), None)
         call = None if generator is None else ModelCall("front_end", generator)
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
+
         prompts = []
         for turn in messages:
             role, text = turn.get("role"), read_text(turn)
             if role in ("system", "user") and text:
                 prompts.append(ChatMessage.from_system(text) if role == "system" else ChatMessage.from_user(text))
+
         label_audit(**label_run(pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
         try:
@@ -260,18 +295,21 @@ class ServedPipeline(BasePipelineWrapper):
             raise RunFailed(message, {"errors": [message]}, http_status=504) from error
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **status_if_busy(error)) from error
+
         result = compose(state)
         shown = self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
         return strip_controls(reply), shown
 
     @property
     def _installation(self) -> Installation:
+        """What clients must not see of this pipeline. It is made again if the pipeline was replaced."""
         if self._last_installation is None or self._last_installation.pipeline is not self.pipeline:
             self._last_installation = Installation(self.pipeline)
         return self._last_installation
 
     @property
     def _collections(self) -> CollectionPipelines:
+        """The copies of this pipeline for other collections. They are made again if the pipeline was replaced."""
         if self._last_collections is None or self._last_collections.pipeline is not self.pipeline:
             self._last_collections = CollectionPipelines(self.name, self.pipeline)
         return self._last_collections
@@ -282,13 +320,17 @@ class ServedPipeline(BasePipelineWrapper):
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Log the errors of a result. Return the result without what clients must not see."""
         for error in result.get("errors") or ():
             logger.warning("A part of a run failed: %s", _write_reason(error, result))
         return self._installation.publish(result)
 
 
 class TaskModel(BasePipelineWrapper):
-    """Serves only a pipeline's model, with which front ends make titles, tags and summaries. It searches no source."""
+    """Serves only the model of a pipeline. Front ends make titles, tags and summaries with it. It searches no source.
+
+    :param served: The pipeline whose model it is.
+    """
 
     def __init__(self, served: ServedPipeline):
         super().__init__()
@@ -305,22 +347,25 @@ class TaskModel(BasePipelineWrapper):
 
 
 class _Chunks:
-    """Makes the chunks of one streamed completion, which share an id and a time."""
+    """Makes the chunks of a streamed completion, which all have the same id and the same time."""
 
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
     def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
-        # Fields that are not part of a message are put beside the choices, where ordinary OpenAI clients ignore them.
+        """Make a chunk from fields of a message, such as `content`, and other fields, such as `event`."""
+        # Fields that are not part of a message are put beside the choices. Ordinary OpenAI clients ignore them there.
         delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **fields})
 
     def end(self, usage: dict[str, int]) -> ChatCompletion:
+        """Make the chunk with the usage, which comes last."""
         return self._empty.model_copy(update={"usage": usage})
 
 
 def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Read our own options from a chat request. Options in the object `prefrag` override those beside it."""
     chosen = {name: body[name] for name in CHAT if body.get(name) is not None}
     own = body.get("prefrag") or {}
     if not isinstance(own, Mapping):
@@ -329,6 +374,7 @@ def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:
+    """Check whether the client wants a last chunk with the usage."""
     options = body.get("stream_options") or {}
     if not isinstance(options, Mapping):
         raise BadInput('stream_options must be a JSON object, for example {"include_usage": true}.')
@@ -351,12 +397,15 @@ def _log_failure(error: Exception) -> None:
 
 
 def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
-    """Write a reason for the log: without passwords and, if queries are kept only as hashes, without queries."""
+    """Write a reason for the log, without passwords.
+
+    If the audit log has only hashes of queries, the words of queries are also left out here.
+    """
     if not settings.audit_queries:
         sent = (result or {}).get("queries_sent_out") or ()
         words = {word for attempt in sent for word in _WORD.findall(attempt["query"].casefold())}
 
-        # Whatever a search engine's client makes of a query, its words are left out, one by one.
+        # The client of a search engine may have changed the query. So its words are left out one by one.
         def hide_word(word: re.Match[str]) -> str:
             return "(...)" if word[0].casefold() in words else word[0]
 
@@ -365,6 +414,7 @@ def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
 
 
 def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of tokens in the form of the OpenAI protocol."""
     usage = result.get("usage") or {}
     read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
     cached = usage.get("cached_tokens")
@@ -375,6 +425,7 @@ def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
 def _make_completion(
     model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
 ) -> ChatCompletion:
+    """Make a completion or a chunk with a new id and the present time."""
     return ChatCompletion(
         id=f"chatcmpl-{uuid.uuid4().hex}", object=kind, created=int(time.time()), model=model, choices=choices, **fields
     )
