@@ -1,1 +1,1 @@
-"""The routes of collections, documents, uploads and feedback."""
+"""The HTTP routes of collections, documents, uploads and feedback, and what they need."""

@@ -1,4 +1,8 @@
-"""Find the pipeline that searches the collection named in a request. A collection is an index."""
+"""Find the pipeline that searches the collection named in a request.
+
+A collection is an index with its documents. A pipeline searches a fixed collection. So for each further collection, a
+copy of the pipeline is loaded when a request first names the collection.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -29,30 +33,43 @@ from prefrag.server.library.collections import (
     served_collection,
 )
 
-# How many recently used copies of the pipeline stay loaded. Each takes at most a megabyte, because models are shared.
+# How many recently used copies of a pipeline stay loaded. A copy takes at most a megabyte, because models are shared.
 MOST_LOADED = 16
 
 
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
-    The server starts with a pipeline that searches one collection. For another collection, a copy is loaded, in which
-    that collection is the `index` of the document store, and the `local_index` of the web retriever.
+    The server starts with a pipeline that searches a single collection. For another collection, a copy is loaded. In
+    this copy, the other collection is the `index` of the document store and the `local_index` of the web retriever.
+
+    :param name: The name of the pipeline, or the path of its YAML file.
+    :param pipeline: The pipeline with which the server started.
     """
 
     def __init__(self, name: str, pipeline: Any):
         self.pipeline = pipeline
         self._name = name
+        # All copies that are still in use, by collection. A copy is also in use while a request runs with it.
         self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        # The copies that were used last, the most recent at the end. They stay loaded.
         self._recent: OrderedDict[str, Any] = OrderedDict()
+        # The copies that are being loaded at the moment.
         self._loading: dict[str, asyncio.Task[Any]] = {}
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Find a collection's pipeline. None means the default or, if the key forbids it, the key's only collection."""
+        """Find the pipeline of a collection, and load it if needed.
+
+        :param collection: The name of the collection. None means the default collection. If the key does not allow the
+            default, None means the only collection that the key allows.
+        :raises BadInput: If the key or the pipeline does not allow the request as it is.
+        :raises NoSuchCollection: If the collection does not exist or may not be used.
+        """
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This pipeline also searches documents that your key rules out: use another pipeline.")
+
         if collection is None:
             if self._own is None or is_allowed(self._own):
                 return self.pipeline
@@ -62,6 +79,7 @@ class CollectionPipelines:
                     "Name a collection in `collection`. GET /collections lists the ones that this key may use."
                 )
             [collection] = searched
+
         if self._own is None:
             raise BadInput("This pipeline searches fixed collections: leave `collection` out.")
         if collection == self._own and is_allowed(collection):
@@ -69,12 +87,13 @@ class CollectionPipelines:
         check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
         if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
             raise NoSuchCollection
+
         pipeline = self._loaded.get(collection)
         if pipeline is None:
             loading = self._loading.get(collection)
             if loading is None:
                 loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # Shield the loading, so that it goes on for the other clients if the client that started it disconnects.
+            # Shield the loading. It must go on for other clients if the client that started it disconnects.
             return await asyncio.shield(loading)
         self._keep(collection, pipeline)
         return pipeline
@@ -89,12 +108,15 @@ class CollectionPipelines:
             del self._loading[collection]
 
     def _keep(self, collection: str, pipeline: Any) -> None:
+        """Note that a copy was just used. If too many copies stay loaded, drop the one whose last use is oldest."""
         self._recent[collection] = pipeline
         self._recent.move_to_end(collection)
         if len(self._recent) > MOST_LOADED:
             self._recent.popitem(last=False)
 
     def _load(self, collection: str) -> Any:
+        """Load a copy of the pipeline that searches the collection."""
+
         def change(block: Block) -> Block:
             kind = next((kind for kind in (*STORES, WEB_RETRIEVER) if is_block_of(block, kind)), None)
             parameters = parameters_of(block)
@@ -110,7 +132,12 @@ class CollectionPipelines:
 
 
 def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
-    """Find the kinds of a pipeline's stores, the index that is its own, and what other indexes and stores it has."""
+    """Find which indexes a pipeline searches.
+
+    The three results are the kinds of its stores, its own index, and the names of all other indexes and stores. Only
+    the own index can be replaced by the collection of a request. The own index is the default collection if the
+    pipeline searches that, or else the only index of the pipeline. Otherwise it is None.
+    """
     kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
         if is_elasticsearch_store(part):

@@ -1,4 +1,8 @@
-"""The HTTP routes that list collections (indexes), and that upload, list, open and delete their documents."""
+"""The HTTP routes of collections and their documents.
+
+A collection is an index with its documents. The routes list collections and delete them. They also upload, list, open
+and delete documents. Work on documents runs in a few threads of its own, so that questions do not have to wait for it.
+"""
 
 import asyncio
 import logging
@@ -61,25 +65,31 @@ MAY_NOT_OPEN_THE_WEB = (
     "Only whoever started the server may decide on the page whether questions go to the web: open the address that the "
     "terminal of `prefrag serve` shows, or use `prefrag index --web`."
 )
+# What is said after a file was deleted from a collection that follows a folder.
 _COMES_BACK = (
     "The file is still in the folder that this collection follows. It is indexed again when it changes or the server "
     "starts again. To keep it out of the collection, delete or move the file itself."
 )
-# How many changes run at the same time. Few, because converting an uploaded file keeps a whole core busy.
+# How many changes of collections run at the same time. Few, because converting a file keeps a whole core busy.
 _CHANGES_AT_ONCE = 2
-# How many uploads arrive at the same time. More than changes, because uploaded files wait on disk to be indexed.
+# How many uploads are received at the same time. More than changes, because received files wait on disk.
 _UPLOADS_AT_ONCE = 16
-_MOST_WAITING = 64  # requests in each of the two queues
+# How many requests may wait in each queue: for an upload, for a change, and for a read. Further requests are refused.
+_MOST_WAITING = 64
+# How many requests read documents at the same time.
 _READS_AT_ONCE = 4
+# How many seconds a client should wait before it asks again, if the server is busy.
 _RETRY_SECONDS = 10
 T = TypeVar("T")
-# Users' files are untrusted. With these headers, a browser that shows a file instead of saving it runs no code in it.
+# Users' files are untrusted. With these headers, a browser runs no code of a file, even if it shows the file instead of
+# saving it.
 _ORIGINAL_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# The body of an upload, for the description of the API. FastAPI does not read the body, so it cannot describe it.
 _FORM = {
     "requestBody": {
         "required": True,
@@ -111,7 +121,14 @@ def make_routes(
     served: Callable[[], Mapping[str, Any]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
-    """Make the routes. Running uploads are added to ``at_work``. ``are_shared`` tells if there are several keys."""
+    """Make the routes.
+
+    :param indexing: The processes that index uploaded files.
+    :param at_work: A set to which the tasks of running uploads are added. The server waits for them when it stops.
+    :param are_shared: Returns whether several keys share the server.
+    :param served: Returns the served pipelines by name.
+    :param followed: The folder of `prefrag FOLDER`. None if the server was started with `prefrag serve`.
+    """
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
     places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
@@ -121,21 +138,23 @@ def make_routes(
         f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
-    # These limits hold only for work on documents. Questions are answered in other threads, so they do not wait here.
+    # These limits are only for work on documents. Questions are answered in other threads, so they do not wait here.
     reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
     readers, changing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE)
     pictures = PagePictures(are_shared)
 
     async def read(request: Request, work: Callable[[], T]) -> T:
+        """Run work that only reads documents in a thread, when it is the turn of the request."""
         holder = holder_of(request.scope)
         await reading.take(holder, uploaded_files.WAIT_SECONDS)
         reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=readers, abandon_on_cancel=True))
-        # A thread cannot be stopped, so its place is free again when it ends, not when its request does.
+        # A thread cannot be stopped. So its place becomes free when the thread ends, not when the request ends.
         reader.add_done_callback(lambda _: reading.leave(holder))
         async with asyncio.timeout(uploaded_files.WAIT_SECONDS):
             return await asyncio.shield(reader)
 
     async def change(request: Request, work: Callable[[], T]) -> T:
+        """Run work that changes a collection in a thread, when it is the turn of the request."""
         holder = holder_of(request.scope)
         await places.take(holder, uploaded_files.WAIT_SECONDS)
         try:
@@ -144,11 +163,15 @@ def make_routes(
             places.leave(holder)
 
     async def add(request: Request, collection: Collection, incoming: Path, until_done: ExitStack) -> IndexReport:
+        """Index uploaded files. Then give back the place of the upload and delete its folder."""
         with until_done:
             return await change(request, partial(indexing.index, collection, incoming))
 
     def served_kind() -> type[Collection]:
-        """Return where documents are stored: in Elasticsearch if all served pipelines search only there."""
+        """Return the class of the collections: in Elasticsearch if all served pipelines search only there, else local.
+
+        If no pipeline is served and the server uses Elasticsearch, the kind is not known. The request then gets 503.
+        """
         kinds = {is_elasticsearch_store(store) for pipeline in served().values() for store in find_stores(pipeline)}
         if not kinds and settings.state == "elasticsearch":
             raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
@@ -208,7 +231,7 @@ def make_routes(
             collection = find(name)
             if not isinstance(collection, LocalCollection):
                 return {"sentence": ""}
-            # Of no index nothing is known, not even that nothing was measured.
+            # Raise an error if the index does not exist. An empty sentence would say that nothing was measured.
             await read(request, partial(resolve_index, name))
             return {"sentence": await read(request, partial(say_kept, collection))}
 
@@ -221,6 +244,7 @@ def make_routes(
         return await open_text(request, name, passage=passage)
 
     async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
+        """Open a document by its id (`document`) or by the id of a passage (`passage`)."""
         with _convert_errors():
             opened = await read(request, partial(open_document, find(name), **wanted))
         return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
@@ -240,6 +264,7 @@ def make_routes(
             return await pictures.draw(holder_of(request.scope), path, page, sentence)
 
     def find_with_files(request: Request, name: str) -> Collection:
+        """Return the collection of a request, if the request may also get original files."""
         collection = find(name)
         if not may_send_originals(request.scope):
             raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
@@ -252,20 +277,24 @@ def make_routes(
             if isinstance(collection, ElasticCollection):
                 _check_elasticsearch_uploads(name)
             length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
+            # Without a length, the upload counts as one of the maximum size.
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
                 await read(request, partial(uploads.check_room, collection, size))
                 received.spend(holder, size)
+
             await uploading.take(holder, uploaded_files.WAIT_SECONDS)
             until_done.callback(uploading.leave, holder)
             incoming = until_done.enter_context(uploaded_files.make_incoming(name))
             positions, refused = await uploads.receive_files(request, incoming)
             arrived = [file.name for file in uploaded_files.list_arrived(incoming) if not is_corpus(file)]
-            # All files have arrived. Index them in a task, which goes on even if the client disconnects now.
+
+            # All files have arrived. Index them in a task. The task goes on even if the client disconnects now.
             work = asyncio.create_task(add(request, collection, incoming, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             report = await asyncio.shield(work)
+
         skipped = {PurePath(skip.path).name for skip in report.skipped if skip.line is None}
         taken = {name: collection.uploaded_id(name) for name in arrived if name not in skipped}
         documents = [
@@ -292,6 +321,7 @@ def make_routes(
             return {"deleted": await change(request, partial(uploads.delete_collection, collection))}
 
     def find_to_write(name: str) -> Collection:
+        """Return the collection of a request, if the request may change it."""
         if not current_access.get().writes:
             raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
         return find(name)
@@ -300,6 +330,7 @@ def make_routes(
 
 
 def _check_elasticsearch_uploads(name: str) -> None:
+    """Raise BadInput if files cannot be uploaded to this collection in Elasticsearch."""
     if settings.state != "elasticsearch":
         raise BadInput(
             "The served pipelines search only Elasticsearch, but uploaded files are not stored there: set "
@@ -311,7 +342,11 @@ def _check_elasticsearch_uploads(name: str) -> None:
 
 
 def may_send_originals(scope: Scope) -> bool:
-    """Check whether a request may get original files. Requests from other machines need a setting that allows it."""
+    """Check whether a request may get original files.
+
+    :param scope: The request. If it comes from this machine, it may get files. Requests from other machines may get
+        files only if ``PREFRAG_ORIGINALS`` is on.
+    """
     return settings.originals or comes_from_this_machine(scope)
 
 
@@ -338,12 +373,14 @@ def _convert_errors() -> Iterator[None]:
 
 
 def _make_refusal(status: int, message: str) -> HTTPException:
+    """Make the error for a client. If the server is only busy, the error says when to ask again."""
     is_busy = status == HTTPStatus.SERVICE_UNAVAILABLE
     headers = {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None
     return HTTPException(status, message, headers)
 
 
 def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
+    """Describe the collections that the request may search. A collection that cannot be read is left out."""
     access = current_access.get()
     described: list[dict[str, Any]] = []
     failure: DocumentStoreError | None = None
@@ -358,6 +395,7 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             logger.error("The collection %s is left out of the list. %s", name, error)
             failure = error
             continue
+
         setting = web_setting()
         is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
         is_demo = name == DEMO_INDEX
@@ -375,10 +413,11 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             "opens_web": access == AT_TERMINAL and setting is None and not is_demo,
             "unread": None if skipped is None else len(skipped),
         }
-        # The path says something of the machine, so only whoever sits at it is told.
+        # The path reveals something about this machine. So only the person who sits at the machine is told.
         if folder is not None and access.is_owner:
             description["path"] = folder
         described.append(description)
+
     if not kind.has_files and failure is not None and not described:
         # Elasticsearch is down. An empty list would wrongly say that there are no collections.
         raise failure
@@ -388,6 +427,7 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
 def _describe_report(
     report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    """Describe what an upload has done. Files that were refused or skipped come with the reason and their position."""
     partly = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
     skipped = [*refused]
     for skip in [*report.skipped, *partly]:

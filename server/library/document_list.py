@@ -13,26 +13,31 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     """List the documents of a collection, and the files that the indexing skipped.
 
     :param collection: The collection. The caller has checked that the request may read it.
-    :param limit: The number of documents to return; all if None.
+    :param limit: The number of documents to return. None means all.
     :param offset: The number of documents to leave out before them.
-    :returns: `documents` and `failed`. Each document has `id`, `name`, `folder` (relative to the innermost folder that
-        holds all documents), `kind`, `size` (in bytes, or null), `passages`, `uploaded` and, if known, `date`,
-        `date_in` (where the date was found), `modified` and `standing` (such as draft). `failed` is null for
-        Elasticsearch. Otherwise it lists the skipped files with `name`, `folder` and `reason`. With a limit there is
-        also `next`: the offset of the documents that follow, or null.
+    :returns: A dictionary with the following keys:
+        - `documents`: A list. Each document has `id`, `name`, `folder` (relative to the innermost folder that contains
+          all documents), `kind`, `size` (in bytes, or null), `passages` (their number) and `uploaded`. If known, it
+          also has `date`, `date_in` (where the date was found), `modified` and `standing` (such as draft).
+        - `failed`: The skipped files, with `name`, `folder` and `reason`. Null for Elasticsearch, which does not store
+          them.
+        - `next`: Only with a limit. The offset of the documents that follow, or null if there are no more.
     """
     listed, uploads = collection.documents(), collection.uploads
     skipped = collection.skipped()
     failed = skipped or {}
-    # The names of folders depend on all paths, and those of the documents do not on the paths of failed files.
+    # The name of a folder depends on all paths that are named together. The names of this call are used only for the
+    # failed files, so that these files do not change the folders of the documents.
     folders: dict[str, str] = {}
     if failed:
         listed_paths = [document.entry.path or "" for document in listed]
         folders = name_folders((*listed_paths, *failed), uploads)
+
     end = len(listed) if limit is None else offset + limit
     shown = listed[offset:end]
     shown_paths = [document.entry.path or "" for document in shown]
     metadata = collection.metadata(None if limit is None else shown_paths)
+
     documents = []
     for document in shown:
         path = document.entry.path or ""
@@ -43,6 +48,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         plain = {"id": document.id, "name": document.entry.title, "folder": document.folder, "size": size}
         plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": document.entry.passages}
         documents.append({**plain, "uploaded": document.uploaded, **fields})
+
     described = [
         {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         for path, reason in sorted(failed.items())

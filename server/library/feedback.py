@@ -1,4 +1,8 @@
-"""Users' feedback on answers: the route that receives it, and its storage."""
+"""Receive, store and read users' feedback on answers.
+
+Feedback is stored in the file ``feedback.jsonl``. Servers with a shared state store it in an Elasticsearch index
+instead. `prefrag feedback` reads the stored feedback and makes questions of it.
+"""
 
 import asyncio
 import errno
@@ -27,12 +31,15 @@ from prefrag.settings import settings
 
 logger = logging.getLogger(__name__)
 
+# The maximum size of the feedback file, in bytes. When the file is full, feedback is refused.
 MOST_BYTES = 100_000_000
-# Servers with a shared state use this index instead of a file. It may hold about as many entries as a full file.
+# The Elasticsearch index that servers with a shared state use instead of a file.
 FEEDBACK_INDEX = "prefrag-feedback"
+# The maximum number of entries in that index. A full file has about as many.
 _MOST_ENTRIES = 100_000
 router = APIRouter(tags=["feedback"])
 
+# The fields of feedback come from clients, so each has a maximum length, in characters.
 Word = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
 Name = Annotated[str, Field(max_length=1_000)]
@@ -48,13 +55,14 @@ class FeedbackNotKept(PrefragError):
 
 
 class _Part(BaseModel):
-    # Clients send back the whole result. Fields that the classes below do not name, such as the trace, are dropped.
+    # Clients send back the whole result. Fields that no class below names are dropped, such as the trace.
     model_config = ConfigDict(extra="ignore")
 
 
 class Passage(_Part):
     """A passage of a result, without its text."""
 
+    # The citation mark, such as "1", "W2" (a web page) or "A1" (a text that came with the question).
     mark: Word = ""
     id: Name = ""
     title: Title = ""
@@ -82,6 +90,7 @@ class Counts(_Part):
 class Usage(_Part):
     """What an answer cost."""
 
+    # How long the run took.
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
 
@@ -130,7 +139,7 @@ class KeptFeedback(Feedback):
 
     @property
     def right_answer(self) -> str:
-        """The right answer: what the user typed, else the answer if the user liked it, else an empty text."""
+        """The right answer: what the user typed, or else the answer that the user liked. Otherwise an empty text."""
         if self.answer and self.answer.strip():
             return self.answer.strip()
         return self.result.answer.strip() if self.rating == "up" else ""
@@ -138,9 +147,11 @@ class KeptFeedback(Feedback):
     @property
     def supporting_ids(self) -> list[str]:
         """The ids of the indexed passages that the answer cites. Empty if the user disliked the answer."""
-        # `W1` marks a web page, and `A1` a text that came with the question. Neither is in an index.
         if self.rating != "up":
             return []
+
+        # Only marks of digits count. `W1` marks a web page, and `A1` a text that came with the question. Neither is in
+        # an index.
         own = [
             citation.id
             for citation in self.result.citations
@@ -155,7 +166,14 @@ def feedback_file() -> Path:
 
 
 def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
-    """Store feedback and return its id."""
+    """Store feedback.
+
+    :param feedback: The feedback of a user.
+    :param key: The name of the key with which it was sent. None without a key.
+    :param collection: The collection that was searched.
+    :returns: The id of the stored entry.
+    :raises FeedbackNotKept: If the entry cannot be stored.
+    """
     number = uuid.uuid4().hex
     record: dict[str, Any] = {
         "id": number,
@@ -167,6 +185,7 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
     if settings.state == "elasticsearch":
         _keep_shared(record)
         return number
+
     path = feedback_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +200,10 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
-    """Read the stored feedback, oldest first. Yield None for an entry that cannot be read."""
+    """Read the stored feedback, oldest first.
+
+    :returns: An iterator over the entries. None stands for an entry that cannot be read.
+    """
     if settings.state == "elasticsearch":
         yield from map(_read, _read_shared())
         return
@@ -194,6 +216,7 @@ def read_feedback() -> Iterator[KeptFeedback | None]:
 
 
 def _read(line: str | bytes) -> KeptFeedback | None:
+    """Read an entry from a line of JSON. None if it is damaged."""
     try:
         return KeptFeedback.model_validate_json(line)
     except ValidationError:
@@ -201,6 +224,7 @@ def _read(line: str | bytes) -> KeptFeedback | None:
 
 
 def _keep_shared(record: dict[str, Any]) -> None:
+    """Store an entry in Elasticsearch."""
     from prefrag.collections.stores import connect_elasticsearch, make_index
 
     try:
@@ -215,6 +239,7 @@ def _keep_shared(record: dict[str, Any]) -> None:
 
 
 def _read_shared() -> Iterator[str]:
+    """Read the entries from Elasticsearch as lines of JSON, oldest first."""
     from elasticsearch import helpers
 
     from prefrag.collections.stores import connect_elasticsearch
@@ -231,7 +256,8 @@ def _read_shared() -> Iterator[str]:
 async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
     """Store a user's feedback on an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
-        # Browsers send some other content types without a CORS preflight, so any website could post feedback with them.
+        # Browsers send some other content types without a CORS preflight, in which they ask the server first. So any
+        # website could post feedback with them.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
@@ -243,7 +269,7 @@ async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
                 raise NoSuchCollection
             collection = named
         else:
-            # A key for a single collection asks that collection.
+            # If the key allows a single collection, the question was about that collection.
             allowed = list(access.collections or ())
             collection = allowed[0] if len(allowed) == 1 else served_collection()
         return {"id": await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)}

@@ -1,4 +1,9 @@
-"""Watch the folder of `prefrag FOLDER` while the server runs, and keep its collection (its index) up to date."""
+"""Watch the folder of `prefrag FOLDER` while the server runs, and keep its collection (its index) up to date.
+
+A thread waits for changes in the folder. It passes the changed paths to an indexing process, which updates the index.
+If the system cannot report changes, the folder is scanned at intervals. If the folder is gone, for example because a
+drive was unplugged, nothing is deleted from the index.
+"""
 
 from __future__ import annotations
 
@@ -25,38 +30,55 @@ from prefrag.server.library.indexing_process import IndexingProcesses
 
 # The environment variable in which the command passes the folder to the serving process. Users do not set it.
 FOLDER_VARIABLE = "_SERVE_FOLDER"
-# Changes are collected until nothing has changed for `_QUIET_MS`, but never for longer than `_MOST_MS`.
+# Changes are collected until nothing has changed for this many milliseconds.
 _QUIET_MS = 300
+# Changes are never collected for longer than this many milliseconds.
 _MOST_MS = 2_000
-# If nothing changes for this time, the watcher wakes up anyway: for the first indexing, and to retry a failed one.
+# If nothing changes for this many milliseconds, the watcher wakes up anyway. It has to start the first indexing, and to
+# retry an indexing that has failed.
 _LOOK_MS = 1_000
-_AWAY_SECONDS = 2.0  # between two checks whether a missing folder is back
-# The pause in seconds before a failed indexing is retried. It doubles each time.
+# The pause between two checks whether a missing folder is back, in seconds.
+_AWAY_SECONDS = 2.0
+# The pause before a failed indexing is retried for the first time, in seconds. It doubles with each further failure.
 _FIRST_PAUSE = 2.0
+# The longest pause before a failed indexing is retried, in seconds.
 _LONGEST_PAUSE = 60.0
-_POLL_MS = 5_000  # between two scans of a folder that cannot be watched
-_SCAN_SECONDS = 30.0  # between two scans if the watcher cannot even poll
-# If more files than this change at once, the system may have failed to report some, so the whole folder is scanned.
+# The pause between two scans of a folder that the system cannot watch, in milliseconds. The watcher itself scans it.
+_POLL_MS = 5_000
+# The pause between two scans of a folder that the watcher cannot scan either, in seconds.
+_SCAN_SECONDS = 30.0
+# If more paths than this change at once, the system may have failed to report some. So the whole folder is scanned.
 _MOST_CHANGES = 2_000
-_MOST_NAMED = 5  # how many lines about skipped files are logged
+# How many lines about skipped files are logged. Each line is about all files with the same reason.
+_MOST_NAMED = 5
 
 
 class FollowedFolder:
-    """Watches a folder in a thread. When files in it change, an indexing process updates the collection."""
+    """Watches a folder in a thread. When files in it change, an indexing process updates the collection.
+
+    :param folder: The folder.
+    :param collection: The collection that has the documents of the folder.
+    :param indexing: The processes that index files.
+    """
 
     def __init__(self, folder: Path, collection: LocalCollection, indexing: IndexingProcesses) -> None:
         self.collection = collection
         self._folder = folder
         self._indexing = indexing
         self._stopped = threading.Event()
+        # Whether the watcher has to scan the folder, because the system cannot report changes.
         self._polls = False
+        # Whether the watcher does not work at all, so that the whole folder is indexed at intervals.
         self._scans = False
         self._left_out: list[str] = []
         self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
     @classmethod
     def offered(cls, indexing: IndexingProcesses) -> FollowedFolder | None:
-        """Return a watcher if this process was started by `prefrag FOLDER`, or None if by `prefrag serve`."""
+        """Return a watcher if this process was started by `prefrag FOLDER`. Return None for `prefrag serve`.
+
+        :param indexing: The processes that index files.
+        """
         folder = os.environ.pop(FOLDER_VARIABLE, "")
         return cls(Path(folder), LocalCollection(served_collection()), indexing) if folder else None
 
@@ -69,14 +91,20 @@ class FollowedFolder:
         self._stopped.set()
 
     def describe(self) -> dict[str, Any]:
-        """Return the progress. `state` is `reading`, `following`, `failed` (is retried) or `away` (folder missing).
+        """Describe the progress for the page.
 
-        `left_out` says how many files of other kinds are not read, and then for each kind why; missing if none is.
+        :returns: A dictionary with the following keys:
+            - `state`: `reading` (the files are being indexed), `following` (the index is up to date), `failed` (the
+              indexing will be retried) or `away` (the folder is missing).
+            - `bytes_done` and `bytes_total`: How much has been read. Only if the state is `reading`.
+            - `left_out`: First how many files are of kinds that are not read, then the reason for each kind. Only if
+              there are such files.
         """
         state = {key: value for key, value in self._state.items() if key != "problem"}
         return {**state, "left_out": self._left_out} if self._left_out else state
 
     def _run(self) -> None:
+        """Follow the folder until the server stops. After each failure, and while the folder is gone, try again."""
         while not self._stopped.is_set():
             try:
                 self._follow(find_drives(self._folder))
@@ -86,7 +114,8 @@ class FollowedFolder:
                     self._polls = True
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
-                # For example, the watcher fails at a folder whose name is not UTF-8, which would keep out all others.
+                # For example, the watcher fails at a folder whose name is not UTF-8. Without scans, such a folder would
+                # keep all other files from being indexed.
                 self._scans = True
                 self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             if not self._is_there():
@@ -96,11 +125,13 @@ class FollowedFolder:
             self._stopped.wait(_AWAY_SECONDS)
 
     def _fail(self, problem: str) -> None:
+        """Set the state to `failed`, and log the problem unless the same problem was the last."""
         if self._state.get("problem") != problem:
             log.error("{}: {}", self._folder, one_line(problem))
         self._state = {"state": "failed", "problem": problem}
 
     def _is_there(self) -> bool:
+        """Check whether the folder exists and can be read."""
         try:
             with os.scandir(self._folder):
                 return True
@@ -109,7 +140,8 @@ class FollowedFolder:
 
     def _follow(self, drives: Drives) -> None:
         """Index the whole folder, then its changes, until the folder is gone or the server stops."""
-        waiting = {str(self._folder)}  # the paths to index
+        # The paths that are still to be indexed. The path of the folder itself stands for everything in the folder.
+        waiting = {str(self._folder)}
         pause, next_try = _FIRST_PAUSE, 0.0
         for changes in self._scan() if self._scans else self._watch():
             if not is_mounted(str(self._folder), drives):
@@ -119,6 +151,7 @@ class FollowedFolder:
                 waiting.add(str(self._folder))
             if not waiting or time.monotonic() < next_try:
                 continue
+
             problem = self._index(waiting, drives)
             if problem is None:
                 waiting, pause = set(), _FIRST_PAUSE
@@ -131,6 +164,7 @@ class FollowedFolder:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _watch(self) -> Iterator[set[FileChange]]:
+        """Report changes as they happen. The set is empty if nothing has changed for a while."""
         return watch(
             self._folder,
             watch_filter=self._concerns,
@@ -152,7 +186,7 @@ class FollowedFolder:
             self._stopped.wait(_SCAN_SECONDS)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
-        """Let the indexing process index the changed paths. Return what went wrong, or None."""
+        """Let an indexing process index the changed paths. Return what went wrong, or None if nothing did."""
 
         def show(done: int, total: int) -> None:
             if self._state["state"] != "failed":
@@ -164,11 +198,13 @@ class FollowedFolder:
             report = self._indexing.follow(self.collection, self._folder, changed, drives, show)
         except PrefragError as error:
             return str(error)
+
         kinds = describe_kinds(report.other_kinds)
-        # A look at some changes does not count the other files of the folder.
+        # Only an indexing of the whole folder counts all of its files.
         if str(self._folder) in changed:
             self._left_out = kinds
         self._state = {"state": "following"}
+
         sentence = _describe(report)
         if sentence:
             log.success("{}: {}", self.collection.name, sentence)
@@ -187,6 +223,7 @@ class FollowedFolder:
 
 
 def _describe(report: IndexReport) -> str:
+    """Say what an indexing has done, as in "12 passages written, 1 file skipped". Empty if nothing was done."""
     counts = {"written": report.written, "deleted": report.deleted}
     done = [f"{counted(number, 'passage')} {what}" for what, number in counts.items() if number]
     skipped = [f"{counted(len(report.skipped), 'file')} skipped"] if report.skipped else []

@@ -1,4 +1,8 @@
-"""Index files in separate processes, which can be stopped. If one fails, the server goes on answering questions."""
+"""Index files in separate processes, which can be stopped. If a process fails, the server goes on.
+
+The module is both sides of this. In the server, :class:`IndexingProcesses` starts processes and gives them orders. An
+order is an upload, or changes in a folder. In such a process, :func:`main` carries out the orders.
+"""
 
 import json
 import os
@@ -29,19 +33,28 @@ from prefrag.indexing.report import IndexReport, Progress, Skipped
 from prefrag.server.library.collections import served_collection
 from prefrag.settings import settings
 
-# How long to wait for a reply or report of progress. A file can take five minutes, and uploads can have several files.
+# How many seconds to wait for a reply or a report of progress. After this time, the process is killed. A file can take
+# five minutes, and an upload can have several files.
 INDEX_SECONDS = 900.0
-# How long an idle process is kept. It occupies memory, but a new process would need seconds to import its modules.
+# After this many idle seconds, a process is ended. It occupies memory, but a new process would need seconds to import
+# its modules.
 IDLE_SECONDS = 300.0
-# How much memory a process may allocate. Converting a file may need a hundred times the file's size.
+# How many bytes of memory a process may allocate. Converting a file may need a hundred times the file's size.
 _MOST_BYTES = 4_000_000_000
+# How much the niceness of a process is raised. With a higher niceness, the system gives it less processor time.
 _NICENESS = 5
+# A process reports its progress at most once in this many seconds.
 _SECONDS_BETWEEN_REPORTS = 0.5
-OnBytes = Callable[[int, int], None]  # called with how many bytes have been read, and how many are to be read in all
+# Called with how many bytes have been read, and how many there are to read in all.
+OnBytes = Callable[[int, int], None]
 
 
 class IndexingFailed(PrefragError):
-    """The error when files could not be indexed."""
+    """The error when files could not be indexed.
+
+    :param message: The reason.
+    :param http_status: The HTTP status for the client.
+    """
 
     def __init__(self, message: str, http_status: int = HTTPStatus.INTERNAL_SERVER_ERROR):
         super().__init__(message)
@@ -49,21 +62,29 @@ class IndexingFailed(PrefragError):
 
 
 class IndexingProcesses:
-    """Runs processes that index files. Each carries out one order (an upload, or changes in a folder) after another.
+    """Runs processes that index files. Each process carries out orders, one after the other.
 
-    A process reads orders from its standard input, one line of JSON for each. It may write lines that report progress,
-    and its last line for an order is the reply. For an upload, the process and not the server locks the collection. A
-    process ends when its input ends, which also happens when the server is killed.
+    A process reads orders from its standard input. An order is a line of JSON. For each order, the process may first
+    write lines that report progress, and then writes the reply as a line of JSON. For an upload, the process locks the
+    collection, not the server. A process ends when its input ends. This also happens when the server is killed.
     """
 
     def __init__(self) -> None:
+        # All processes, at work or idle.
         self._running: set[subprocess.Popen[str]] = set()
+        # The idle processes, each with the timer that will end it.
         self._waiting: dict[subprocess.Popen[str], threading.Timer] = {}
+        # Protects `_waiting`, because several threads use it.
         self._one_at_a_time = threading.Lock()
         self._has_stopped = False
 
     def index(self, collection: Collection, incoming: Path) -> IndexReport:
-        """Index the uploaded files in `incoming`, and wait until all is done."""
+        """Index uploaded files, and wait until all is done.
+
+        :param collection: The collection that gets the files.
+        :param incoming: The folder with the files.
+        :raises IndexingFailed: If the files could not be indexed.
+        """
         if not list_arrived(incoming):
             return IndexReport()
         return self._carry_out({"collection": collection.name, "store": collection.store, "incoming": str(incoming)})
@@ -71,11 +92,20 @@ class IndexingProcesses:
     def follow(
         self, collection: LocalCollection, folder: Path, changed: Iterable[str], drives: Drives, on_bytes: OnBytes
     ) -> IndexReport:
-        """Update the collection of a folder after files in the folder have changed. Wait until this is done."""
+        """Update the collection of a folder after files in the folder have changed. Wait until this is done.
+
+        :param collection: The collection.
+        :param folder: The folder.
+        :param changed: The paths that have changed. The path of the folder itself stands for everything in the folder.
+        :param drives: The drives on which the folder is, to notice if one of them is unplugged.
+        :param on_bytes: Called with the progress.
+        :raises IndexingFailed: If the files could not be indexed.
+        """
         order = {"collection": collection.name, "folder": str(folder), "changed": list(changed), "drives": dict(drives)}
         return self._carry_out(order, on_bytes)
 
     def _carry_out(self, order: dict[str, Any], on_bytes: OnBytes | None = None) -> IndexReport:
+        """Let an idle process or a new process carry out an order. Return its report."""
         process = self._take_waiting() or self._start()
         reply = self._order(process, order, on_bytes)
         if int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR or self._has_stopped:
@@ -84,7 +114,8 @@ class IndexingProcesses:
             self._keep(process)
         if "error" in reply:
             raise IndexingFailed(str(reply["error"]), int(reply["status"]))
-        # JSON knows neither of the two classes.
+
+        # JSON has neither of these classes, so make their objects again.
         for name in ("skipped", "read_in_part"):
             reply[name] = [Skipped(**fields) for fields in reply[name]]
         reply["other_kinds"] = Counter(reply["other_kinds"])
@@ -97,6 +128,10 @@ class IndexingProcesses:
             process.kill()
 
     def _order(self, process: subprocess.Popen[str], order: dict[str, Any], on_bytes: OnBytes | None) -> dict[str, Any]:
+        """Send an order to a process, pass on its reports of progress, and return its reply.
+
+        If the process ends or takes too long, it is killed, and the unfinished change of an upload is undone.
+        """
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -121,7 +156,7 @@ class IndexingProcesses:
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
-                # Leaving this context sweeps away what the dead process had begun.
+                # Entering and leaving this context deletes what the dead process had begun.
                 with open_collection(order["collection"], order["store"]).change():
                     pass
             if late.is_set():
@@ -130,8 +165,9 @@ class IndexingProcesses:
             raise IndexingFailed("The indexing broke off.") from error
 
     def _start(self) -> subprocess.Popen[str]:
+        """Start a process that runs :func:`main`. Its environment has no secrets but those that it needs."""
         process = subprocess.Popen(
-            # -P: import nothing from the current folder, because anybody may have put modules there.
+            # With -P, Python imports nothing from the current folder. Anybody may have put modules there.
             [sys.executable, "-P", "-m", __name__],
             env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
@@ -145,6 +181,7 @@ class IndexingProcesses:
         return process
 
     def _take_waiting(self) -> subprocess.Popen[str] | None:
+        """Take an idle process that is still alive. None if there is none."""
         with self._one_at_a_time:
             while self._waiting:
                 process, timer = self._waiting.popitem()
@@ -155,6 +192,7 @@ class IndexingProcesses:
         return None
 
     def _keep(self, process: subprocess.Popen[str]) -> None:
+        """Keep an idle process for the next order, until its timer ends it."""
         timer = threading.Timer(IDLE_SECONDS, self._retire, [process])
         timer.daemon = True
         with self._one_at_a_time:
@@ -162,6 +200,7 @@ class IndexingProcesses:
         timer.start()
 
     def _retire(self, process: subprocess.Popen[str]) -> None:
+        """End a process, if it is still idle."""
         with self._one_at_a_time:
             was_waiting = self._waiting.pop(process, None)
         if was_waiting:
@@ -178,14 +217,20 @@ class IndexingProcesses:
 
 
 def index_files(collection: Collection, incoming: Path) -> dict[str, Any]:
-    """Index uploaded files in this process. Return the report, or the error with its HTTP status."""
+    """Index uploaded files in this process.
+
+    :param collection: The collection that gets the files.
+    :param incoming: The folder with the files.
+    :returns: The fields of the report. If the indexing failed, `error` and `status` (the HTTP status) instead.
+    """
     return _describe(lambda: add_uploads(collection, incoming, _choose_language(collection)))
 
 
 def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
+    """Do the work. Return its report for JSON, or the error."""
     try:
         report = work()
-        # `asdict` would turn a Counter's pairs of key and count into keys. JSON does not allow pairs as keys.
+        # `asdict` would turn the pairs of key and count in a Counter into keys. JSON does not allow pairs as keys.
         return {**asdict(report), "other_kinds": report.other_kinds}
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
@@ -215,6 +260,7 @@ def main() -> None:
 
 
 def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Carry out an order to index changes in a folder. ``write`` sends the reports of progress."""
     last = 0.0
 
     def show(progress: Progress) -> None:
@@ -230,16 +276,17 @@ def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> d
 
 
 def _read_orders(orders: queue.SimpleQueue[str]) -> None:
+    """Put each line of standard input into the queue. End the process when the input ends. This runs in a thread."""
     for line in sys.stdin:
         orders.put(line)
-    # The server is gone. The next server waits until this process has lost its lock on the collection, and then
-    # finishes or undoes the change. `os._exit` ends all threads at once, so that none of them writes after that.
+    # The server is gone. The next server waits until this process has lost its lock on the collection. Then the next
+    # server finishes or undoes the change. `os._exit` ends all threads at once, so that none of them writes later.
     os._exit(0)
 
 
 def _spare_the_server() -> None:
     """Lower the priority and limit the memory of this process. A file that needs more memory ends only this process."""
-    # Ignore Ctrl-C, which reaches all processes of a terminal: the server decides when this process ends.
+    # Ignore Ctrl-C, which reaches all processes of a terminal. The server decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
@@ -250,16 +297,22 @@ def _spare_the_server() -> None:
 
 
 def _elasticsearch() -> dict[str, str]:
-    """Return the environment variables with which the indexing process reaches Elasticsearch, if uploads go there."""
+    """Return the environment variables with which an indexing process reaches Elasticsearch.
+
+    They are ``PREFRAG_ELASTICSEARCH_URL`` and others of this beginning. Empty if uploads do not go to Elasticsearch.
+    """
     if settings.state != "elasticsearch":
         return {}
     own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
-    # Leave out variables that this process has set from a secrets file. The indexing process reads the file itself.
+    # Leave out variables that this process has set from a file of a secret. The indexing process reads the file itself.
     return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
 
 
 def _choose_language(collection: Collection) -> str | None:
-    """Return the language for a new collection: that of the collection which is served."""
+    """Return the language for a new collection: the language of the default collection.
+
+    None if the collection exists already, or if there is no default collection.
+    """
     if collection.exists:
         return None
     with suppress(FileNotFoundError):

@@ -16,8 +16,9 @@ from prefrag.indexing.file_conversion import is_fingerprint_of
 from prefrag.indexing.file_forms import most_bytes
 from prefrag.server.public_result import hide_folders
 
-# How many passages are returned at most. A book has more, so only those around the wanted passage are returned.
+# The maximum number of passages in a reply. Of a longer document, only those around the wanted passage are returned.
 MOST_PASSAGES = 1_000
+# The fields of a passage's metadata that are returned if they are set.
 _SHOWN = ("title", "line", "attachment", "mail")
 
 
@@ -27,12 +28,17 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     :param collection: The collection. The caller has checked that the request may read it.
     :param document: The id of the document from the list of documents.
     :param passage: The id of a passage, if the id of the document is not known.
-    :returns: `id`, `name`, `title`, `kind` and, if known, `date` and `modified`; `file` (`same`, `changed` or `gone`
-        since the indexing; null if unknown); `original` (whether its file is here); `loss` (what could not be
-        read; missing if nothing); `hash` (for a filter on
-        `meta.file_hash`); `passages`; `of` (how many passages the document has); and `first` (the position of the
-        first returned passage, counted from 1).
-    :raises Missing: When there is no such document or passage.
+    :returns: A dictionary with the following keys:
+        - `id`, `name`, `title` and `kind` of the document.
+        - `date`, `date_in` and `modified`: Only if they are known.
+        - `file`: Whether the file is `same`, `changed` or `gone` since the indexing. Null if that is unknown.
+        - `loss`: What could not be read of the file. Missing if everything was read.
+        - `original`: Whether the file of the document is on this machine.
+        - `hash`: The hash of the file, for a filter on `meta.file_hash`.
+        - `of`: How many passages the document has.
+        - `first`: The position of the first returned passage, counted from 1.
+        - `passages`: The passages, at most :data:`MOST_PASSAGES`.
+    :raises Missing: If there is no such document or passage.
     """
     with closing(collection.passages()) as store:
         asked = store.by_id([passage]).get(passage) if passage else None
@@ -43,19 +49,22 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         else:
             entry = collection.document(document).entry
             kind, path = entry.kind, entry.path
-        # A corpus is a file with one passage on each line. Its passages are unrelated, so only one is returned.
+        # A corpus is a file with a passage on each line. Its passages are unrelated, so only the wanted one is shown.
         whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [asked])
         passages = sorted(whole, key=_place)
+
     if not passages:
         raise Missing(
             "The passages of this file are unrelated: open them one by one."
             if path
             else "The collection has no such document."
         )
+
     wanted = next((number for number, stored in enumerate(passages) if stored.id == passage), 0)
     # The wanted passage stands in the middle, except near the beginning or the end of the document.
     last_start = len(passages) - MOST_PASSAGES
     first = max(0, min(wanted - MOST_PASSAGES // 2, last_start))
+
     meta = passages[0].meta
     dates = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     is_file_here = kind == "file" and collection.has_files
@@ -80,7 +89,12 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
 
 
 def find_original(collection: Collection, document: str) -> Path:
-    """Return the path of a document's file. Raise `Missing` if only the document's text is available here."""
+    """Return the path of a document's file.
+
+    :param collection: The collection. The caller has checked that the request may read it.
+    :param document: The id of the document.
+    :raises Missing: If there is no such document, or if only its text is available here.
+    """
     path = Path(collection.document(document).entry.path or "")
     if not collection.has_files or _follows_link(path) or not path.is_file():
         raise Missing("Only the text of this document is available here, not its file.")
@@ -88,7 +102,13 @@ def find_original(collection: Collection, document: str) -> Path:
 
 
 def find_pdf(collection: Collection, document: str) -> Path:
-    """Return the path of a document's file, as `find_original` does. Raise `BadInput` if it is not a PDF to draw."""
+    """Return the path of a document's PDF file.
+
+    :param collection: The collection. The caller has checked that the request may read it.
+    :param document: The id of the document.
+    :raises Missing: If there is no such document, or if only its text is available here.
+    :raises BadInput: If the file is not a PDF, or has become too large.
+    """
     path = find_original(collection, document)
     if path.suffix.lower() != ".pdf":
         raise BadInput("Only the pages of PDF files can be shown.")
@@ -98,19 +118,20 @@ def find_pdf(collection: Collection, document: str) -> Path:
 
 
 def _follows_link(path: Path) -> bool:
-    """Check whether the path leads through a symbolic link, which may point to a file that was never indexed."""
-    # Links in the path of the data directory itself are allowed: the administrator chose that path.
+    """Check whether a path leads through a symbolic link. The link may point to a file that was never indexed."""
+    # Links in the path of the data directory itself are allowed, because the administrator chose that path.
     folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
     expected = folder / path.relative_to(data_directory()) if folder else path
     return os.path.realpath(path) != str(expected)
 
 
 def _compare(path: Path, file_hash: object) -> str | None:
+    """Say whether a file is `same`, `changed` or `gone` since it was indexed. None if that is unknown."""
     try:
         if _follows_link(path) or not path.is_file():
             return "gone"
         if not isinstance(file_hash, str):
-            # Another program wrote the passages, so nothing says what the file was.
+            # Another program wrote the passages, so it is not known what the file contained.
             return None
         if path.stat().st_size > most_bytes(path):
             return "changed"
@@ -120,11 +141,13 @@ def _compare(path: Path, file_hash: object) -> str | None:
 
 
 def _place(passage: Document) -> int:
+    """Return the position of a passage in its document, to sort by."""
     place = passage.meta.get("split_id")
     return place if type(place) is int else 0
 
 
 def _describe(passage: Document) -> dict[str, Any]:
+    """Describe a passage for clients."""
     meta = passage.meta
     page = {"page": meta["page_number"]} if type(meta.get("page_number")) is int else {}
     shown = {name: meta[name] for name in _SHOWN if isinstance(meta.get(name), str | int)}

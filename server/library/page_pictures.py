@@ -1,4 +1,8 @@
-"""Draw the pages of PDF files for requests, so that no file and no client keeps pictures from the others."""
+"""Draw pages of PDF files as pictures for the web page.
+
+Files are untrusted, and drawing a page can take long. So pages are drawn in separate processes with limits. No file and
+no client can keep others from getting their pictures.
+"""
 
 import asyncio
 import atexit
@@ -16,15 +20,19 @@ from prefrag.indexing.converter_process import MOST_MEMORY, ConverterProcess, Li
 from prefrag.indexing.report import CannotRead
 from prefrag.server.access.shares import Places
 
+# How many pages are drawn at the same time, each in its own process.
 _DRAWN_AT_ONCE = 2
+# How many requests may wait for a process. Further requests are refused.
 _MOST_WAITING = 64
-# The seconds by the clock for drawing one page. Few, because a user waits for it.
+# How many seconds drawing a page may take, by the clock. Few, because a user waits for the picture.
 _MOST_SECONDS = 5.0
-# The seconds for a request, with the wait for its turn and for the start of a process.
+# How many seconds a request waits for its turn, and again for the start of a process and the drawing.
 _WAIT_SECONDS = 60.0
-_KILL_SECONDS = 0.05  # between two attempts to end a drawing that nobody waits for
-# How long a page that reached a limit is not tried again, and how many such pages are remembered.
+# The pause between two attempts to end a drawing that nobody waits for, in seconds.
+_KILL_SECONDS = 0.05
+# A page that reached a limit is not tried again for this many seconds.
 _REMEMBERED_SECONDS = 120.0
+# How many such pages are remembered. If there are more, the oldest is forgotten.
 _MOST_REMEMBERED = 1_000
 _LIMIT_REACHED = (
     f"The page cannot be drawn within {_MOST_SECONDS:g} s and {MOST_MEMORY / 10**9:g} GB of memory. Its text is in the "
@@ -33,7 +41,10 @@ _LIMIT_REACHED = (
 
 
 class PagePictures:
-    """Draws pages in separate processes with limits of time and memory, a few at once, shared among the keys."""
+    """Draws pages in separate processes with limits of time and memory. Only a few pages are drawn at the same time.
+
+    :param are_shared: Returns whether several keys share the processes. If so, each key gets only its share.
+    """
 
     def __init__(self, are_shared: Callable[[], bool]):
         self._places = Places("page pictures", _DRAWN_AT_ONCE, _MOST_WAITING, are_shared)
@@ -48,13 +59,13 @@ class PagePictures:
         """Draw a page and mark a sentence on it. If the request is cancelled, the drawing ends.
 
         :param holder: Whose share the picture uses.
-        :param path: The file, which the caller has checked.
-        :param page: The number of the page, from 1 on.
-        :param sentence: The sentence, which may also be on the next page; may be empty.
+        :param path: The file. The caller has checked that the request may read it.
+        :param page: The number of the page, counted from 1.
+        :param sentence: The sentence to mark. It may also be on the next page. If it is empty, nothing is marked.
         :returns: What :func:`prefrag.indexing.readers.pdf_pages.draw_page` returns.
-        :raises BadInput: When the page cannot be drawn, or not within the limits.
-        :raises Busy: When there is no place.
-        :raises TimeoutError: When no process starts in time.
+        :raises BadInput: If the page cannot be drawn, or not within the limits.
+        :raises Busy: If too many requests are waiting, or the wait was too long.
+        :raises TimeoutError: If no process starts in time.
         """
         await self._places.take(holder, _WAIT_SECONDS)
         process = self._idle.pop()
@@ -75,17 +86,19 @@ class PagePictures:
             self._places.leave(holder)
 
     async def _draw(self, process: ConverterProcess, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Run the drawing in a thread. If the request is cancelled, kill the process and wait for the thread."""
         drawing = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._threads))
         try:
             return await asyncio.shield(drawing)
         except asyncio.CancelledError:
-            # A process that is only now being started is there a moment later.
+            # Kill repeatedly. The process may be starting at this moment, and can only be killed a moment later.
             while not drawing.done():
                 process.kill()
                 await asyncio.wait([drawing], timeout=_KILL_SECONDS)
             raise
 
     def _remember(self, subject: tuple[bytes, int, bool]) -> None:
+        """Remember that a page reached a limit: the hash of its file, its number, and whether a sentence was marked."""
         self._too_slow.pop(subject, None)
         if len(self._too_slow) >= _MOST_REMEMBERED:
             del self._too_slow[next(iter(self._too_slow))]
@@ -93,5 +106,6 @@ class PagePictures:
 
 
 def _read(path: Path) -> tuple[bytes, bytes]:
+    """Return the content of a file and its hash."""
     data = path.read_bytes()
     return data, hashlib.blake2b(data).digest()

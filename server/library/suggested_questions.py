@@ -1,4 +1,9 @@
-"""Suggest questions with which users can begin. Each is made from a sentence of a document, which answers it."""
+"""Suggest questions with which users can begin.
+
+Each question is made from a sentence of a document, and this sentence answers it. A question is suggested only if the
+extractive reader, a small model that finds answers in passages, answers it from the same document. The questions are
+made in a thread, because this takes up to half a minute.
+"""
 
 import hashlib
 import re
@@ -21,32 +26,47 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import sentences_of
 
-MOST = 4  # questions that are suggested
-# No more questions are tried after so many questions, or so many seconds.
+# How many questions are suggested at most.
+MOST = 4
+# How many questions are tried at most.
 _MOST_TRIED = 60
+# After this many seconds, no further question is tried.
 _MOST_SECONDS = 30.0
-# What is read: so many files, so many passages from the beginning of each, and so many passages in all.
+# How many files are read at most, to make questions from them.
 _MOST_FILES = 500
+# How many passages are read from the beginning of each file.
 _FIRST_PASSAGES = 6
+# How many passages are read in all, at most.
 _MOST_PASSAGES = 3_000
-_MOST_QUESTION = 100  # characters of a question
-_MOST_NAME = 80  # characters of the name of a file
-_READ = 5  # how many passages the extractive reader reads for a question
-_PAUSE = 60.0  # seconds to wait before questions are made again for an index that has changed
-_BEFORE_EACH = 0.1  # seconds to sleep before each question is tried
-# A word, so that neither a web address nor markup of a document gets into a question.
+# A question may have at most this many characters.
+_MOST_QUESTION = 100
+# The name of a file is cut to this many characters.
+_MOST_NAME = 80
+# How many passages the extractive reader reads for a question.
+_READ = 5
+# How many seconds to wait before questions are made again for an index that has changed.
+_PAUSE = 60.0
+# How many seconds to sleep before each question is tried, so that other threads can work.
+_BEFORE_EACH = 0.1
+# A word, such as "Calibration" or "cat's". Web addresses and markup do not match, so they do not get into a question.
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
-# A number with a unit or a currency before or behind it, as in "$12.50", "3 km" or "40%".
+# A number, with or without a unit or a currency before or behind it: "$12.50", "3 km", "40%" or "7".
 _AMOUNT = re.compile(r"[$\u20ac\u00a3]?\s?\d+(?:[.,]\d+)*\s?(?:[^\W\d]{1,10}|[%$\u20ac\u00a3])?")
+# A thing that begins with one of these words is not clear without its sentence, as in "the next train".
 _VAGUE = {*FUNCTION_WORDS, "same", "first", "second", "last", "next", "following", "only", "default", "number"}
-# What stands before the name of a thing in a title, as in "Chapter 3: Pumps", "2.1 Pumps" or "The pumps".
+# What stands before the name of a thing in a title. In "Chapter 3: Pumps", "2.1 Pumps" and "The pumps", the name of the
+# thing is "Pumps" or "pumps".
 _PREFIX = re.compile(r"^(?:(?:(?:chapter|section|part|slide)\s+)?[\d.]+[.:)]*|the|an?)\s+", re.IGNORECASE)
 
 
 def make_questions(passage: Document) -> Iterator[str]:
-    """Make questions from sentences, and from rows of tables, about the title, a heading or a named thing.
+    """Make questions from the sentences and table rows of a passage, at most one question from each.
 
-    `find_questions` drops bad ones.
+    A question is about the title of the document, about a heading, or about a named thing. Some of the questions are
+    bad. :func:`find_questions` drops them.
+
+    :param passage: The passage.
+    :returns: An iterator over the questions.
     """
     heading = (heading_of(passage.meta) or "").rpartition(" > ")[2]
     names = [_PREFIX.sub("", name.strip()) for name in (str(passage.meta.get("title") or ""), heading)]
@@ -65,18 +85,26 @@ def make_questions(passage: Document) -> Iterator[str]:
 
 
 def _name(thing: str, names: list[str]) -> str:
-    """Name a thing in words that are clear without the sentence. Return an empty text if there are no such words."""
+    """Name a thing in words that are clear without its sentence. Return an empty text if there are no such words.
+
+    ``names`` are the title and the heading. For example, ``_name("the hall", ["Pellhaven Calibration Hall"])`` returns
+    ``"the Pellhaven Calibration Hall"``, and ``_name("the hall", [])`` returns ``""``.
+    """
     has_article = re.match(r"(?:the|an?) ", thing, re.IGNORECASE)
     article, _, rest = thing.partition(" ") if has_article else ("", "", thing)
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
+
     # In the document "Pellhaven Calibration Hall", replace "the hall" by the whole name.
     whole = next((name for name in names if name.lower().endswith(f" {rest.lower()}")), "")
     if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole):
         return f"the {whole}"
     if not article:
+        # Without an article, only the title or the heading itself is clear.
         return rest if rest.lower() in map(str.lower, names) else ""
+
+    # With an article, a capital letter or a word of the title makes the thing specific.
     topic = {word.lower().rstrip("s") for name in names for word in name.split()} - FUNCTION_WORDS
     is_specific = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
     is_clear = len(words) > 1 or words[0].lower() in topic
@@ -84,19 +112,30 @@ def _name(thing: str, names: list[str]) -> str:
 
 
 class SuggestedQuestions:
-    """Makes suggested questions for each collection, in a thread, once for each version of the index."""
+    """Makes suggested questions for collections, in a thread. They are made once for each version of an index.
+
+    :param served: Returns the served pipelines by name.
+    """
 
     def __init__(self, served: Callable[[], Mapping[str, Any]]):
         self._served = served
         self._made: dict[LocalCollection, tuple[int, list[dict[str, str]]]] = {}
-        self._ended: dict[LocalCollection, float] = {}  # when the thread of a collection ended; infinite while it runs
+        # When the thread of a collection ended, by the monotonic clock. Infinite while the thread runs.
+        self._ended: dict[LocalCollection, float] = {}
         self._one_at_a_time = Lock()
 
     def find(self, collection: LocalCollection) -> dict[str, Any]:
-        """Return a collection's `questions`, each with its file's `name`; `pending` if they are still being made."""
+        """Return the suggested questions of a collection. If there are none yet, a thread starts to make them.
+
+        :param collection: The collection.
+        :returns: A dictionary with the following keys:
+            - `questions`: A list. Each entry has the `question` and the `name` of the file that answers it.
+            - `pending`: Whether the questions are still being made, so that the client should ask again.
+        """
         version, made = collection.version, self._made.get(collection)
         if made is not None and made[0] == version:
             return {"questions": made[1], "pending": False}
+
         parts = (part for pipeline in self._served().values() for _, part in walk_parts(pipeline))
         reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
         if reader is not None and time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
@@ -105,6 +144,7 @@ class SuggestedQuestions:
         return {"questions": [], "pending": reader is not None}
 
     def _make(self, collection: LocalCollection, version: int, reader: ExtractiveReader) -> None:
+        """Make the questions of a collection. This runs in a thread. If it fails, there are no questions."""
         questions: list[dict[str, str]] = []
         with self._one_at_a_time:
             try:
@@ -115,18 +155,25 @@ class SuggestedQuestions:
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
-    """Find questions that the extractive reader answers confidently, and from the document they were made from."""
+    """Find questions that the extractive reader answers confidently, from the document that they were made from.
+
+    :param store: The index to read and to search.
+    :param reader: The extractive reader.
+    :returns: At most :data:`MOST` questions, from different documents. Each has the `question` and the `name` of the
+        file that answers it.
+    """
     made = {
         question: passage
         for passage in _sample(store)
         if not passage.meta.get("standing")
         for question in make_questions(passage)
     }
-    # Sort the questions by a hash. The order is always the same, and no document can push its questions to the front.
+    # Sort the questions by a hash. The order is always the same. No document can push its questions to the front.
     order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
     answered: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS
     for question in order[:_MOST_TRIED]:
+        # Each question must be answered from this document. A document gives at most one question.
         origin = _origin(made[question])
         if len(answered) == MOST or time.monotonic() > deadline:
             break
@@ -139,11 +186,12 @@ def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> lis
 
 
 def _origin(passage: Document) -> str:
+    """Return the file of a passage. For a passage that comes from no file, return its id."""
     return str(passage.meta.get("file_path") or passage.id)
 
 
 def _sample(store: TantivyDocumentStore) -> Iterator[Document]:
-    """Read the first passages of some files. If the index names no files, read any passages."""
+    """Read the first passages of some files, spread over all files. If the index names no files, read any passages."""
     files = sorted(store.count_values("file_path"))
     wanted = {"file_path": files[:: max(1, len(files) // _MOST_FILES)], "split_id": list(range(_FIRST_PASSAGES))}
     conditions = [{"field": f"meta.{name}", "operator": "in", "value": values} for name, values in wanted.items()]

@@ -1,4 +1,8 @@
-"""Write uploaded documents to disk as they arrive, check whether there is room for them, and delete collections."""
+"""Receive uploaded documents, and delete uploaded collections.
+
+An upload is a form of files (multipart/form-data). The files are written to disk as they arrive, so that a large upload
+needs little memory. Names of files come from the client, so :func:`read_name` checks them.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +29,35 @@ from prefrag.settings import settings
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
+# The name of the field of the form that has the files.
 FIELD = "files"
+# The maximum number of files in an upload. A form with more files is refused.
 MOST_FILES = 100
+# An upload must arrive within this many seconds. Otherwise it is refused.
 RECEIVE_SECONDS = 300.0
-# The maximum length of a name. File systems allow 255 bytes, but some of them count other units than bytes of UTF-8.
+# The maximum length of a name, in bytes of UTF-8. File systems allow 255 units, but some count other units than these.
 _NAME_BYTES = 200
-# What browsers write for a quotation mark and for line breaks in the name of a file. They leave all else as it is.
+# What browsers write for a quotation mark (%22), a line feed (%0A) and a carriage return (%0D) in the name of a file.
+# They leave everything else as it is.
 _BROWSER_ESCAPE = re.compile(rb"%(22|0A|0D)")
 
 
 def read_name(sent: bytes) -> str:
-    """Turn the name of an uploaded file into a name that can be stored, or raise ValueError with the reason."""
+    """Turn the name of an uploaded file into a name that can be stored.
+
+    For example, ``read_name(b"docs/my  report.pdf")`` returns ``"my report.pdf"``.
+
+    :param sent: The bytes of the name as they were sent. They should be UTF-8.
+    :returns: The name without folders.
+    :raises ValueError: If the file cannot be stored under this name. The message is the reason, for the user.
+    """
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     name = name.replace("\\", "/").rpartition("/")[2]
-    # The Unicode categories that begin with C: control characters, surrogates, unassigned characters, and characters
-    # that control the format, some of which reverse the text.
+    # The Unicode categories that begin with C are control characters, surrogates and unassigned characters. There are
+    # also characters that control the format. Some of these reverse the text.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name has a control character: rename it")
     # Unusual spaces and line separators become plain spaces.
@@ -55,35 +70,43 @@ def read_name(sent: bytes) -> str:
 
 
 def _sent_name(disposition: str) -> bytes | None:
-    """Read the name of a file from its header. Returns the bytes of the name, which should be UTF-8, or None.
+    """Read the name of a file from its header.
 
-    Browsers write `filename="a.txt"`, and other programs also `filename*=UTF-8''a.txt` with an encoding.
+    Browsers write ``filename="a.txt"``. Some other programs write ``filename*=UTF-8''a.txt``, with an encoding.
+
+    The result is the bytes of the name, which should be UTF-8. It is None if the header has no name.
     """
     header = Message()
     header["content-disposition"] = disposition
     for key, value in header.get_params([], "content-disposition"):
-        # With an encoding, the value is a tuple, whose text has one character for each byte.
+        # With an encoding, the value is a tuple. Its text has a character for each byte.
         if key == "filename" and isinstance(value, tuple):
             charset, _, text = value
             is_latin = (charset or "").lower() == "iso-8859-1"
-            # In Latin-1, the characters are those of the name, and become UTF-8 here. In UTF-8, the only other encoding
-            # that is allowed, they stand for the bytes of the name.
+            # In Latin-1, the characters are those of the name. They become UTF-8 here. The only other encoding that is
+            # allowed is UTF-8. There the characters stand for the bytes of the name.
             return text.encode("utf-8", "replace") if is_latin else text.encode("latin-1", "replace")
     _, options = parse_options_header(disposition)
     name = options.get(b"filename")
-    # No other escape is resolved: the name of a file may hold `%41`.
+    # Resolve no other escape. The name of a file may really contain `%41`.
     return None if name is None else _BROWSER_ESCAPE.sub(_escaped_sign, name)
 
 
 def _escaped_sign(escape: re.Match[bytes]) -> bytes:
+    """Return the character for a match of `_BROWSER_ESCAPE`. For example, ``%22`` gives a quotation mark."""
     return bytes([int(escape[1], 16)])
 
 
 def check_room(collection: Collection, arriving: int) -> None:
-    """Refuse an upload if its collection is full, or if it needs a new collection but there are too many already."""
+    """Refuse an upload if its collection is full, or if it needs a new collection and there are too many already.
+
+    :param collection: The collection that gets the files. It need not exist.
+    :param arriving: The size of the upload, in bytes.
+    :raises HTTPException: With the status 507, if there is no room.
+    """
     room = collection.room()
     most_bytes, most_files = settings.max_collection_bytes, settings.max_collection_files
-    # The number of arriving files is not known yet.
+    # The number of arriving files is not known yet, so only the files that are already there are counted.
     if room.bytes + arriving > most_bytes or room.files >= most_files:
         message = (
             f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
@@ -102,8 +125,11 @@ def check_room(collection: Collection, arriving: int) -> None:
 async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """Write the files of a form to disk as they arrive.
 
-    :returns: For each file, by its name in the folder, its position in the form, counted from 0. Then the refused
-        files, each with its `name` as it was sent, the `reason` and its `position`.
+    :param request: The request whose body is the form.
+    :param folder: The folder for the files.
+    :returns: The position of each written file in the form, by the name of the file in the folder. Positions are
+        counted from 0. Then a list of the refused files, each with its `name` as it was sent, the `reason` and its
+        `position`.
     :raises HTTPException: If the body is too large, too slow, or not a form of files.
     """
     limit = settings.max_upload_bytes
@@ -116,6 +142,7 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise too_large
+
     received = 0
     form = _Form(folder)
     with form.open_file:
@@ -143,23 +170,32 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
 
 
 class _Form:
-    """Receives the files of a form and writes them to disk, without holding a whole file in memory."""
+    """Receives the files of a form and writes them to disk. It never has a whole file in memory.
+
+    The parser of the form calls the methods in :attr:`callbacks`, in the order in which the parts of the form arrive.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.files = 0  # how many have begun
+        # How many files have begun to arrive.
+        self.files = 0
+        # The position of each written file in the form, by its name.
         self.positions: dict[str, int] = {}
         self.refused: list[dict[str, Any]] = []
+        # Whether the end of the form has arrived.
         self.has_ended = False
-        self.open_file = ExitStack()  # closes the present file, and is used again for the next
+        # Closes the file that is being written. The same stack is used again for the next file.
+        self.open_file = ExitStack()
         self._folder = folder
-        self._file: BinaryIO | None = None  # None before the first file, after each, and for a refused one
-        # The name and the value of the present header, which arrive in pieces.
+        # The file that is being written. None between two files, and while a refused file arrives.
+        self._file: BinaryIO | None = None
+        # The name and the value of the present header. They arrive in pieces.
         self._header_name = bytearray()
         self._header_value = bytearray()
         self._disposition = b""
 
     @property
     def callbacks(self) -> MultipartCallbacks:
+        """The methods that the parser calls."""
         return {
             "on_header_field": self._add_to_name,
             "on_header_value": self._add_to_value,
@@ -183,6 +219,7 @@ class _Form:
         self._header_value.clear()
 
     def _begin_file(self) -> None:
+        """Open a file for the part that begins, or refuse the file. The headers of the part have arrived."""
         disposition = self._disposition.decode("latin-1")
         _, options = parse_options_header(disposition)
         sent = _sent_name(disposition)
@@ -193,6 +230,7 @@ class _Form:
         if self.files > MOST_FILES:
             message = f"The form has more than {MOST_FILES} files: send fewer at once."
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
@@ -210,7 +248,7 @@ class _Form:
         self.refused.append({"name": name, "reason": reason, "position": self.files - 1})
 
     def _write(self, data: bytes, start: int, end: int) -> None:
-        # What a refused file holds is passed over.
+        # The content of a refused file is ignored.
         if self._file is not None:
             self._file.write(data[start:end])
 
@@ -223,13 +261,18 @@ class _Form:
 
 
 class MayNotBeDeleted(BadInput):
-    """The error when an index may not be deleted, because no upload made it or because it is the default."""
+    """The error when a collection may not be deleted, because no upload made it or because it is the default."""
 
     http_status = 403
 
 
 def delete_collection(collection: Collection) -> int:
-    """Delete a collection that an upload made, with all documents in it. Return how many passages it had."""
+    """Delete a collection that an upload has made, with all documents in it.
+
+    :param collection: The collection.
+    :returns: How many passages it had.
+    :raises MayNotBeDeleted: If no upload has made the collection.
+    """
     with collection.change() as changes:
         _, deleted = collection.count()
         if not collection.is_uploaded:
