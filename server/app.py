@@ -1,4 +1,11 @@
-"""The web application that ``prefrag serve`` runs: Hayhooks with our pipelines, protected by API keys and limits."""
+"""The web application that ``prefrag serve`` runs: Hayhooks with our pipelines, protected by API keys and limits.
+
+Hayhooks, Haystack's server, turns each pipeline into HTTP routes. :func:`create_app` adds the rest:
+
+- Middlewares that check keys, limits and the shape of requests.
+- Routes for documents, feedback, the web page, MCP, metrics and probes.
+- A lifespan that loads the pipelines when the server starts, and stops running work when it ends.
+"""
 
 import asyncio
 import importlib.util
@@ -55,17 +62,22 @@ from prefrag.server.library.indexing_process import IndexingProcesses
 from prefrag.server.page import page_routes
 from prefrag.settings import settings
 
-_LAST_SECONDS = 5.0  # how long a stopping server waits for requests, and then again for uploads
+# How many seconds a stopping server waits for cancelled requests, and then again for uploads.
+_LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
-    """Build the application. uvicorn calls this function in each worker process."""
+    """Build the application. uvicorn calls this function in each worker process.
+
+    :returns: The application. Its pipelines are loaded when it starts, not here.
+    """
     keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
     files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
-    listed_collections()  # raises an error if PREFRAG_COLLECTIONS has a name that no index can have
+    # This raises an error if PREFRAG_COLLECTIONS has a name that no index can have.
+    listed_collections()
     exclude_web_substitutes(files.values())
-    # If Hayhooks found pipelines in its folder, Hayhooks would load them and only log failures. So give it an empty
-    # folder. Only pipelines that are deployed later are stored there.
+    # If Hayhooks had a folder with pipelines, it would load them and only log failures. So it gets an empty folder.
+    # Only pipelines that are deployed later are stored there.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
@@ -81,8 +93,8 @@ def create_app() -> FastAPI:
 
     app = _create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions. Your own documents are searched first."
-    # Put our middleware inside that of Hayhooks, so that our refusals also get the CORS headers and the request id that
-    # Hayhooks adds. `add_middleware` would put ours outside.
+    # Put our middlewares inside those of Hayhooks. Then our refusals also get the CORS headers and the request id that
+    # Hayhooks adds. `add_middleware` would put ours outside. The first of this list is the outermost of ours.
     app.user_middleware += [
         Middleware(OpenWebUIRoutes),
         Middleware(OpenAIErrors),
@@ -96,22 +108,25 @@ def create_app() -> FastAPI:
     ]
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
-    # All routes of pipelines use this class, even if a pipeline is deployed later.
+    # All routes of pipelines use this class, also those of pipelines that are deployed later.
     app.router.route_class = StrictRoute
     _describe_open_routes_only(app)
     mcp_sessions = _add_mcp(app)
     hayhooks_lifespan = app.router.lifespan_context
 
+    # The pipelines that could not be loaded, if the server may leave them out.
     left_out: set[str] = set()
+    # The pipelines whose index or model server did not answer the last check.
     down: set[str] = set()
 
     def served() -> dict[str, Any]:
+        """Return the pipelines that are served now, by name."""
         return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
 
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Return advice for each pipeline whose index or model server is down. Log which went down or came back."""
+        """Return advice for each pipeline whose index or model server does not answer. Log what has changed."""
         outages = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
         for name in sorted(outages.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(outages[name].details))
@@ -123,6 +138,7 @@ def create_app() -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Load the pipelines, let the application run, and stop all work at its end."""
         try:
             async with hayhooks_lifespan(app), mcp_sessions, trying_judges(served, in_flight):
                 failed = await _deploy(app, files, lenient)
@@ -140,7 +156,7 @@ def create_app() -> FastAPI:
                 page_token.show()
                 if followed:
                     followed.start()
-                # In a thread, because this calls the model four times. Questions are answered meanwhile.
+                # In a thread, because this calls the model four times. Questions can be answered meanwhile.
                 threading.Thread(target=try_models, args=(list(served().values()),), daemon=True).start()
                 yield
         finally:
@@ -151,9 +167,9 @@ def create_app() -> FastAPI:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
             if at_work:
-                # Give uploads time to clean up: they discard the files that have not been indexed yet.
+                # Give uploads time to clean up. They delete the files that have not been indexed yet.
                 await asyncio.wait(at_work, timeout=_LAST_SECONDS)
-            # Clear the global variables. Otherwise a second application in this process could not use the same names.
+            # Clear global variables. Otherwise a second application in this process could not use the same names.
             registry.clear()
             exclude_web_substitutes(())
             deployed_later.cleanup()
@@ -168,7 +184,7 @@ def create_app() -> FastAPI:
         if leaving.is_set():
             return JSONResponse({"status": "stopping"}, 503)
         missing = sorted(files.keys() - set(registry.get_names()))
-        # This route requires no key, so its reply has no addresses and no paths. The log has them.
+        # This route requires no key. So its reply has no addresses and no paths, only the log has them.
         lacks = {
             "not_loaded": [name for name in missing if name not in left_out],
             "unreachable": await find_unreachable(),
@@ -204,6 +220,7 @@ def create_app() -> FastAPI:
 
 
 def _configure_hayhooks(pipelines_dir: str) -> None:
+    """Change the settings of Hayhooks, which it reads when its application is made."""
     hayhooks_settings.pipelines_dir = pipelines_dir
     hayhooks_settings.cors_allow_origins = list(settings.cors_origins)
     # Each result contains a trace of its steps, so the traces of Hayhooks are not needed.
@@ -214,14 +231,16 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _create_hayhooks() -> FastAPI:
-    # Unless `auto_trace` is on, hide these variables from Hayhooks, because they may be meant for other programs.
+    """Make the application of Hayhooks, and let it send traces only if the settings allow this."""
+    # Unless `auto_trace` is on, hide these variables from Hayhooks. They may be meant for other programs.
     hidden = {}
     if not settings.auto_trace:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys()
         hidden = {name: os.environ.pop(name) for name in variables}
     app: FastAPI = create_hayhooks()
     os.environ.update(hidden)
-    # FastAPI's constructor takes `logs` and `exclude`. Hayhooks calls the constructor, so change them afterwards.
+    # The constructor of FastAPI has the parameters `logs` and `exclude`. Hayhooks calls the constructor without them,
+    # so set them afterwards.
     telemetry = vars(app).get("_telemetry")
     if telemetry:
         telemetry |= {"logs": settings.trace_content, "exclude": lambda _: not settings.auto_trace}
@@ -231,26 +250,33 @@ def _create_hayhooks() -> FastAPI:
 class StrictRoute(APIRoute):
     """A route that refuses a request with unknown fields.
 
-    Otherwise a misspelt option would be ignored: with ``source`` instead of ``sources``, a question could be sent to
-    the web. Hayhooks makes the classes of requests, and has no setting to refuse unknown fields.
+    Otherwise a misspelt option would be ignored. For example, with ``source`` instead of ``sources``, a question could
+    be sent to the web. Hayhooks makes the classes of requests, and it has no setting to refuse unknown fields.
+
+    :param path: The path of the route.
+    :param endpoint: The function that handles a request.
+    :param options: The other arguments of FastAPI's route.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
-        took = signature(endpoint)
+        original = signature(endpoint)
         parameters = [
-            parameter.replace(annotation=_forbid_extra(parameter.annotation)) for parameter in took.parameters.values()
+            parameter.replace(annotation=_forbid_extra(parameter.annotation))
+            for parameter in original.parameters.values()
         ]
-        endpoint.__signature__ = took.replace(parameters=parameters)  # type: ignore[attr-defined]
+        endpoint.__signature__ = original.replace(parameters=parameters)  # type: ignore[attr-defined]
         super().__init__(path, endpoint, **options)
 
 
 def _forbid_extra(kind: Any) -> Any:
+    """Return a subclass of a pydantic model that refuses unknown fields. Return any other annotation as it is."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return type(kind.__name__, (kind,), {"model_config": ConfigDict(extra="forbid"), "__module__": kind.__module__})
     return kind
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
+    """Add the route of MCP, if the package is installed. Return the context in which the route works."""
     if importlib.util.find_spec("mcp") is None:
         log.info('MCP is not served, because the package mcp is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
@@ -260,6 +286,10 @@ def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
+    """Load the pipelines and add their routes. Return the reason for each pipeline that failed, by its name.
+
+    If ``lenient`` is true, pipelines whose document store does not answer fail too.
+    """
     prepared: dict[str, PreparedPipeline] = {}
     failed: dict[str, str] = {}
 
@@ -273,15 +303,16 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
             # Hayhooks' error says which step failed. The cause of that error says why.
             failed[name] = str(error.__cause__ or error) or type(error).__name__
 
-    # Do not load pipelines in parallel, because wrappers that import modules at the same time can disturb each other.
+    # Do not load pipelines in parallel. Wrappers that import modules at the same time can disturb each other.
     for name, path in files.items():
         with record_failure(name):
             prepared[name] = served_pipelines.prepare_pipeline(name, path)
     if lenient:
-        # Leave out pipelines whose document store does not answer. Do not check model servers: they may come back.
+        # Leave out pipelines whose document store does not answer. Do not check model servers, which may come back.
         loaded = _haystack_pipelines({name: deployed.wrapper for name, deployed in prepared.items()})
         outages = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in outages.items()}
+
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
             commit_prepared_pipeline(prepared[name], app=app)
@@ -292,11 +323,13 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
 
 
 def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pipeline of each wrapper that has a Haystack pipeline, by the name of the wrapper."""
     pipelines = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in pipelines.items() if hasattr(pipeline, "walk")}
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:
+    """Remove the routes that are not served from the description of the API."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -310,6 +343,7 @@ def _describe_open_routes_only(app: FastAPI) -> None:
 
 
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request whose run has failed. The reply has the message and what the run had found."""
     assert isinstance(error, Refusal)
     result = {} if error.result is None else {"result": error.result}
     return JSONResponse({"detail": error.detail, **result}, error.status_code, error.headers)

@@ -1,4 +1,9 @@
-"""Find out, while the server is idle, whether its models judge better than chance."""
+"""Find out, while the server is idle, whether its models judge better than chance.
+
+A judge decides after each search whether the documents suffice. An `AutoJudge` uses decision trees, and asks a language
+model where the trees are unsure. The model is asked only if it has passed a trial. In the trial, it judges prepared
+states of runs whose right verdicts are known. This takes many calls, so it is done while there are no requests.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -18,16 +23,27 @@ from prefrag.components.judge.judge_trial import (
 from prefrag.components.parts import walk_parts
 from prefrag.components.text.one_line import one_line
 
-_LOOK_SECONDS = 60.0  # between two checks whether the server is idle, and after a request has interrupted a trial
-_NOTICE_SECONDS = 0.2  # until a new request interrupts a trial
-_PAUSE_SECONDS = 600.0  # after a model has failed
+# The pause between two checks whether the server is idle, in seconds. A trial that a request has interrupted goes on
+# after the same pause.
+_LOOK_SECONDS = 60.0
+# While a model is called, the server checks for new requests at this interval, in seconds.
+_NOTICE_SECONDS = 0.2
+# The pause after a model has failed, in seconds.
+_PAUSE_SECONDS = 600.0
 
-_ASKED, _NOT_ASKED = "it is asked where the trees are unsure.", "the trees judge alone."
+# How the line in the log ends if the model has passed.
+_ASKED = "it is asked where the trees are unsure."
+# How the line in the log ends if the model has failed.
+_NOT_ASKED = "the trees judge alone."
 
 
 @asynccontextmanager
 async def trying_judges(served: Callable[[], Mapping[str, Any]], requests: Collection[Any]) -> AsyncIterator[None]:
-    """Try the models of the served pipelines' judges in the background, whenever there are no requests."""
+    """Try the models of the judges in the background, whenever there are no requests.
+
+    :param served: Returns the served pipelines by name.
+    :param requests: The running requests. While this is not empty, no model is tried.
+    """
     trying = asyncio.create_task(_try_all(served, requests))
     try:
         yield
@@ -38,6 +54,7 @@ async def trying_judges(served: Callable[[], Mapping[str, Any]], requests: Colle
 
 
 async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection[Any]) -> None:
+    """Try all models that have not finished their trial, again and again, until this task is cancelled."""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
@@ -50,16 +67,20 @@ async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection
 
 
 def _is_untried(part: Any) -> bool:
+    """Check whether a component is a judge whose model has not finished its trial."""
     if not isinstance(part, AutoJudge) or part.is_named or part.model_judge.call.is_absent:
         return False
     return is_trial_open(part.model_judge.chat_generator)
 
 
 async def _try(judge: AutoJudge, requests: Collection[Any]) -> None:
-    """Try state after state, and keep each result, until a request comes or none is left."""
+    """Let the model judge one state after the other, until a request comes or no state is left.
+
+    The result is stored after each state.
+    """
     model: Any = judge.model_judge
     while not requests and is_trial_open(model.chat_generator):
-        # A single state at a time, so that a request costs the trial no more than the call that it interrupts.
+        # Try a single state at a time. Then a request that interrupts the trial costs only the present call.
         call = asyncio.create_task(try_judge(model, *read_trial(model.chat_generator), most=1))
         try:
             while not call.done():
@@ -69,6 +90,7 @@ async def _try(judge: AutoJudge, requests: Collection[Any]) -> None:
             right, of = call.result()
         finally:
             call.cancel()
+
         model.chat_generator.keep(verdicts=(right, of))
         if of == len(read_states()):
             passed = is_better_than_chance(right, of)

@@ -1,4 +1,7 @@
-"""Serve the web page at ``/``, and at ``/pipelines`` the list of pipelines that users can choose on the page."""
+"""Serve the web page at ``/`` and its files at ``/page/NAME``.
+
+The route ``/pipelines`` lists the pipelines that users can choose on the page.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -14,17 +17,21 @@ from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.server.http.security import is_loopback
 
+# The folder with the files of the page.
 FOLDER = Path(__file__).parent / "page"
-# The content types are stated here, because operating systems give different types to the same suffix.
+# The content type of each file, by its suffix. They are written here, because operating systems give different types to
+# the same suffix.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+# The headers of each file of the page.
 HEADERS = {
     # With this policy, browsers allow no inline scripts or styles, and nothing from other hosts. `data:` allows the
-    # pictures of PDF pages, which stand in the page itself. The trusted types keep scripts from turning text into HTML.
+    # pictures of PDF pages, whose data is in the page itself. The trusted types keep scripts from turning text into
+    # HTML.
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; base-uri 'none'; object-src 'none'; form-action 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -32,13 +39,16 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
-    # Browsers must check every time whether their copy is current.
+    # Browsers must check each time whether their copy is current.
     "Cache-Control": "no-cache",
 }
 
 
 def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
-    """Make the routes of the page. ``pipelines`` returns the served pipelines by name."""
+    """Make the routes of the page.
+
+    :param pipelines: Returns the served pipelines by name.
+    """
     router = APIRouter()
     files = StaticFiles(directory=FOLDER)
 
@@ -69,12 +79,16 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
 
 def _find_start(pipeline: Any) -> StateBuilder | None:
-    """Find a pipeline's `start` component. Pipelines without one are not listed: the page cannot show their results."""
+    """Find the `start` component of a pipeline. None if it has none.
+
+    Pipelines without this component are not listed, because the page cannot show their results.
+    """
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 
 def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
-    # The sources that may not be searched now, and why.
+    """Describe a pipeline for the page: its sources, the defaults of its options, and its model."""
+    # The sources that may not be searched now, and the reason.
     closed, reason = start.closed_sources()
     sources: list[dict[str, Any]] = []
     for source in start.sources:
@@ -92,13 +106,13 @@ def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
 
 
 def _describe_model(pipeline: Any) -> dict[str, Any] | None:
-    """Describe the model that answers, without the name of its machine; None if the extractive reader answers."""
+    """Describe the model that answers, without the name of its machine. None if the extractive reader answers."""
     reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner) and not part.is_extractive]
     if not reasoners:
         return None
     generator = reasoners[0].chat_generator
     name = str(read_attribute(generator, "model_name") or read_attribute(generator, "model") or "")
-    # The model is here only if it runs on this machine: a host in PREFRAG_LOCAL_HOSTS is another machine.
+    # Check whether the model runs on this machine. A host in PREFRAG_LOCAL_HOSTS is another machine.
     is_here = is_loopback(find_host(generator))
-    # Some servers call a model by its path, which says something of their machine.
+    # Some servers use the path of a file as the name of a model. The folders would reveal something about the machine.
     return {"name": PurePath(name).name, "here": is_here}

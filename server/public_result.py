@@ -1,4 +1,8 @@
-"""Remove from results what clients must not see: server addresses, folders, secrets and names of models."""
+"""Remove from results what clients must not see: server addresses, folders, secrets and names of models.
+
+Results contain errors of other programs. Their texts may have the address of a server, the path of a file, or a
+password. The person who sits at the machine may see more than other clients.
+"""
 
 import os
 import re
@@ -13,26 +17,38 @@ from prefrag.pipelines.sent_to_models import hide_model_hosts
 from prefrag.server.access.keys import current_access
 from prefrag.settings import models, read_secrets
 
+# What stands in a text in place of something that was removed.
 WITHHELD = "(withheld)"
+# A web address, such as "http://db.example.org:9200/index".
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
+# An IPv4 address, with or without a port, such as "10.0.0.7" or "10.0.0.7:9200". "1.2.3" and "1.2.3.4.5" do not match.
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
+# A path with at least one folder, such as "/home/ada/report.pdf" or "~/report/a.pdf". Group 1 is the last name.
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
-# On Windows, folder names may have spaces, and Python doubles the backslashes of a path that it quotes.
-# Such a path begins with a drive, as in C:\, or with a server, as in \\server\.
+# The folders of a path on Windows. In "C:\my files\report.pdf", this is "C:\my files\".
+#
+# - The path begins with a drive, as in "C:\", or with a server, as in "\\server\".
+# - Folders follow. Before a backslash, their names may have spaces. Before a slash, they may not.
+#
+# Several backslashes may stand in a row, because Python doubles the backslashes of a path that it quotes.
 _WINDOWS_PATH = re.compile(
     r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
     r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
 )
+# The fields of an event in which an error message may be.
 _PARTS_OF_ERRORS = ("error", "message")
 
 
 class Installation:
-    """Removes from replies what clients must not see: secrets, model names, and addresses of a pipeline's servers."""
+    """Removes from replies what clients must not see: secrets, names of models, and addresses of servers.
+
+    :param pipeline: The pipeline that makes the results. Its settings and the environment name the servers.
+    """
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
         parts: dict[str, Any] = {}
-        # Users' own components may fail here because they cannot be serialised. The pipeline is served all the same.
+        # Users' own components may fail here, because they cannot be serialised. The pipeline is served all the same.
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
@@ -42,13 +58,22 @@ class Installation:
         self._names = _any_of(names | secrets | {models["llm"].model, models["judge"].model} - {""})
 
     def withhold(self, text: str) -> str:
-        """Remove from an error message what clients must not see. The owner sees the servers and models in it."""
+        """Remove from an error message what clients must not see.
+
+        If the person at this machine has sent the request, names of servers and models stay in the message.
+
+        :param text: The error message.
+        """
         if current_access.get().is_owner:
             return hide_folders(self._secrets.sub(WITHHELD, without_userinfo(text)))
         return hide_folders(self._names.sub(WITHHELD, _hide_hosts(text)))
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove from a result what clients must not see."""
+        """Remove from a result what clients must not see.
+
+        :param result: The result of a run.
+        :returns: A changed copy.
+        """
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
@@ -59,7 +84,11 @@ class Installation:
         return public
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove from an event of the trace what clients must not see."""
+        """Remove from an event of the trace what clients must not see.
+
+        :param event: The event. Attempts of a search that are part of it are changed too.
+        :returns: A changed copy.
+        """
         errors = {key: self.withhold(event[key]) for key in _PARTS_OF_ERRORS if isinstance(event.get(key), str)}
         attempts = [self.publish_event(attempt) for attempt in event.get("attempts") or ()]
         public = {**event, **errors}
@@ -69,16 +98,22 @@ class Installation:
 
 
 def _any_of(names: set[str]) -> re.Pattern[str]:
+    """Make a pattern that matches each of the names as a whole word, with or without a port behind it."""
     longest_first = sorted(names, key=len, reverse=True)
     pattern = "|".join(map(re.escape, longest_first))
     if not pattern:
-        # This matches nothing.
+        # This pattern matches nothing.
         return re.compile(r"(?!)")
     return re.compile(rf"(?<![\w.-])(?:{pattern})(?::\d+)?(?![\w-])")
 
 
 def hide_addresses(text: str) -> str:
-    """Remove the addresses of servers from a text, and shorten each path to its last name."""
+    """Remove the addresses of servers from a text, and shorten each path to its last name.
+
+    For example, ``hide_addresses("http://db:9200 has no /data/index/a")`` returns ``"(withheld) has no a"``.
+
+    :param text: The text.
+    """
     return hide_folders(_hide_hosts(text))
 
 
@@ -87,7 +122,12 @@ def _hide_hosts(text: str) -> str:
 
 
 def hide_folders(text: str) -> str:
-    """Shorten each path in a text to its last name."""
+    """Shorten each path in a text to its last name.
+
+    For example, ``hide_folders("/home/ada/a.pdf is damaged")`` returns ``"a.pdf is damaged"``.
+
+    :param text: The text.
+    """
     return _PATH.sub(r"\1", _WINDOWS_PATH.sub("", text))
 
 
@@ -99,6 +139,7 @@ def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _texts(values: object) -> Iterator[str]:
+    """Yield all texts in a value of nested lists, tuples and dictionaries. Keys of dictionaries are not included."""
     waiting = [values]
     while waiting:
         value = waiting.pop()
@@ -111,6 +152,7 @@ def _texts(values: object) -> Iterator[str]:
 
 
 def _host(value: str) -> str | None:
+    """Return the host of a web address. For example, ``"http://db:9200"`` gives ``"db"``. None for any other text."""
     if "://" not in value:
         return None
     try:

@@ -1,10 +1,14 @@
-"""A time limit for receiving the head of a request: its first line and headers. uvicorn has no such limit."""
+"""A time limit for receiving the head of a request, which is its first line and its headers.
+
+uvicorn has no such limit. Without the limit, a client could open many connections and never send a request.
+"""
 
 import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+# The head of a request must arrive within this many seconds.
 HEAD_SECONDS = 30.0
 
 
@@ -18,12 +22,18 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start waiting for the first head."""
+        """Start to wait for the first head.
+
+        :param transport: The connection.
+        """
         super().connection_made(transport)
         self._timer = self.loop.call_later(self.seconds, self._close)
 
     def data_received(self, data: bytes) -> None:
-        """Receive data. Stop the timer when a head is complete, and start it when the next head begins."""
+        """Receive data. Stop the timer when a head is complete, and start it when the next head begins.
+
+        :param data: The bytes that have arrived.
+        """
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
@@ -31,7 +41,10 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._timer = self.loop.call_later(self.seconds, self._close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timer, because the connection is closed.
+
+        :param exc: Why the connection was lost. None if it was closed normally.
+        """
         self._stop_waiting()
         super().connection_lost(exc)
 

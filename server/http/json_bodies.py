@@ -1,4 +1,7 @@
-"""Read the whole body of each request. Bodies that no route can use are refused before FastAPI parses them."""
+"""Read the whole body of each request, and refuse bodies that no route can use.
+
+This happens before FastAPI parses a body, so that a hostile body cannot do harm there.
+"""
 
 import asyncio
 import json
@@ -16,33 +19,43 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.errors import BadInput
 from prefrag.server.http.security import path_of, refuse
 
+# The maximum size of a body, in bytes. A larger body is refused with 413.
 MAX_BODY_BYTES = 1_000_000
+# A body must arrive within this many seconds. A slower one is refused with 408.
 BODY_SECONDS = 30.0
-# The upload route reads its body as it arrives, and has its own limits.
+# The path of the upload route, such as "/collections/tax/documents". It reads its body as it arrives, and has its own
+# limits.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
-# The limits of a JSON body: how deep it is nested, and how many values it has.
+# How deep a JSON body may be nested. A deeper one is refused with 422.
 MAX_DEPTH = 64
+# How many values a JSON body may have, in all of its lists and objects. A body with more is refused with 422.
 MAX_VALUES = 20_000
-# Only the newest turns are passed on, at most this many. Pipelines read far fewer, but some clients send all turns.
+# How many turns of a conversation are passed on: the newest. Pipelines read far fewer, but some clients send all turns.
 MAX_TURNS = 200
+# The fields of a body that may contain a conversation.
 _CONVERSATIONS = ("messages", "history")
-# The roles of messages that instruct.
+# The roles of messages that are instructions and not part of the conversation.
 SYSTEM_ROLES = ("system", "developer")
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
-# The integers that fit into 64 bits, with or without a sign.
+# The integers that fit into 64 bits, with or without a sign. A body with any other integer is refused.
 _INTEGERS = range(-(2**63), 2**64)
-# A reply lists at most this many problems of a request's body. If everything is wrong, the first problems are enough.
+# A reply lists at most this many problems of a body. If everything is wrong, the first problems are enough.
 _NAMED_PROBLEMS = 20
+# Names of fields in such a reply are cut to this many characters.
 _NAME_CHARACTERS = 100
 
 
 class BodyLimit:
-    """Read the whole body of a request before anything else happens, unless it is too large or too slow.
+    """Read the whole body of a request before anything else happens. Refuse it if it is too large or too slow.
 
-    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. The same goes
-    for NaN, infinity, huge numbers and half surrogate pairs: Python's parser accepts them, but answering fails later.
-    A long conversation is cut to its newest turns and the system message at its beginning.
+    A JSON body is refused with 422 if it is not valid JSON, is nested too deeply, or has too many values. It is also
+    refused if it has NaN, infinity, huge numbers or half of a surrogate pair. Python's parser accepts these, but
+    answering would fail later. A long conversation is cut to its newest turns. A system message at its beginning stays.
+
+    :param app: The next application.
+    :param limit: The maximum size of a body, in bytes.
+    :param seconds: How long a body may take to arrive.
     """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
@@ -55,13 +68,16 @@ class BodyLimit:
         if scope["type"] != "http" or _is_upload(scope):
             await self.app(scope, receive, send)
             return
+
         too_large = f"The request is larger than {self.limit:,} bytes."
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and int(length) > self.limit:
             await refuse(scope, receive, send, 413, too_large)
             return
+
         body = bytearray()
-        more = True  # whether more of the body is to come
+        # Whether more of the body is to come.
+        more = True
         try:
             async with asyncio.timeout(self.seconds):
                 while more:
@@ -80,6 +96,7 @@ class BodyLimit:
         except BadInput as error:
             await refuse(scope, receive, send, error.http_status, str(error))
             return
+
         whole: list[Message] = [{"type": "http.request", "body": content}]
 
         async def receive_whole() -> Message:
@@ -89,6 +106,7 @@ class BodyLimit:
 
 
 def _is_upload(scope: Scope) -> bool:
+    """Check whether a request uploads files."""
     kind = Headers(scope=scope).get("content-type", "").lower()
     is_form = kind.startswith("multipart/form-data")
     return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
@@ -101,7 +119,13 @@ def _is_json(scope: Scope) -> bool:
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
-    """Answer 422 to a body of the wrong shape. Say where each problem is, but do not repeat values from the body."""
+    """Answer 422 to a body of the wrong shape.
+
+    The reply says where each problem is. It does not repeat values from the body.
+
+    :param request: The request.
+    :param error: The `RequestValidationError` of FastAPI.
+    """
     assert isinstance(error, RequestValidationError)
     problems = []
     for problem in error.errors()[:_NAMED_PROBLEMS]:
@@ -113,7 +137,7 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
 
 
 def _bound(body: bytes) -> bytes:
-    """Check a body, and cut a long conversation to its newest turns."""
+    """Check a JSON body, and cut a long conversation in it to its newest turns. Return the body to pass on."""
     if not body:
         return body
     try:
@@ -122,6 +146,7 @@ def _bound(body: bytes) -> bytes:
         raise BadInput(_TOO_DEEP) from error
     except ValueError as error:
         raise BadInput(f"The body is not JSON: {error}") from error
+
     is_cut = False
     for name in _CONVERSATIONS:
         turns = content.get(name) if isinstance(content, dict) else None
@@ -136,8 +161,8 @@ def _bound(body: bytes) -> bytes:
 
 
 def _check(content: Any) -> None:
-    """Refuse a value that Python reads from JSON, but that cannot be used or answered."""
-    # The values to check, each with its depth.
+    """Raise BadInput for a value that Python reads from JSON, but that cannot be used or answered."""
+    # The values that are still to be checked, each with its depth.
     waiting: list[tuple[Any, int]] = [(content, 1)]
     values = 1
     while waiting:

@@ -1,4 +1,7 @@
-"""The log of the service, in the format of Hayhooks or as lines of JSON. It never contains the text of questions."""
+"""The log of the service, in the format of Hayhooks or as lines of JSON.
+
+The log never contains the text of questions. ``PREFRAG_LOG`` chooses the format.
+"""
 
 import json
 import logging
@@ -13,17 +16,22 @@ from hayhooks.server.logger import formatter, intercept_stdlib_logging, log
 from prefrag.settings import settings
 from prefrag.tracing import Measured, observers
 
-# The colour codes in uvicorn's messages.
+# A colour code of a terminal, such as "\x1b[32m". uvicorn's messages contain them.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# The numbers in the line about a run: the tag of the measurement, and the name of the field in the line.
 _COUNTED = {"prefrag.searches": "searches", "gen_ai.usage.input_tokens": "input_tokens"}
 _COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "status"}
 
 
 def configure_log() -> None:
-    """Set up the log as Hayhooks does, but leave out questions, and the values of variables in tracebacks."""
+    """Set up the log as Hayhooks does, but leave out questions and the values of variables in tracebacks.
+
+    The function may be called again. It then replaces what the last call has set up.
+    """
     is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
 
     def strip(record: Any) -> None:
+        """Remove from a record the parameters of a request, which contain the question, and colours."""
         record["extra"].pop("params", None)
         if is_json or not sys.stderr.isatty():
             record["message"] = _COLOURS.sub("", record["message"])
@@ -32,6 +40,7 @@ def configure_log() -> None:
     log.remove()
     own = logging.getLogger("prefrag")
     own.handlers, own.propagate = [], True
+
     if _log_run in observers:
         observers.remove(_log_run)
     if is_json:
@@ -40,11 +49,12 @@ def configure_log() -> None:
         own.setLevel(logging.NOTSET)
         log.add(_write_json, level=level, format="{message}")
     else:
-        # Hayhooks' format leaves out the traceback.
+        # The format of Hayhooks has no traceback, so append it. `diagnose=False` leaves out the values of variables.
         log.add(sys.stderr, level=level, format=lambda record: formatter(record) + "{exception}", diagnose=False)
 
 
 def _write_json(message: Any) -> None:
+    """Write a message of the log to standard error as a line of JSON."""
     record = message.record
     line = {"time": record["time"].isoformat(), "level": record["level"].name, "process": record["process"].id}
     line |= {"message": record["message"], **record["extra"]}
@@ -56,7 +66,7 @@ def _write_json(message: Any) -> None:
 
 
 def _log_run(measured: Measured) -> None:
-    """Write one line when a run has ended: labels, numbers and, if the run failed, the type of the error."""
+    """Log a line when a run has ended. The line has labels, numbers and, if the run failed, the type of the error."""
     if measured.name != "prefrag.run":
         return
     counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, by pipeline, role of the model, and kind of source. They name no keys and no indexes.
 
-Each worker process writes its metrics to files in one folder, which ``prefrag serve`` makes. So any worker can report
-the totals of all workers.
+All worker processes write their metrics to files in the same folder, which ``prefrag serve`` makes. So any worker can
+report the totals of all workers.
 """
 
 import os
@@ -12,9 +12,13 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from prefrag.tracing import Measured, observers
 
+# The environment variable that names the folder. The Prometheus client reads it too.
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+# The content type of a reply with metrics.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+# The upper limits of the histogram of runs, in seconds.
 _RUN_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600)
+# The upper limits of the histograms of model calls and searches, in seconds.
 _STEP_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120)
 
 # Use a separate registry, because other libraries in the process put their own metrics into the default one.
@@ -43,7 +47,10 @@ RUNNING = Gauge("prefrag_running", "Requests being answered.", multiprocess_mode
 
 
 def count(measured: Measured) -> None:
-    """Add a measurement to the metrics."""
+    """Add a measurement to the metrics.
+
+    :param measured: A run, a call of a model, or a search.
+    """
     tags, failed = measured.tags, "yes" if measured.error else "no"
     if measured.name == "prefrag.run":
         pipeline = tags["prefrag.pipeline"]
@@ -75,6 +82,7 @@ def create_app() -> Any:
 
 
 def _gather() -> CollectorRegistry:
+    """Return the metrics of all worker processes. If there is no shared folder, return those of this process."""
     if FOLDER_VARIABLE not in os.environ:
         return _registry
     registry = CollectorRegistry()
@@ -83,6 +91,9 @@ def _gather() -> CollectorRegistry:
 
 
 def forget_process(pid: int) -> None:
-    """Stop counting the waiting and running requests of a process that has ended."""
+    """Stop counting the waiting and running requests of a process that has ended.
+
+    :param pid: The id of the process.
+    """
     if FOLDER_VARIABLE in os.environ:
         mark_process_dead(pid)

@@ -1,4 +1,8 @@
-"""Check whether the indexes and model servers that the served pipelines need can be reached."""
+"""Check whether the indexes and model servers that the served pipelines need can be reached.
+
+The route ``/ready`` uses this for load balancers. The checks ask each index and each server only once, even if several
+pipelines use it.
+"""
 
 import asyncio
 import threading
@@ -8,12 +12,17 @@ from typing import Any, NamedTuple
 
 from prefrag.components.parts import STORES, is_class, is_tantivy_store, walk_parts
 
+# Each check must end within this many seconds. Otherwise the index or server counts as unreachable.
 DEADLINE_SECONDS = 3.0
-# A model server is asked at most once in this time, because load balancers send readiness probes often.
+# A model server is asked at most once in this many seconds, because load balancers send readiness probes often.
 _MODEL_SECONDS = 5.0
+# The class of the component that calls a model server.
 _MODEL = "prefrag.components.generators.chat_model.ChatModel"
+# The classes of all components that can be checked.
 EVERYTHING = (*STORES, _MODEL)
-leaving = threading.Event()  # set when the process has been told to stop
+# Set when the process has been told to stop.
+leaving = threading.Event()
+# The advice for clients, by the cause of the outage.
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
@@ -26,32 +35,41 @@ _ADVICE = {
 
 
 class Outage(NamedTuple):
-    """Why a pipeline cannot answer: advice for clients, and details for the log."""
+    """Why a pipeline cannot answer."""
 
+    # What to do about it. Clients see this text, so it has no addresses and no paths.
     advice: str
+    # The error, for the log.
     details: str
 
 
 async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
     """Find the pipelines whose index or model server does not answer within :data:`DEADLINE_SECONDS`.
 
-    ``kinds`` has the paths of the classes to check. A model server is only asked for a list of its models, which
-    costs no tokens.
+    A model server is only asked for a list of its models, which costs no tokens.
+
+    :param pipelines: The pipelines, by name.
+    :param kinds: The paths of the classes to check. By default, all stores and models.
+    :returns: The outage of each pipeline that cannot answer, by the name of the pipeline.
     """
-    # Several pipelines may use the same index or server, which is asked only once: the parts by their place.
+    # The components to check, by the index or server that they use. Several pipelines may use the same one, which is
+    # then asked only once.
     parts: dict[tuple[Any, ...], Any] = {}
     places_of: dict[str, list[tuple[Any, ...]]] = {}
     for name, pipeline in pipelines.items():
         own_parts = {_locate(part): part for part in _find_parts(pipeline, kinds)}
         places_of[name] = list(own_parts)
         parts |= own_parts
+
     replies = await asyncio.gather(*map(_find_outage, parts.values()))
     outages = {place: outage for place, outage in zip(parts, replies, strict=True) if outage is not None}
-    # Of several outages of a pipeline, the last is told.
+    # If a pipeline has several outages, the last one is returned.
     return {name: outages[place] for name, places in places_of.items() for place in places if place in outages}
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
+    """Find the components of these classes, also those inside other components."""
+
     def is_wanted(part: Any) -> bool:
         return any(is_class(type(part), kind) for kind in kinds)
 
@@ -59,6 +77,7 @@ def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
 
 
 def _locate(part: Any) -> tuple[Any, ...]:
+    """Return what identifies the index or server that a component uses."""
     kind = type(part).__name__
     if is_class(type(part), _MODEL):
         return kind, part.server
@@ -67,6 +86,7 @@ def _locate(part: Any) -> tuple[Any, ...]:
 
 
 async def _find_outage(part: Any) -> Outage | None:
+    """Check what a component uses. Return None if it answers."""
     if is_class(type(part), _MODEL):
         return await _find_model_outage(part.server)
     find = _find_index_outage if is_tantivy_store(part) else _find_elasticsearch_outage
@@ -84,10 +104,12 @@ async def _find_index_outage(store: Any) -> Outage | None:
     return None
 
 
-_models: dict[Any, tuple[float, Outage | None]] = {}  # for each model server: when it was asked, what was wrong
+# For each model server: when it was last asked, by the monotonic clock, and what was wrong. None if it answered.
+_models: dict[Any, tuple[float, Outage | None]] = {}
 
 
 async def _find_model_outage(server: Any) -> Outage | None:
+    """Check a model server, unless it was just checked. None if it answers, or if no server is set."""
     if server is None:
         return None
     now = time.monotonic()
@@ -112,11 +134,12 @@ async def _call_model_server(server: Any) -> Outage | None:
         return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
-    # Some servers cannot list their models and answer with a status such as 404. They are running all the same.
+    # Some servers cannot list their models, and answer with a status such as 404. They are running all the same.
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 
 async def _find_elasticsearch_outage(store: Any) -> Outage | None:
+    """Check an index in Elasticsearch with a search. None if it answers."""
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
@@ -125,7 +148,7 @@ async def _find_elasticsearch_outage(store: Any) -> Outage | None:
 
     try:
         with explain_failures(store):
-            # Make a new client and close it here, because nothing closes the store's own client in this event loop.
+            # Make a new client and close it here. Nothing would close the store's own client in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=count_other_nodes(store._hosts))
                 # Try a search, because the Elasticsearch key may allow no other request.

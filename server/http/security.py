@@ -1,4 +1,8 @@
-"""Hide routes of Hayhooks that are not meant to be served, and recognise requests that come from this machine."""
+"""Hide routes that are not meant to be served, and recognise where a request comes from.
+
+Hayhooks has routes that we do not serve, such as those that deploy pipelines. The functions of this module tell whether
+a request comes from this machine, from the server's own page, or from a page of another site.
+"""
 
 import ipaddress
 import re
@@ -12,25 +16,46 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prefrag.settings import settings
 
 # The paths that are served. If a later version of Hayhooks adds routes, they get 404 until they are added here.
+#
+# - The page: "/" and "/page/main.js".
+# - Probes and the description of the API: "/ready", "/live", "/status", "/status/prefrag", "/metrics", "/openapi.json".
+# - Pipelines: "/pipelines", "/prefrag/run", "/v1/models", "/models", "/v1/chat/completions", "/chat/completions" and
+#   "/mcp".
+# - Documents: "/collections", "/collections/tax", "/collections/tax/documents", "/collections/tax/documents/3f2a",
+#   "/collections/tax/documents/3f2a/original", "/collections/tax/documents/3f2a/pages/1",
+#   "/collections/tax/passages/3f2a", "/collections/tax/questions", "/collections/tax/proof", "/collections/tax/web".
+# - Keys and feedback: "/access" and "/feedback".
+#
+# "/deploy_files" does not match.
 _SERVED_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+(/original|/pages/\d+)?)?|/passages/.+|/questions|/proof|/web)?"
     r"|access|feedback|mcp|metrics|openapi\.json)"
 )
-# Headers of proxies and tunnels: X-Forwarded-For, Forwarded, Via, X-Real-IP, True-Client-IP, CF-Connecting-IP, CF-Ray.
+# The name of a header that proxies and tunnels add, in small letters. "x-forwarded-for", "forwarded", "via",
+# "x-real-ip", "true-client-ip", "cf-connecting-ip" and "cf-ray" match. "host" does not.
 _FORWARDING = re.compile(r".*forwarded.*|via|(.*-)?(real|client|connecting)-ip|(cf|x-original|x-envoy)-.*")
+# The paths that deploy or remove pipelines: "/deploy_files", "/deploy-yaml" and "/undeploy/prefrag".
 DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
-    """Check whether a path is served. With ``open_deploy``, the routes that deploy pipelines are served too."""
+    """Check whether a path is served.
+
+    :param path: The path of a request.
+    :param open_deploy: Whether the routes that deploy pipelines are served too.
+    """
     if _SERVED_PATHS.fullmatch(path):
         return True
     return open_deploy and DEPLOY_PATHS.fullmatch(path) is not None
 
 
 class OpenRoutes:
-    """Answer 404 for every route that is not meant to be served."""
+    """Answer 404 for every route that is not meant to be served.
+
+    :param app: The next application.
+    :param open_deploy: Whether the routes that deploy pipelines are served.
+    """
 
     def __init__(self, app: ASGIApp, open_deploy: bool):
         self.app = app
@@ -45,12 +70,20 @@ class OpenRoutes:
 
 
 def path_of(scope: Scope) -> str:
-    """Get the path of a request, without the prefix under which a proxy serves the application."""
+    """Return the path of a request, without the prefix under which a proxy serves the application.
+
+    :param scope: The request. Its `root_path` is the prefix.
+    """
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether a host name or address can only be reached from this machine."""
+    """Check whether a host name or address can only be reached from this machine.
+
+    For example, this is so for ``"localhost"``, ``"127.0.0.1"`` and ``"::1"``, but not for ``"10.0.0.7"``.
+
+    :param host: The name or address, without a port.
+    """
     if host == "localhost":
         return True
     try:
@@ -62,20 +95,25 @@ def is_loopback(host: str) -> bool:
 def comes_from_this_machine(scope: Scope) -> bool:
     """Check whether a request came directly from this machine, and was sent to one of this machine's names.
 
-    The name is checked because an attacker can make a website's name resolve to this machine (DNS rebinding). Requests
-    from a proxy do not count. A proxy is recognised by its headers, or by HTTP/1.0, which nginx 1.22 uses by default.
+    The name is checked because of DNS rebinding: an attacker can make the name of a website lead to this machine.
+    Requests from a proxy do not count, because their clients may be elsewhere. A proxy is recognised by its headers, or
+    by HTTP/1.0, which nginx 1.22 uses by default.
+
+    :param scope: The request.
     """
-    # Without an address, a client is unknown, and so it is not from this machine.
+    # A client without an address is unknown. It does not count as a client on this machine.
     client = scope["client"][0] if scope.get("client") else ""
     address = scope["server"][0] if scope.get("server") else "localhost"
     headers = Headers(scope=scope)
     if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
         return False
+
     for end in (client, address):
-        # In tests, client and server are in one process and have names instead of addresses. Names are accepted.
+        # In tests, client and server are in the same process and have names instead of addresses. Accept names.
         with suppress(ValueError):
             if not ipaddress.ip_address(end).is_loopback:
                 return False
+
     try:
         name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
     except ValueError:
@@ -84,7 +122,10 @@ def comes_from_this_machine(scope: Scope) -> bool:
 
 
 def comes_from_own_page(scope: Scope) -> bool:
-    """Check whether a browser's headers say that this server's own page sent the request."""
+    """Check whether the headers of a browser say that this server's own page sent the request.
+
+    :param scope: The request. Without such headers, the result is False.
+    """
     headers = Headers(scope=scope)
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is None and site is None:
@@ -93,7 +134,12 @@ def comes_from_own_page(scope: Scope) -> bool:
 
 
 def comes_from_foreign_page(scope: Scope) -> bool:
-    """Check whether a browser's headers say that a page of another site sent the request, which no setting allows."""
+    """Check whether the headers of a browser say that a page of another site sent the request.
+
+    A site in ``PREFRAG_CORS_ORIGINS`` does not count as another site.
+
+    :param scope: The request. Without such headers, the result is False.
+    """
     headers = Headers(scope=scope)
     if {headers.get("origin"), "*"}.intersection(settings.cors_origins):
         return False
@@ -104,7 +150,15 @@ def comes_from_foreign_page(scope: Scope) -> bool:
 async def refuse(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
-    """Answer a request with an error status and a message, without passing it on."""
+    """Answer a request with an error status and a message, without passing it on.
+
+    :param scope: The request. A request for a WebSocket is closed with the message.
+    :param receive: The function that receives its body.
+    :param send: The function that sends the reply.
+    :param status: The HTTP status.
+    :param message: The reason, for the client.
+    :param headers: Further headers of the reply. None means none.
+    """
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return

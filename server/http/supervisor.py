@@ -1,4 +1,10 @@
-"""Run worker processes. The process that starts them holds the listening socket, and replaces those that are killed."""
+"""Run the worker processes of `prefrag serve`.
+
+1. The parent process opens the listening socket.
+2. It starts the workers, which all accept connections on this socket.
+3. It waits. If a worker is killed, it starts a new worker. If a worker ends by itself, the whole server ends.
+4. After SIGTERM or Ctrl-C it stops all workers and waits for them.
+"""
 
 import gc
 import importlib
@@ -27,14 +33,19 @@ from prefrag.file_lock import take_lock
 from prefrag.server.http.readiness import leaving
 from prefrag.settings import settings
 
-# If this many processes are killed within this many seconds, the server ends.
+# If this many processes are killed within `_DEATHS_SECONDS`, the server ends.
 _MOST_DEATHS = 5
+# The period for `_MOST_DEATHS`, in seconds.
 _DEATHS_SECONDS = 60.0
-# A folder of metrics that is younger is left alone, because its server may not have locked it yet.
+# A folder of metrics that is not older than this many seconds is not removed. Its server may not have locked it yet.
 _NEW_FOLDER_SECONDS = 60.0
+# How the names of these folders begin.
 _FOLDER = "prefrag-metrics-"
-_STARTUP_FAILED = 3  # uvicorn's exit status
+# The exit status of uvicorn if the application cannot be started.
+_STARTUP_FAILED = 3
+# The signals that stop the server: Ctrl-C and SIGTERM.
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
+# The likely cause of each signal, for the log.
 _CAUSES = {
     "SIGBUS": "a file that it reads, such as a file of an index, has been cut short or cannot be read any more",
     "SIGKILL": "somebody killed it, or the machine ran out of memory",
@@ -42,16 +53,24 @@ _CAUSES = {
 
 
 def run(app: str, **options: Any) -> None:
-    """Serve with ``workers`` processes until a signal stops them."""
+    """Serve an application with several processes until a signal stops them.
+
+    :param app: The function that builds the application, such as ``"prefrag.server.app:create_app"``.
+    :param options: The options of uvicorn. ``host`` and ``port`` are required. ``workers`` is the number of processes.
+    :raises BadInput: If nothing can listen on the port.
+    :raises PrefragError: If too many processes are killed in a short time.
+    """
     # Listen for a moment, to report at once if the port is taken.
     _listen((options["host"], options["port"]), "--port").close()
-    # Windows cannot share a socket among processes like that, so there is neither a replacement nor a metrics port.
+    # Windows cannot share a socket among processes in this way. So killed processes are not replaced there. There is
+    # also no metrics port.
     if sys.platform == "win32":
         uvicorn.run(app, **options)
         return
+
     config = uvicorn.Config(app, **options)
     listening = config.bind_socket()
-    # A job for each process. All workers listen on the same socket.
+    # A job for each process: what it serves, and on which socket. All workers listen on the same socket.
     jobs = [(config, listening)] * config.workers
     address = settings.metrics_port
     if address:
@@ -62,17 +81,20 @@ def run(app: str, **options: Any) -> None:
     shared_metrics = ExitStack()
     if len(jobs) > 1:
         shared_metrics.enter_context(_share_metrics())
+
     # Only Linux can safely fork a process that has loaded system libraries. On Linux, import everything once before the
-    # forks, so that a new process is ready at once and shares memory with the others.
+    # forks. Then a new process is ready at once, and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # Imported modules stay in memory, so save the time that garbage collection takes during the imports.
+        # Imported modules stay in memory. So garbage collection during the imports would find nothing and only take
+        # time.
         gc.disable()
         importlib.import_module(app.partition(":")[0])
         gc.freeze()
         gc.enable()
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
-    # The running processes and their jobs, by the sentinel that tells when a process has ended.
+    # The running processes and their jobs, by the sentinel of the process. `wait` returns the sentinels of processes
+    # that have ended.
     workers: dict[Any, tuple[BaseProcess, Any]] = {}
     is_stopping = False
 
@@ -83,7 +105,8 @@ def run(app: str, **options: Any) -> None:
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        # Block signals until `stop` knows this worker. The worker itself unblocks signals when it has set its handlers.
+        # Block signals until this worker is in `workers`, where `stop` finds it. The worker itself unblocks signals
+        # when it has set its handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
         worker = context.Process(target=_work, args=job)
         worker.start()
@@ -122,6 +145,7 @@ def run(app: str, **options: Any) -> None:
 
 
 def _listen(address: tuple[str, int], setting: str) -> socket.socket:
+    """Open a socket that listens on an address. If this fails, the error names the setting with the port."""
     host, port = address
     try:
         return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -138,10 +162,11 @@ def _share_metrics() -> Iterator[None]:
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime <= _NEW_FOLDER_SECONDS:
                 continue
-            # The server of the folder holds the lock as long as it runs.
+            # While the server of the folder runs, it has the lock.
             with _lock_folder(folder) as is_left_behind:
                 if is_left_behind:
                     shutil.rmtree(folder, ignore_errors=True)
+
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as made, _lock_folder(made):
         # The Prometheus client reads this variable when the application is imported.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = made
@@ -151,7 +176,10 @@ def _share_metrics() -> Iterator[None]:
 
 @contextmanager
 def _lock_folder(path: str | Path) -> Iterator[bool]:
-    """Lock a folder for this process and the processes that it starts. Yield False if another server holds the lock."""
+    """Lock a folder for this process and the processes that it starts.
+
+    Yield True if this process has the lock now, and False if another server has it.
+    """
     file = os.open(path, os.O_RDONLY)
     try:
         yield take_lock(file)
@@ -160,7 +188,10 @@ def _lock_folder(path: str | Path) -> Iterator[bool]:
 
 
 def _exit_if_not_killed(dead: BaseProcess) -> None:
-    """End the whole server with the status of a process that has ended by itself, as when it fails to start."""
+    """If a process was not killed but ended by itself, end the whole server with the same status.
+
+    For example, a process ends by itself if it fails to start.
+    """
     # A negative exit code is the number of the signal that killed the process.
     code = dead.exitcode or 0
     if code >= 0:
@@ -168,7 +199,7 @@ def _exit_if_not_killed(dead: BaseProcess) -> None:
 
 
 def _report_killed(dead: BaseProcess) -> None:
-    """Log which signal killed a process."""
+    """Log which signal killed a process, and the likely cause."""
     from hayhooks.server.logger import log
 
     from prefrag.server.http.log import configure_log
@@ -182,7 +213,10 @@ def _report_killed(dead: BaseProcess) -> None:
 
 
 def _work(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve in a new process, which has the signal handlers of its parent until here, and blocks the signals."""
+    """Serve in a new process.
+
+    Until here, the process has the signal handlers of its parent, and signals are blocked.
+    """
     for number in _STOPPING:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
@@ -194,22 +228,32 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that accepts requests for a while after SIGTERM, until load balancers have noticed that it stops."""
+    """A server that still accepts requests for a while after SIGTERM.
+
+    Meanwhile load balancers notice that the server is going to stop.
+    """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start up, then exclude all loaded objects from garbage collection, which would block the event loop."""
+        """Start up, then exclude all loaded objects from garbage collection. It would block the event loop.
+
+        :param sockets: The sockets to listen on.
+        """
         await super().startup(sockets)
         gc.collect()
         gc.freeze()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """On SIGTERM, make the readiness probe fail, and stop ``lame_duck_seconds`` later. On Ctrl-C, stop at once."""
+        """On SIGTERM, make the readiness probe fail, and stop ``lame_duck_seconds`` later. On Ctrl-C, stop at once.
+
+        :param sig: The signal.
+        :param frame: What was running when the signal came.
+        """
         seconds = settings.lame_duck_seconds if sig == signal.SIGTERM else 0
         if not seconds:
             super().handle_exit(sig, frame)
         elif not leaving.is_set():
-            # Only the first SIGTERM counts. If the signal goes to the whole process group, a worker gets two: this one,
-            # and one that its parent sends.
+            # Only the first SIGTERM counts. If the signal goes to the whole process group, a worker gets it twice:
+            # directly, and from its parent.
             leaving.set()
             timer = threading.Timer(seconds, super().handle_exit, (sig, frame))
             timer.daemon = True
@@ -217,7 +261,10 @@ class _Server(uvicorn.Server):
 
 
 def _stop_with_parent() -> None:
-    """Stop this process when its parent has ended. Otherwise this process would keep the port occupied."""
+    """Stop this process when its parent has ended. Otherwise the process would keep the port occupied.
+
+    This runs in a thread.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
