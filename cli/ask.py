@@ -1,4 +1,8 @@
-"""`prefrag ask`, and what it shares with `prefrag chat`."""
+"""The command `prefrag ask`, and what it shares with `prefrag chat`.
+
+:func:`ask` applies the options, loads the pipeline, runs it, and prints each step and the result. The other public
+functions are these steps. `prefrag chat` calls them too.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
     from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
-_TRIAL_SECONDS = 60.0  # how long the trial of a model may take, after the answer
+# How many seconds the trial of a model may take. The trial is four calls of the model, after the answer.
+_TRIAL_SECONDS = 60.0
+# The question of the demo. Its answer needs several of the invented documents.
 DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
 
@@ -92,6 +98,7 @@ def ask(
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
         os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
+
     question = question if question is not None else _choose_demo_question()
     if not as_json and not quiet and model is None:
         offer_model()
@@ -99,11 +106,13 @@ def ask(
         from prefrag.cli.run_printer import RunPrinter
 
         loaded = load(pipeline)
+
     printer = RunPrinter(console(stderr=as_json), quiet)
     printer.print_question(question, is_extractive(loaded), [] if corpus else _name_collections(loaded))
     began = time.monotonic()
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     seconds = time.monotonic() - began
+
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
         print_json(shown)
@@ -115,7 +124,14 @@ def ask(
 
 
 def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> None:
-    """Try a model that was never tried, unless the calls of the last run show that it would take over a minute."""
+    """Try a model that was never tried, to find out what it can do.
+
+    The model is not tried if the calls of the last run were so slow that the trial would take over a minute.
+
+    :param pipeline: The pipeline with the model.
+    :param result: The result of the last run. It says how often a model was called.
+    :param seconds: How long the last run took.
+    """
     from prefrag.components.generators.ability_probe import find_untried, try_models
 
     calls = result["usage"]["llm_calls"]
@@ -130,7 +146,15 @@ def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> No
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
 ) -> dict[str, Any]:
-    """Collect a command's options for the run."""
+    """Collect the options of a command as options of the run.
+
+    :param source: The sources to search. None or an empty list means all.
+    :param prefer: The source to search first. None means the default of the pipeline.
+    :param top_k: How many documents a search returns. None means the default of the pipeline.
+    :param max_steps: How many steps a run may take. None means the default of the pipeline.
+    :param filters: The filters as JSON. None means no filters.
+    :raises BadInput: If the filters are not a JSON object.
+    """
     return {
         "sources": source or None,
         "preferred": prefer,
@@ -143,7 +167,14 @@ def read_options(
 def set_up(
     pipeline: str, collection: str | None, deadline: float | None, web: bool | None, model: str | None = None
 ) -> None:
-    """Apply the options that affect the whole process."""
+    """Apply the options that affect the whole process. Most of them set an environment variable.
+
+    :param pipeline: The name of the pipeline, or the path of its YAML file.
+    :param collection: The collection to search. None means the default collection.
+    :param deadline: After how many seconds a run is stopped. None means the default.
+    :param web: Whether questions may go to the web. None means what is set for the collection.
+    :param model: The model to use. None means the model that the user has chosen earlier, if any.
+    """
     report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
@@ -154,6 +185,7 @@ def set_up(
 
 
 def _name_collections(pipeline: Any) -> list[str]:
+    """Return the names of the collections that a pipeline searches, without repetitions."""
     from prefrag.components.document_stores.index_name import name_index
     from prefrag.components.parts import find_stores
 
@@ -161,12 +193,21 @@ def _name_collections(pipeline: Any) -> list[str]:
 
 
 def is_extractive(pipeline: Any) -> bool:
-    """Return whether this pipeline has no language model, so that its extractive reader answers instead."""
+    """Check whether this pipeline has no language model, so that its extractive reader answers instead.
+
+    :param pipeline: The pipeline.
+    """
     return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
-    """Raise an error if a run failed, if no source could be searched, or if the model gave no answer."""
+    """Raise an error if a run did not succeed.
+
+    :param result: The result of the run.
+    :param failure: The error of the run. None if it did not break off.
+    :raises RunFailed: If the run broke off, or if no source could be searched.
+    :raises PrefragError: If the model gave no answer.
+    """
     from prefrag.pipelines import refuse_unsearched
 
     if failure is not None:
@@ -179,7 +220,14 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 async def run(
     pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
-    """Run a pipeline and print each step."""
+    """Run a pipeline and print each step.
+
+    :param pipeline: The pipeline.
+    :param question: The question.
+    :param options: The options of the run.
+    :param printer: What prints the steps.
+    :returns: The result, and the error if the run broke off. In this case the result has what was found until then.
+    """
     from prefrag.components.state.state import Event
     from prefrag.pipelines import RunFailed, stream
     from prefrag.pipelines.trace_text import trace_text
@@ -202,7 +250,7 @@ async def run(
 
 
 def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
-    """Wait for a run; Ctrl-C ends the process at once."""
+    """Wait for a run and return its result. Ctrl-C ends the process at once."""
     import asyncio
 
     runner = asyncio.Runner()
@@ -222,7 +270,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection during imports. It would find nothing, and take an eighth of the time of `ask`."""
+    """Pause garbage collection during imports. It would find nothing there, and take an eighth of the time of `ask`."""
     gc.disable()
     try:
         yield
@@ -232,7 +280,12 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def load(name: str) -> Any:
-    """Load a pipeline and open its indexes."""
+    """Load a pipeline and open its indexes.
+
+    :param name: The name of the pipeline, or the path of its YAML file.
+    :raises Missing: If something that the pipeline needs is missing.
+    :raises FileNotFoundError: If an index does not exist.
+    """
     from prefrag import pipelines
     from prefrag.components.parts import find_stores, is_tantivy_store
     from prefrag.pipelines.wiring import find_empty_stores
@@ -242,7 +295,8 @@ def load(name: str) -> Any:
     empty = find_empty_stores(pipeline)
     if empty:
         raise Missing(" ".join(empty))
-    # A run would tolerate a missing index. Check the indexes here, so that a user at the terminal sees the error.
+
+    # A run would go on without a missing index. Check the indexes here, so that a user at the terminal sees the error.
     for store in find_stores(pipeline):
         if is_tantivy_store(store):
             store.count_documents()
@@ -254,6 +308,7 @@ def load(name: str) -> Any:
 
 
 def _read_filters(text: str | None) -> dict[str, Any] | None:
+    """Read the filters of ``--filters`` from JSON. None if the option was not given."""
     if text is None:
         return None
     try:
@@ -267,6 +322,7 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
 
 
 def _choose_demo_question() -> str:
+    """Return the question of the demo. Raise BadInput if another collection is chosen."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, chosen_index
 
     if chosen_index() != DEMO_INDEX:

@@ -1,4 +1,8 @@
-"""`prefrag chat`."""
+"""The command `prefrag chat`: a conversation in the terminal.
+
+A line is a question or, if it begins with a slash, a command such as ``/web off``. Earlier questions and answers are
+passed on with each question, so that a question may refer to them.
+"""
 
 import os
 import sys
@@ -17,6 +21,7 @@ from prefrag.cli.kept_model import ModelOption, offer_model
 from prefrag.cli.web_consent import can_ask_user, confirm_web_query, set_web
 from prefrag.errors import BadInput
 
+# What the command /help prints.
 _HELP = """\
 /sources         show which sources are searched. /sources NAME [NAME ...] chooses some, /sources all chooses all
 /web on|off      allow or forbid web search for the next questions
@@ -61,7 +66,13 @@ def chat(
 
 
 class Conversation:
-    """A conversation in the terminal."""
+    """A conversation in the terminal.
+
+    :param pipeline: The pipeline that answers. Its indexes are open.
+    :param options: The options of each run. The command ``/sources`` changes them.
+    :param switch: The value of ``PREFRAG_WEB`` before the options were applied. None if it was not set.
+    :param quiet: Whether to print only the answers.
+    """
 
     def __init__(self, pipeline: Any, options: dict[str, Any], switch: str | None, quiet: bool):
         self.pipeline = pipeline
@@ -72,11 +83,17 @@ class Conversation:
         import asyncio
 
         self._runner = asyncio.Runner()
+        # The exit code of the first question that failed.
         self._exit_code = ANSWERED
+        # Whether a question was interrupted. A model may still work on it in a thread.
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question, or run a command such as ``/new``. Return False if the command ends the conversation."""
+        """Answer a question, or run a command such as ``/new``.
+
+        :param line: What the user has typed. An empty line does nothing.
+        :returns: False if the command ends the conversation. Otherwise True, even if the question failed.
+        """
         if line in ("/quit", "/exit"):
             return False
         try:
@@ -93,7 +110,10 @@ class Conversation:
         return True
 
     def end(self) -> None:
-        """End the conversation, and the process with it."""
+        """End the conversation and the process.
+
+        :raises typer.Exit: Always, with the exit code. If a question was interrupted, the process ends at once instead.
+        """
         code = ANSWERED if can_ask_user() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
@@ -103,6 +123,7 @@ class Conversation:
         raise typer.Exit(code)
 
     def _answer(self, question: str, web_query: str | None = None) -> None:
+        """Answer a question and add it to the history. If the user allows a further web query, answer again with it."""
         from prefrag.cli.run_printer import RunPrinter
         from prefrag.pipelines.references import NOT_ANSWERED
 
@@ -110,14 +131,17 @@ class Conversation:
         if not can_ask_user():
             # Print the question, because there was no prompt that shows it.
             printer.print_question(question, without_model=False)
+
         options = {**self._options, "history": self._history or None, "web_query": web_query}
         began, is_first = time.monotonic(), not self._history
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
         ask.check_result(result, failure)
+
         allowed_query = confirm_web_query(result) if web_query is None else None
         if allowed_query:
             return self._answer(question, allowed_query)
+
         self._history += [
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},
@@ -126,13 +150,14 @@ class Conversation:
             ask.try_models_once(self.pipeline, result, time.monotonic() - began)
 
     def _obey(self, command: str = "help", *words: str) -> None:
+        """Run a command. A slash alone means ``/help``."""
         if command == "new":
             self._history.clear()
             typer.echo("A new conversation.")
         elif command == "sources":
             self._choose_sources(words)
         elif command == "web" and words in (("on",), ("off",)):
-            # Undo what an earlier /web has set.
+            # Undo what an earlier command /web has set.
             os.environ.pop("PREFRAG_WEB", None)
             if self._switch is not None:
                 os.environ["PREFRAG_WEB"] = self._switch
@@ -144,6 +169,7 @@ class Conversation:
             raise BadInput(f"There is no command /{command}{' '.join(('', *words))}: /help lists the commands.")
 
     def _choose_sources(self, words: tuple[str, ...]) -> None:
+        """Choose the sources to search, and print which are searched. Without words, only print."""
         start = self.pipeline.get_component("start")
         unknown = [word for word in words if word not in (*start.sources, "all")]
         if unknown:
@@ -157,6 +183,7 @@ class Conversation:
 
 
 def _greet(pipeline: Any) -> None:
+    """Print what the user has to know at the beginning."""
     terminal = console(stderr=True)
     if ask.is_extractive(pipeline):
         terminal.print("No language model is set, so a small extractive reader looks for the answers.")
@@ -169,7 +196,7 @@ def _read_lines() -> Iterator[str]:
         yield from (line.strip() for line in sys.stdin)
         return
     with suppress(ImportError):
-        # This import alone gives the prompt a history and line editing. Windows does not have the module.
+        # The import gives the prompt a history and line editing. Windows does not have the module.
         import readline  # noqa: F401
     while True:
         try:

@@ -1,4 +1,8 @@
-"""The checks of `prefrag doctor`: what is there, what is missing, and what to do about it."""
+"""The checks of `prefrag doctor`.
+
+Each check returns findings. A finding says whether a part of the installation works and, if it does not, what to do.
+:func:`examine` runs all checks. A check that fails does not stop the others.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +58,10 @@ from prefrag.settings import models, settings
 from prefrag.tracing import sent_to_tracing
 from prefrag.version import find_version
 
+# "ok": the part works. "note": something that the user should know. "problem": `prefrag ask` will not work.
 Status = Literal["ok", "note", "problem"]
 
+# The modules of each extra of the package. An extra counts as installed if all of its modules can be imported.
 _EXTRAS = {
     "files": ("pypdfium2", "trafilatura", "markdown_it", "mdit_plain", "docx", "pptx", "openpyxl", "docutils"),
     "mcp": ("mcp",),
@@ -69,16 +75,23 @@ _EXTRAS = {
     "ray": ("ray",),
     "vllm": ("vllm",),
 }
-# Time limits, short because somebody is waiting at the terminal.
+# The next four time limits are short, because somebody waits at the terminal. This is the limit, in seconds, for asking
+# a model server for the list of its models.
 _LIST_SECONDS = 5.0
+# The time limit for a reply of a model, in seconds.
 _CALL_SECONDS = 30.0
+# The time limit for a web search, in seconds.
 _WEB_SECONDS = 20.0
-# Longer than the 3 seconds that `/ready` of `prefrag serve` itself may wait for Elasticsearch and the model servers.
+# The time limit for asking `/ready` of `prefrag serve`, in seconds. It is longer than the 3 seconds that `/ready` may
+# itself wait for Elasticsearch and the model servers.
 _SERVE_SECONDS = 4.0
-# The smallest limit that is enough for a model that thinks: with less, it may stop before it replies.
+# A model that thinks before it replies needs at least this limit, in tokens. With less, it may stop before it replies.
 _TOKENS_TO_THINK = 4000
-_YAML_REPLY_TOKENS = 512  # the limit of replies in the shipped YAML, if the environment sets no limit
-_MAX_MODELS = 5  # how many models of a server a message lists
+# The limit of a reply in the shipped YAML, in tokens. It applies if the environment sets no limit.
+_YAML_REPLY_TOKENS = 512
+# A message lists at most this many models of a server, or entries of the data folder.
+_MAX_MODELS = 5
+# The schema of a short reply, to check whether a model server makes a model follow a schema.
 _SCHEMA = {
     "type": "object",
     "properties": {"wet": {"type": "boolean"}},
@@ -89,22 +102,33 @@ _SCHEMA = {
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check."""
+    """A result of a check."""
 
+    # What was checked, such as "model" or "index".
     part: str
     status: Status
+    # What was found, as a sentence.
     text: str
+    # What to do about it. Empty if there is nothing to do.
     advice: str = ""
+    # The exit code that `prefrag ask` would have because of this. 0 if it would work.
     exit_code: int = 0
 
 
 async def examine(name: str, port: int, online: bool) -> list[Finding]:
-    """Run all checks."""
+    """Run all checks.
+
+    :param name: The name of the pipeline to check, or the path of its YAML file.
+    :param port: The port at which `prefrag serve` may be running.
+    :param online: Whether to try a web search, if web search is allowed.
+    :returns: The findings, in the order in which they are printed.
+    """
     findings = [_check_versions(), _check_data(), *_check_settings(name)]
     stores: list[Any] = []
     try:
         pipeline = pipelines.load(name)
-        # List the stores now: after it is opened, a web retriever may contain another store, its stand-in for the web.
+        # List the stores before the pipeline is opened. An open web retriever may contain a further store, which is
+        # searched in place of the web.
         stores = find_stores(pipeline)
         embedded = {(store.path, store.index): store for store in stores if is_tantivy_store(store)}
         findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
@@ -122,7 +146,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
 
 
 def _explain(part: str, lead: str, error: Exception) -> Finding:
-    """Make the finding of an error, whose text comes behind ``lead``."""
+    """Make the finding of an error. Its text is ``lead`` and then the message of the error."""
     shown = explain_closed_data(error)
     return Finding(part, "problem", f"{lead}{shown}", exit_code=find_exit_code(shown))
 
@@ -134,17 +158,21 @@ def _check_versions() -> Finding:
 
 
 def _check_data() -> Finding:
+    """Check whether the data folder can be read and written to, and whether other users can read it."""
     folder = data_directory()
     own = [place for place in (folder, folder / "indexes") if os.path.exists(place)]
     closed = [place for place in own if not os.access(place, os.R_OK | os.X_OK)]
     if closed:
         return _explain("data", "", PermissionError(errno.EACCES, "", str(closed[0])))
+
+    # The data folder or, if it does not exist yet, the innermost existing folder above it.
     place = next(place for place in (folder, *folder.parents) if os.path.exists(place))
     readable = find_open_entries()
     if readable:
         names = ", ".join(path.name for path in readable[:_MAX_MODELS])
         text = f"Other users of this machine can read the data folder {folder}: {names}"
         return Finding("data", "note", text, f"To keep it private: chmod -R go= {shlex.quote(str(folder))}")
+
     if os.access(place, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
     advice = "To index documents or use the demo, set PREFRAG_DATA_DIR to a folder that you can write to."
@@ -152,10 +180,12 @@ def _check_data() -> Finding:
 
 
 def _check_settings(name: str) -> Iterator[Finding]:
+    """Check for misspelt settings and an ignored ``.env`` file. Say where traces and the audit log go."""
     try:
         yield from (Finding("settings", "note", unknown) for unknown in find_unknown_settings(Path(name)))
     except ValueError as error:
         yield _explain("settings", "", error)
+
     file = find_dotenv(usecwd=True)
     if file:
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
@@ -163,9 +193,11 @@ def _check_settings(name: str) -> Iterator[Finding]:
         if unread:
             text = f"{file} sets {', '.join(unread)}, but `prefrag ask`, `chat` and `index` do not read that file"
             yield Finding("settings", "note", text, "Export them as environment variables for these commands.")
+
     if settings.auto_trace or sent_to_tracing():
         what = "with questions and answers" if settings.trace_content else "without questions, passages or answers"
         yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {what}")
+
     log = audit_log()
     if log:
         try:
@@ -178,6 +210,7 @@ def _check_settings(name: str) -> Iterator[Finding]:
 
 
 def _check_index(store: Any) -> Finding:
+    """Check whether an index on this machine can be searched, and say what it contains."""
     name = name_index(store)
     way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --collection {name}")
     try:
@@ -197,7 +230,7 @@ def _check_index(store: Any) -> Finding:
 
 
 def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
-    """Say how often stated answers were wrong when that was measured."""
+    """Say, for each collection, how often answers given as "Stated" were wrong when `prefrag prove` measured this."""
     findings = []
     for text in (say_kept(LocalCollection(name_index(store))) for store in stores if store.path is None):
         if text:
@@ -206,6 +239,7 @@ def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
 
 
 def _warm_up(name: str, pipeline: Any) -> Finding:
+    """Check whether a loaded pipeline starts."""
     try:
         pipeline.warm_up()
     except Exception as error:
@@ -214,6 +248,7 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
 
 
 async def _check_models(pipeline: Any) -> list[Finding]:
+    """Check the model that answers. A model that only judges is checked elsewhere."""
     model = next((model for model in _find_models(pipeline) if not model.is_named_for_judging), None)
     if model is None:
         return []
@@ -229,7 +264,7 @@ async def _check_models(pipeline: Any) -> list[Finding]:
 
 
 async def _check_format(model: ChatModel) -> Finding:
-    """Say in which format the model replies and why, after trying a model that was never tried."""
+    """Say in which format the model replies and why. A model that was never tried is tried first."""
     failure = ""
     if model.is_format_guessed:
         try:
@@ -245,6 +280,7 @@ def _find_models(pipeline: Any) -> list[ChatModel]:
 
 
 def _report_absence(pipeline: Any) -> Finding:
+    """Say that no language model is set, and name model servers on this machine. This is a problem only if needed."""
     servers = find_local_servers()
     programs = "; ".join(
         f"{server.program} at {server.base_url} ({', '.join(server.models[:_MAX_MODELS])})" for server in servers
@@ -269,7 +305,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         began = time.monotonic()
         await probe.ask_async("Reply with OK.", max_tokens=1)
         seconds = time.monotonic() - began
-        # Ollama states its window only now, when the model is loaded.
+        # Ollama tells its context window only now, when the model is loaded. So ask again.
         server.record.silent_until = 0.0
         await asyncio.to_thread(read_facts, server)
         place = f"{server.model} at {server.address}"
@@ -279,6 +315,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         if not is_local(model.model_host):
             advice = "Add your own hosts to PREFRAG_LOCAL_HOSTS, or forbid remote models with PREFRAG_REMOTE_MODEL=off."
             findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
+
         if listed and server.model not in listed:
             text = f"The server lists {', '.join(listed[:_MAX_MODELS])}, but not {server.model}"
             findings.append(Finding(part, "note", text))
@@ -288,6 +325,7 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
 
 
 async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> list[Finding]:
+    """Ask a short question, and say if the reply shows a problem: no text, too few tokens, or the wrong form."""
     reply = await probe.ask_async(
         "Is water wet? Answer in one short English sentence.",
         max_tokens=64,
@@ -297,6 +335,7 @@ async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> li
     prefix = model.limit_setting.removesuffix("MAX_TOKENS")
     if reply.meta.get("filed_as_reasoning"):
         return [Finding(part, "problem", FILED_AS_REASONING, exit_code=1)]
+
     if not text and reply.meta.get("finish_reason") == "length":
         limit = model.reply_limit or _YAML_REPLY_TOKENS
         if limit >= _TOKENS_TO_THINK:
@@ -304,6 +343,7 @@ async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> li
         advice = f"Set {model.limit_setting} to {_TOKENS_TO_THINK} or more, or {prefix}THINKING=off."
         text = f"It thinks before it replies, and {limit:,} tokens may be too few for that"
         return [Finding(part, "note", text, advice)]
+
     if model.structured_output == "json_schema" and not isinstance(read_object(text), dict):
         advice = f"Set {prefix}STRUCTURED to json_object or off."
         return [Finding(part, "note", "The server does not make replies follow a JSON schema", advice)]
@@ -311,6 +351,7 @@ async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> li
 
 
 def _explain_window(model: ChatModel, server: ModelServer) -> str:
+    """Say how many tokens of context the model may use, and how that is known."""
     stated, used = server.record.window, model.context_window
     setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
     if stated is None:
@@ -323,7 +364,8 @@ def _explain_window(model: ChatModel, server: ModelServer) -> str:
 
 
 async def _list_models(server: ModelServer) -> list[str]:
-    # Ignore errors: not every server lists its models, and the next check shows whether the server replies.
+    """Return the names of the models that a server lists. Empty if it lists none."""
+    # Ignore errors. Not every server lists its models, and the next check shows whether the server replies.
     with suppress(httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         url = f"{server.base_url.rstrip('/')}/models"
         content = await asyncio.to_thread(get_json, url, server.api_key, _LIST_SECONDS)
@@ -332,6 +374,7 @@ async def _list_models(server: ModelServer) -> list[str]:
 
 
 async def _check_judge(pipeline: Any) -> list[Finding]:
+    """Say what judges whether documents suffice. If a separate model is set for judging, check its server."""
     named = [model for model in _find_models(pipeline) if model.is_named_for_judging]
     judging = [part for _, part in walk_parts(pipeline) if isinstance(part, SourceSwitchJudge)]
     if named and not named[0].is_embedded:
@@ -340,6 +383,7 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
         return [Finding("judge", "ok", f"{models['judge'].gguf} judges in this process")]
     if not judging:
         return []
+
     parts = [part for _, part in walk_parts(judging[0])]
     trees_first = [part for part in parts if hasattr(part, "has_passed")]
     if trees_first:
@@ -353,6 +397,7 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
 
 
 async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
+    """Check each external source, such as the web."""
     sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
     named = {source.name: source for source in sources}
     find_closed = getattr(pipeline.get_component("start"), "closed_sources", lambda: ((), ""))
@@ -361,6 +406,7 @@ async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
 
 
 async def _check_source(source: RetrievalSource, online: bool, why_closed: str) -> Finding:
+    """Say whether an external source is searched. If ``online`` is true and it may be searched, try a search."""
     if why_closed:
         return Finding(source.name, "ok", why_closed[0].upper() + why_closed[1:])
     if not source.leaves_machine:
@@ -382,10 +428,11 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
+    """Check whether Elasticsearch answers, if the pipeline searches it."""
     servers = [store for store in stores if is_elasticsearch_store(store)]
     if not servers:
         return []
-    # Import the client of Elasticsearch only if the pipeline searches Elasticsearch, because importing it is slow.
+    # Import the client of Elasticsearch only if the pipeline searches Elasticsearch, because the import is slow.
     from prefrag.components.document_stores.elasticsearch.consent import check_index
 
     try:
@@ -412,6 +459,7 @@ def _check_extras() -> Finding:
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
+    """Say how many API keys there are, or what is wrong with them."""
     from prefrag.server.access.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
     from prefrag.server.access.keys import are_shared, keys_file, read_keys
 
@@ -420,6 +468,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
         named, keys = len(settings.api_keys), read_keys()
     except (ValueError, KeysUnreadable) as error:
         return Finding("keys", "note", str(error), "Until you repair this, `serve` does not start or refuses the keys.")
+
     if are_shared():
         if is_open_to_others():
             text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
@@ -427,6 +476,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
         if keys_file().exists():
             text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
             return Finding("keys", "note", text, "Make new keys with prefrag keys add, then delete that file.")
+
     expired = sum(key.has_expired for key in keys)
     if not named and not keys and settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
@@ -443,6 +493,7 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
 
 
 async def _check_serve(port: int) -> Finding:
+    """Say whether `prefrag serve` is running on a port, and whether it is ready."""
     address = f"http://127.0.0.1:{port}"
     try:
         # Ignore the environment's proxy, which is not meant for requests to this machine.

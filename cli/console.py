@@ -1,4 +1,4 @@
-"""Print on stdout and stderr: texts with Rich, results for scripts as JSON."""
+"""Print on stdout and stderr. Texts for people are printed with Rich, and results for scripts as JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> Console:
-    """Make a Rich console for stdout or stderr. Output that does not go to a terminal is not wrapped."""
+    """Make a Rich console. Lines are wrapped only if they go to a terminal.
+
+    :param stderr: Whether to print on stderr. By default, stdout.
+    """
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
 
 
 def print_json(value: object) -> None:
-    """Print JSON for scripts."""
+    """Print a value as JSON on stdout, for scripts.
+
+    :param value: Any value that JSON can express.
+    """
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

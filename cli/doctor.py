@@ -1,4 +1,4 @@
-"""`prefrag doctor`."""
+"""The command `prefrag doctor`. It prints the findings of `checks.py`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from prefrag.components.text.one_line import one_line
 if TYPE_CHECKING:
     from prefrag.cli.checks import Finding
 
-# Each sign has a word, for people who cannot see the sign or its colour.
+# The sign and the style of each status. A word follows the sign, for people who cannot see the sign or its colour.
 _SIGNS = {"ok": ("\u2713 ok", "green"), "note": ("! note", "yellow"), "problem": ("\u2717 problem", "bold red")}
+# The width of the column with the signs, in characters. The longest sign just fits.
 _WIDTH = 9
 
 
@@ -60,6 +61,7 @@ def examine_installation(
 
 
 def _print(finding: Finding) -> None:
+    """Print a finding on a single line: its sign, what was checked, what was found, and the advice."""
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]

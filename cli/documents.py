@@ -1,4 +1,7 @@
-"""`prefrag index`, `prefrag documents` and `prefrag collections`."""
+"""The commands `prefrag index`, `prefrag documents` and `prefrag collections`.
+
+They index files, and they list and delete documents and collections. A collection is an index with its documents.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from prefrag.indexing.report import IndexReport, PrunePlan
     from prefrag.pipelines.runners.runner import Runner
 
+# A message names at most this many missing files.
 _MOST_NAMED = 5
 
 CollectionOption = Annotated[
@@ -110,6 +114,7 @@ def index_documents(
     runner = make_runner(workers=workers, ray=ray)
 
     def fill(filled: Collection) -> IndexReport:
+        """Index the files in a collection, store the choice about the web, and print what was done."""
         with indexing_bar(console(stderr=True)) as on_progress:
             report = indexing.index(
                 paths,
@@ -123,7 +128,7 @@ def index_documents(
                 links=settings.follow_links,
             )
         if answer is not None:
-            # If every file was skipped, there is no collection in which the choice about the web could be stored.
+            # If every file was skipped, there is no collection. Then the choice about the web cannot be stored.
             with suppress(FileNotFoundError):
                 filled.keep_consent(answer)
         _print_report(report, collection.name)
@@ -137,6 +142,7 @@ def index_documents(
         reports: list[IndexReport] = []
 
         def fill_new(replacement: str) -> int:
+            """Fill the new index. Return how many passages it has."""
             reports.append(fill(open_collection(replacement, store)))
             return reports[0].written - reports[0].replaced
 
@@ -282,7 +288,7 @@ def drop_collection(
 
 
 def _what_points_to(collection: Collection) -> Iterator[str]:
-    """Say which keys and which folder name a collection that is about to be deleted."""
+    """Yield sentences about the keys and the folder that refer to a collection which is about to be deleted."""
     from haystack.document_stores.errors import DocumentStoreError
 
     from prefrag.server.access.keys import read_keys
@@ -305,6 +311,7 @@ def _what_points_to(collection: Collection) -> Iterator[str]:
 
 
 def _print_plan(plan: PrunePlan) -> None:
+    """Print how many passages will be deleted, and for which files."""
     typer.echo(f"To be deleted: {counted(plan.passages, 'passage')}.")
     for path, passages in plan.gone.items():
         typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
@@ -313,23 +320,27 @@ def _print_plan(plan: PrunePlan) -> None:
 
 
 def _print_report(report: IndexReport, collection: str) -> None:
+    """Print what an indexing has done. Skipped files go to stderr, everything else to stdout."""
     from prefrag.indexing.report import group_by_reason
 
     terminal = console(stderr=True)
     for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
         for line in group_by_reason(left_out):
             terminal.print(f"{what} {line}", style="yellow", markup=False)
+    # `report.skipped` has files and some of the skipped lines of corpora.
     named = sum(skipped.line is not None for skipped in report.skipped)
     hidden = report.skipped_lines - named
     if hidden:
         terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
     skipped_files = len(report.skipped) - named
+
     passages = (
         f"{counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
         f"{report.unchanged:,} unchanged, {report.deleted:,} deleted"
     )
     files = f"{counted(report.files, 'file')} read, {skipped_files:,} skipped"
     typer.echo(f"Collection {collection}: {passages}; {files}, {report.seconds:.1f} s.")
+
     if report.other_kinds:
         from prefrag.indexing.discovery import describe_kinds
 
@@ -346,10 +357,12 @@ def _print_report(report: IndexReport, collection: str) -> None:
 
 
 def _exit_code(report: IndexReport) -> int:
+    """Return the exit code of an indexing: another one if files were skipped."""
     return SKIPPED if report.skipped else ANSWERED
 
 
 def _embed(collection: Collection, model: str | None, runner: Runner) -> None:
+    """Embed the new passages of a collection for dense retrieval. Show the progress and print what was done."""
     from rich.progress import Progress
 
     from prefrag.collections import embedding
@@ -369,13 +382,19 @@ def _embed(collection: Collection, model: str | None, runner: Runner) -> None:
 
 
 def _find(name: str | None, store: str) -> Collection:
+    """Return the collection for a command that reads or changes an existing collection."""
     from prefrag.collections.opening import open_collection
 
     return open_collection(_choose_name(name, store), store)
 
 
 def _choose_name(name: str | None, reads: str = "") -> str:
-    """Return the name of the collection to fill. For a command on an existing one, ``reads`` is its store."""
+    """Return the name of the collection for a command.
+
+    ``reads`` is the store if the command needs an existing collection, and empty if it may make a new one. Without a
+    name in the command or the settings, the result is ``"default"``. Only in the store "tantivy", an existing
+    collection may be chosen instead.
+    """
     from prefrag.components.document_stores.tantivy.index_location import own_index
     from prefrag.settings import settings
 

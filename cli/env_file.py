@@ -1,4 +1,4 @@
-"""Read settings from ``.env``, and warn about variables that look like settings but are not."""
+"""Read settings from a ``.env`` file, and warn about variables that look like settings but are not."""
 
 from pathlib import Path
 
@@ -6,14 +6,21 @@ from prefrag.cli.console import console
 
 
 def load_env_file() -> None:
-    """Read the settings in the nearest ``.env``. Variables that are already set keep their values."""
+    """Read the settings in the nearest ``.env`` file, from the current folder upwards.
+
+    Variables that are already set keep their values.
+    """
     from dotenv import find_dotenv, load_dotenv
 
     load_dotenv(find_dotenv(usecwd=True))
 
 
 def find_unknown_settings(*files: Path) -> list[str]:
-    """Describe each variable that looks like a setting but is read by neither prefrag nor the user's YAML."""
+    """Describe each variable that looks like a setting, but that neither prefrag nor the user's YAML reads.
+
+    :param files: YAML files of pipelines, or names of pipelines. They may read variables of their own.
+    :returns: A sentence for each such variable.
+    """
     from prefrag.settings import check_settings
 
     if not check_settings():
@@ -24,6 +31,12 @@ def find_unknown_settings(*files: Path) -> list[str]:
 
 
 def report_unknown_settings(pipeline: str = "") -> None:
-    """Warn about misspelt settings: if the variable that forbids web search is misspelt, web search stays allowed."""
+    """Warn about misspelt settings on stderr.
+
+    Without the warning, a user might not notice that a setting has no effect. For example, web search stays allowed if
+    the variable that forbids it is misspelt.
+
+    :param pipeline: The name of a pipeline, or the path of its YAML file.
+    """
     for sentence in find_unknown_settings(Path(pipeline)):
         console(stderr=True).print(sentence, markup=False, soft_wrap=True, style="yellow")

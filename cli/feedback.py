@@ -1,4 +1,4 @@
-"""`prefrag feedback`."""
+"""The command `prefrag feedback`. It lists the feedback of users on answers, and exports it as questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from prefrag.evaluation.question import Question
     from prefrag.server.library.feedback import KeptFeedback
 
+# How entries that cannot be read are counted.
 _UNREADABLE = "unreadable"
+# What the field `compared` of an entry means. Users can compare an answer of the extractive reader with one of a model.
 _SIDES = {"reader": "without the model", "model": "with the model"}
 RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
@@ -49,7 +51,7 @@ def list_feedback(rating: RatingOption = None, collection: CollectionOption = No
         typer.echo(one_line(f"{entry.time:%Y-%m-%d %H:%M} UTC {entry.rating:<4}{by}") + f"  {line}")
     typer.echo(f"{len(listed):,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
     for side, name in _SIDES.items():
-        # Of all ratings, whichever are listed: a share of the liked ones alone would be 100%.
+        # Count all entries, not only the listed ones. If only liked answers are listed, all of them would be right.
         compared = [entry for entry in entries if entry.compared == side]
         if compared:
             liked = sum(entry.rating == "up" for entry in compared)
@@ -73,11 +75,12 @@ def export_feedback(
     load_env_file()
     left_out: Counter[str] = Counter()
     last: dict[tuple[str, str], KeptFeedback] = {}
-    # If a question was rated several times, the last rating counts, whatever it says and whichever are exported.
+    # If a question was rated several times, only the last rating counts. This is so even if `rating` leaves it out.
     for feedback in _read(collection, left_out):
         place = (feedback.collection, _make_question(feedback).question)
         left_out["replaced by later feedback"] += place in last
         last[place] = feedback
+
     questions: dict[tuple[str, str], Question] = {}
     for place, feedback in last.items():
         question = _make_question(feedback)
@@ -90,6 +93,7 @@ def export_feedback(
             left_out[reason] += 1
         else:
             questions[place] = question
+
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
     if not questions:
         raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
@@ -104,6 +108,7 @@ def export_feedback(
 
 
 def _read(collection: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
+    """Yield the feedback on a collection, or all feedback for None. Count unreadable entries in ``left_out``."""
     from prefrag.server.library.feedback import read_feedback
 
     for entry in read_feedback():
@@ -114,6 +119,7 @@ def _read(collection: str | None, left_out: Counter[str]) -> Iterator[KeptFeedba
 
 
 def _make_question(feedback: KeptFeedback) -> Question:
+    """Make a question of the evaluation from feedback, with the right answer if this is known."""
     from prefrag.evaluation.question import Question
 
     return Question(
@@ -125,7 +131,10 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _why_not_trainable(feedback: KeptFeedback) -> str:
-    """Return why training cannot use the feedback; empty if the collection has all passages that the answer cites."""
+    """Return why training cannot use the feedback. Empty if it can.
+
+    Training needs an answer that cites passages, and the collection must still have all of them.
+    """
     wanted = feedback.supporting_ids
     if not wanted:
         return "with an answer that was not liked or cites no passage of a collection"
@@ -134,6 +143,7 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
 
 
 def _known_ids(name: str, wanted: Collection[str]) -> set[str]:
+    """Return those of the wanted ids that are in the collection of this name."""
     from prefrag.collections.opening import open_collection
     from prefrag.settings import settings
 

@@ -1,4 +1,4 @@
-"""`prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on a web page."""
+"""The command `prefrag FOLDER`: index a folder, follow its changes, and answer questions about it on a web page."""
 
 import os
 from pathlib import Path
@@ -12,6 +12,7 @@ from prefrag.cli.serve import choose_what_to_serve, run_server
 from prefrag.cli.web_consent import ask_web_consent, can_ask_user
 from prefrag.errors import BadInput, Missing
 
+# The address on which the server listens. Only this machine can reach it.
 _HOST = "127.0.0.1"
 
 
@@ -33,7 +34,7 @@ def follow_folder(
 
     collection = LocalCollection.of_folder(folder)
     answer = ask_web_consent(web, collection)
-    # Without a terminal nobody was asked. Store no answer then, so that the next start at a terminal asks.
+    # Without a terminal nobody was asked. Then store no answer, so that the next start at a terminal asks.
     was_asked = web is not None or can_ask_user()
     if answer is not None and was_asked:
         collection.keep_consent(answer)
@@ -49,7 +50,12 @@ def follow_folder(
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be read, or that contains the indexes."""
+    """Raise an error for a folder that cannot be followed.
+
+    :param folder: The folder.
+    :raises Missing: If the folder does not exist or cannot be read.
+    :raises BadInput: If it is a file, or if it contains prefrag's own data in a folder that is not hidden.
+    """
     from prefrag.components.document_stores.tantivy.index_location import data_directory
 
     real = Path(os.path.realpath(folder.expanduser()))

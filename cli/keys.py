@@ -1,4 +1,4 @@
-"""`prefrag keys`."""
+"""The command `prefrag keys`. It makes, lists and revokes the API keys of `prefrag serve`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,7 +37,7 @@ def add(
 
 
 def _check_collections(names: Sequence[str], write: bool) -> None:
-    """Refuse a key for a collection that does not exist, unless the key may make it by an upload."""
+    """Raise BadInput for a key whose collection does not exist. A key that may write can make it by an upload."""
     from prefrag.collections.local_collection import LocalCollection
     from prefrag.components.document_stores.tantivy.index_location import DEMO_CORPORA, suggest_indexes
     from prefrag.settings import settings

@@ -1,4 +1,7 @@
-"""Find the GGUF files of other programs on this machine."""
+"""Find GGUF files, which contain language models, in the folders of other programs on this machine.
+
+Users can choose them as their model, and so need not fetch a model that they already have.
+"""
 
 import os
 import re
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from prefrag.components.generators.model_files import is_gguf
 
-# The folders in which programs keep GGUF files, by the name of the program. `~` is the user's folder.
+# The folders in which programs store GGUF files, by the name of the program. `~` is the user's folder.
 _FOLDERS = {
     "LM Studio": ("~/.lmstudio/models", "~/.cache/lm-studio/models"),
     "llama.cpp": (
@@ -32,22 +35,35 @@ _FOLDERS = {
     ),
     "Downloads": ("~/Downloads",),
 }
-# How deep a file may lie: LM Studio keeps PUBLISHER/REPOSITORY/FILE, Hugging Face REPOSITORY/snapshots/COMMIT/FILE.
+# How many levels of a folder are searched, for programs where this is not `_DEPTH`. 1 means only the folder itself.
 _DEPTHS = {"Downloads": 1}
+# How many levels of a folder are searched. LM Studio uses three (PUBLISHER/REPOSITORY/FILE), and Hugging Face uses four
+# (REPOSITORY/snapshots/COMMIT/FILE).
 _DEPTH = 5
+# How many files are returned at most.
 _MOST_FILES = 30
+# After this many files in a folder and its subfolders, its search ends. GGUF files and other files count.
 _MOST_ENTRIES = 20_000
-# Files that hold no model that answers: those that only embed, pictures' encoders, and the later parts of split models.
+# A name of a file without a model that can answer:
+#
+# - a model that only embeds, such as "nomic-embed-text.gguf"
+# - an encoder of pictures, such as "mmproj-model.gguf"
+# - a later part of a split model, such as "qwen-00002-of-00003.gguf"; the first part, "qwen-00001-of-00003.gguf", does
+#   not match
 _NO_MODEL = re.compile(r"embed|mmproj|-(?!00001)\d{5}-of-\d{5}", re.IGNORECASE)
 
 
 def find_local_files() -> Iterator[tuple[str, Path]]:
-    """Find GGUF files in the folders of other programs: the program and the path of each, every file once."""
+    """Find GGUF files in the folders of other programs.
+
+    :returns: An iterator over pairs of the name of the program and the path of the file. A file to which several paths
+        lead is returned once.
+    """
     real: set[str] = set()
     for program, folders in _FOLDERS.items():
         for folder in folders:
             path = Path(os.path.expandvars(folder)).expanduser()
-            # A variable that is not set stays as it is.
+            # A variable that is not set stays in the path as it is, so the path is not absolute.
             if not path.is_absolute():
                 continue
             for file in _walk(path, _DEPTHS.get(program, _DEPTH)):
@@ -58,6 +74,7 @@ def find_local_files() -> Iterator[tuple[str, Path]]:
 
 
 def _walk(top: Path, depth: int) -> Iterator[Path]:
+    """Yield the GGUF files in a folder and its subfolders, down to a depth. Depth 1 is the folder itself."""
     seen = 0
     for folder, inner, files in os.walk(top):
         if len(Path(folder).relative_to(top).parts) + 1 >= depth:

@@ -1,4 +1,7 @@
-"""The `prefrag` command line: the tree of its commands, and `prefrag pipelines`."""
+"""The `prefrag` command line: the tree of its commands, and `prefrag pipelines`.
+
+The commands themselves are functions in the other modules. Here they get their names and their groups.
+"""
 
 import os
 from collections.abc import Callable
@@ -47,7 +50,10 @@ def list_pipelines(
 
 
 class _CommandOrFolder(TyperGroup):
-    """Treats a first word that is no command but looks like a path as the folder to follow: `prefrag ~/Documents`."""
+    """Lets users write `prefrag ~/Documents` for `prefrag FOLDER ~/Documents`.
+
+    The first word is taken for a folder if it is no command and looks like a path, or exists.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
@@ -58,6 +64,7 @@ class _CommandOrFolder(TyperGroup):
 
 
 def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
+    """Make a group of commands. Each command reports its errors on a single line and ends with their exit code."""
     group = typer.Typer(
         name=name,
         cls=_CommandOrFolder if name == "prefrag" else TyperGroup,
@@ -124,6 +131,7 @@ app = _make_group(
 
 
 def _print_version(wanted: bool) -> None:
+    """Print the version and exit, if the option was given."""
     if wanted:
         typer.echo(f"prefrag {find_version()}")
         raise typer.Exit
@@ -148,7 +156,7 @@ def _list_models(context: typer.Context) -> None:
 app.add_typer(documents)
 app.add_typer(feedback)
 app.add_typer(collections)
-# The name of a collection's group, and of its option, before it was called so.
+# Collections were called indexes in earlier versions. The old name of the group still works.
 app.add_typer(collections, name="indexes", hidden=True)
 app.add_typer(keys)
 app.add_typer(model)
@@ -156,7 +164,10 @@ app.add_typer(train)
 
 
 def main() -> None:
-    """Run the command line. What it writes holds documents and questions, so only its user can read that."""
+    """Run the command line.
+
+    The files that it writes contain documents and questions. So only the user who runs it may read them.
+    """
     os.umask(0o077)
     app()
 

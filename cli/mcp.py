@@ -1,4 +1,4 @@
-"""`prefrag mcp`."""
+"""The command `prefrag mcp`. A desktop MCP client starts it, and talks to it over standard input and output."""
 
 import os
 import signal
@@ -44,7 +44,10 @@ def serve_tools(
 
 @contextmanager
 def _keep_stdout() -> Iterator[TextIO]:
-    """Keep standard output for the protocol: anything else that is printed goes to standard error."""
+    """Yield a file for the protocol that writes to standard output.
+
+    Within the context, everything else that is printed goes to standard error.
+    """
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as protocol:
         os.dup2(2, 1)

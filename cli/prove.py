@@ -1,4 +1,8 @@
-"""`prefrag prove`: how often a stated answer is wrong on a person's own folder, with their own model."""
+"""The command `prefrag prove`.
+
+It measures how often an answer given as "Stated" is wrong, on a user's own folder and with the user's own model. There
+are two words for how sure an answer is. "Stated" means that a passage states the answer, and "Probably" is weaker.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +87,9 @@ def prove_folder(
         return
     lines = [proof["sentence"], *say_beside(proof)]
     for name, rate in proof["rates"].items():
-        # These two are told only if they happened.
-        is_told = rate["events"] or not name.startswith(("dropped", "stated and wrong"))
-        if rate["n"] and is_told:
+        # Rates whose names begin with these words are printed only if such an event has happened.
+        is_shown = rate["events"] or not name.startswith(("dropped", "stated and wrong"))
+        if rate["n"] and is_shown:
             lines.append(f"  {name}: {rate['events']} of {rate['n']}")
     if proof["asked"] < proof["questions"]:
         lines.append(
@@ -99,6 +103,7 @@ def prove_folder(
 
 
 def _say_applied(proof: dict[str, Any]) -> str:
+    """Say what ``--apply`` has changed: the way in which the model works, or the certainty for "Stated"."""
     if proof["switched"]:
         return (
             f"The model now has the loop {proof['other_loop']}, everywhere. Measure again: the certainty from which "
@@ -108,6 +113,7 @@ def _say_applied(proof: dict[str, Any]) -> str:
 
 
 def _say_certainty(proof: dict[str, Any]) -> str:
+    """Say from which certainty on answers are now given as "Stated"."""
     chosen = proof["threshold"]
     if chosen is None:
         return (
@@ -120,6 +126,7 @@ def _say_certainty(proof: dict[str, Any]) -> str:
 
 
 def _index(folder: Path) -> LocalCollection:
+    """Index a folder and return its collection. Raise BadInput if no file in it can be read."""
     from prefrag.collections.indexing import index
     from prefrag.collections.local_collection import LocalCollection
 
@@ -137,6 +144,7 @@ def _index(folder: Path) -> LocalCollection:
 
 
 def _say_feedback(collection: str) -> str:
+    """Say how many answers on a collection the user has marked as wrong. Empty without feedback."""
     from prefrag.server.library.feedback import read_feedback
 
     ratings = [entry.rating for entry in read_feedback() if entry is not None and entry.collection == collection]

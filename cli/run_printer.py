@@ -1,4 +1,8 @@
-"""Print a run for `prefrag ask`."""
+"""Print a run in the terminal, for `prefrag ask` and `prefrag chat`.
+
+Each event of the run is a line, below the heading of its step. At the end come the answer, its documents and numbers.
+Texts of passages and models are put on a single line, so that they cannot control the terminal.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,8 +24,13 @@ from prefrag.pipelines.trace_text import trace_text
 
 
 class RunPrinter:
-    """Prints a run, step by step, for people."""
+    """Prints a run, step by step, for people.
 
+    :param console: Where to print.
+    :param quiet: Whether to print only the answer and how sure it is.
+    """
+
+    # The style of an event, by its kind. Kinds that are not listed have no style, or get it in `_choose_style`.
     STYLES = {
         "thought": "italic",
         "search": "cyan",
@@ -49,7 +58,12 @@ class RunPrinter:
         self._step = 0
 
     def print_question(self, question: str, without_model: bool, collections: Sequence[str] = ()) -> None:
-        """Print the question and the collections that are asked; without a model, also how to set one."""
+        """Print the question.
+
+        :param question: The question.
+        :param without_model: Whether no language model is set. If so, it is also printed how to set a model.
+        :param collections: The names of the collections that are searched. They are printed below the question.
+        """
         if self._quiet:
             return
         self._print(f"Question: {one_line(question)}", "bold")
@@ -63,7 +77,10 @@ class RunPrinter:
             )
 
     def print_event(self, event: Event) -> None:
-        """Print one event, below the heading of its step."""
+        """Print an event below the heading of its step. The first event of a step prints the heading.
+
+        :param event: The event.
+        """
         if self._quiet:
             return
         if event.step > self._step:
@@ -73,7 +90,12 @@ class RunPrinter:
         self._print(trace_text(event), self._choose_style(event), indent=2)
 
     def print_result(self, result: dict[str, Any], trace: bool, failure: str | None) -> None:
-        """Print the end of a run: the answer, its documents, what failed on the way, and the counts."""
+        """Print the end of a run: the answer, its documents, what failed on the way, and numbers.
+
+        :param result: The result of the run.
+        :param trace: Whether to print the whole trace, too.
+        :param failure: The message of the error if the run broke off. The caller prints it. None otherwise.
+        """
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
@@ -81,6 +103,7 @@ class RunPrinter:
             self._print_evidence(result)
         if self._quiet:
             return
+
         self._print_documents(result)
         for error in [error for error in result.get("errors") or () if error != failure]:
             self._print(f"Problem: {one_line(error)}", "yellow")
@@ -101,7 +124,7 @@ class RunPrinter:
         parts = references.answer_parts(result)
         if parts:
             before, span, behind, where = parts
-            # Without a terminal there is no bold type, so put the signs of Markdown around the answer.
+            # Without a terminal there is no bold type. Then put the signs of Markdown around the answer.
             strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
             self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
         else:
@@ -112,23 +135,26 @@ class RunPrinter:
             self._print(references.label_text(result))
 
     def _print_answer_of_model(self, result: dict[str, Any]) -> None:
+        """Print an answer in the model's own words, and the sentences that support it. Print nothing without one."""
         answer = result.get("answer_with_citations") or result.get("answer")
         if not answer:
             return
         word = references.GIVEN.get(result.get("certainty") or "")
         is_sure = not word and result.get("label") == Label.CORRECT and not result.get("forced")
-        # Green shows that the answer can be relied on: it cites passages, and is labelled CORRECT.
+        # Green shows that the answer can be relied on. Such an answer cites passages and is labelled CORRECT.
         style = "bold green" if is_sure and result.get("citations") else "bold"
         self._print(f"{word or 'Answer'}: {one_line(answer)}", style)
         for text in references.evidence_texts(result):
             self._print(text, "dim", indent=2)
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
+        """Print what there is instead of an answer: a question to the user, or the sentences that were found."""
         evidence = references.evidence_texts(result)
         asks = result.get("asked_back")
         if asks:
             self._print(one_line(asks), "bold")
             return
+
         head = references.not_answered_text(result)
         self._print(head if evidence or head != references.NOT_ANSWERED else "Not answered.", "bold yellow")
         for text in evidence:
@@ -155,6 +181,7 @@ class RunPrinter:
                 self._print("The answer cites no passage.", "dim", indent=2)
 
     def _choose_style(self, event: Event) -> str:
+        """Return the style of an event. For some kinds it depends on how the step has ended."""
         if event.kind == "verdict":
             return "green" if event.data.get("status") else "yellow"
         if event.kind == "evaluated":
@@ -183,7 +210,7 @@ class RunPrinter:
 
 
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
-    """Turn the web address or file name in a line into a link. Terminals without links show the plain line."""
+    """Turn the web address or the name of the file in a line into a link. Terminals without links show a plain line."""
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
     # Passages of the web and attached passages come from no file of this machine.
     is_own = not mark.startswith(("W", "A"))
@@ -192,6 +219,7 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
         has_page = file.lower().endswith(".pdf") and type(document.get("page")) is int
         page = f"#page={document['page']}" if has_page else ""
         target = f"{Path(file).as_uri()}{page}"
+
     shown = one_line(references.without_marks(url or file))
     begin = line.plain.rfind(shown) if shown else -1
     if target and begin >= 0:
@@ -200,6 +228,7 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
 
 
 def _write_counts(result: dict[str, Any]) -> str:
+    """Write how many searches and model calls there were, how many tokens, and how long the run took."""
     counts, usage = result["counts"], result["usage"]
     searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
     cached = f" ({usage['cached_tokens']:,} from the server's cache)" if usage.get("cached_tokens") else ""
@@ -212,9 +241,10 @@ def _write_counts(result: dict[str, Any]) -> str:
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:
+    """Write which queries were sent to the web, or that none was."""
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
     if sent:
-        # A query may have left several times, in several attempts.
+        # A query may have been sent several times, in several attempts. Write it once.
         return f"Queries sent to the web: {'; '.join(dict.fromkeys(sent))}"
     has_stand_in = result["counts"]["sources"].get("web", {}).get("total")
     return f"No query was sent to the web{'; a local index was searched in its place' if has_stand_in else ''}."

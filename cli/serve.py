@@ -1,4 +1,4 @@
-"""`prefrag serve`."""
+"""The command `prefrag serve`, and what it shares with `prefrag FOLDER` and `prefrag mcp`."""
 
 import os
 import sys
@@ -47,7 +47,7 @@ def serve(
     from prefrag.server.access.keys import Keyring
     from prefrag.server.http.security import is_loopback
 
-    # Read the .env file now: the server reads it too, and the check below depends on its settings.
+    # Read the .env file now, because the check below depends on its settings. The server reads the file too.
     load_env_file()
     keyring = Keyring()
     if not keyring.has_keys and not keyring.is_unreadable and not is_loopback(host):
@@ -64,7 +64,15 @@ def serve(
 
 
 def run_server(host: str, port: int, workers: int = 1, folder: Path | None = None, opens_page: bool = False) -> None:
-    """Run the server until it is told to stop."""
+    """Run the server until it is told to stop.
+
+    :param host: The address to listen on.
+    :param port: The port to listen on.
+    :param workers: The number of worker processes.
+    :param folder: The folder to follow, for `prefrag FOLDER`. None for `prefrag serve`.
+    :param opens_page: Whether to open the page in the browser.
+    :raises typer.Exit: With an exit code, if the server could not start or has failed.
+    """
     from prefrag.audit_log import check_audit_log
     from prefrag.server.access.keys import Keyring
     from prefrag.server.access.page_token import offer_tokens, page_address
@@ -78,11 +86,13 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
     if keyring.is_required and not keyring.is_unreadable:
         # A worker that starts later must require a key even if the key store is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
+
     check_audit_log()
     listed_collections()
     os.environ.pop(FOLDER_VARIABLE, None)
     if folder is not None:
         os.environ[FOLDER_VARIABLE] = str(folder)
+
     if not keyring.is_required:
         typer.echo(
             "Without keys, any program on this machine may ask questions. Before you put a proxy or tunnel in front of "
@@ -90,8 +100,9 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
             err=True,
         )
     if not (opens_page or sys.stdout.isatty()):
-        # Without a terminal no token is shown, because a file would store it.
+        # Without a terminal no token is printed, because the output may go to a file, which would store the token.
         typer.echo(f"The page is at {page_address(host, port)}", err=True)
+
     try:
         with offer_tokens(host, port, opens_page):
             supervisor.run(
@@ -101,12 +112,12 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
                 port=port,
                 workers=workers,
                 http=HeadLimit,
-                # Hayhooks sends uvicorn's messages through its own log.
+                # Hayhooks passes uvicorn's messages to its own log.
                 log_config=None,
                 timeout_graceful_shutdown=settings.drain_seconds,
             )
     except SystemExit as error:
-        # uvicorn has printed the reason, such as a port that is taken. Only replace its exit code.
+        # uvicorn has printed the reason, such as a port that is taken. So only replace the exit code.
         raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
 
 
@@ -117,7 +128,17 @@ def choose_what_to_serve(
     collection: str | None = None,
     model: str | None = None,
 ) -> dict[str, Path]:
-    """Choose the pipelines and the collection to serve. The options of a command override the environment."""
+    """Choose the pipelines and the collection to serve. The options of a command override the environment.
+
+    :param pipeline: Names of pipelines or paths of YAML files, or ``all``. None means what the environment says.
+    :param pipelines_dir: A folder of the user's own YAML pipelines. None means what the environment says.
+    :param demo: Whether to serve the invented documents of the demo.
+    :param collection: The default collection. None means what the environment says.
+    :param model: The model to use. None means the model that the user has chosen earlier, if any.
+    :returns: The file or folder of each pipeline, by the name under which it is served.
+    :raises BadInput: If a variable looks like a setting but is not.
+    :raises FileNotFoundError: If an index is missing.
+    """
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.server.chat.served_pipelines import check_index, choose_pipelines, skips_broken
 
@@ -129,6 +150,7 @@ def choose_what_to_serve(
         os.environ["PREFRAG_SERVE"] = ",".join(pipeline)
     if demo or collection is not None:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(collection)
+
     files = choose_pipelines()
     unknown = find_unknown_settings(*files.values())
     if unknown:

@@ -1,4 +1,8 @@
-"""Ask the user whether web search is allowed: at the first indexing and, with PREFRAG_WEB=ask, before each query."""
+"""Ask the user at the terminal whether web search is allowed.
+
+The user is asked when a collection is first indexed. With ``PREFRAG_WEB=ask``, the user is also asked before each query
+is sent.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,18 @@ if TYPE_CHECKING:
 
 
 def ask_web_consent(chosen: bool | None, collection: Collection) -> bool | None:
-    """Return whether a collection may use web search: ``chosen`` or the user's answer, or None if already decided."""
+    """Find out whether questions on a collection may go to the web. Ask the user if this is not decided yet.
+
+    :param chosen: What the options of the command say. None if they say nothing.
+    :param collection: The collection.
+    :returns: The choice of the options or of the user. Without a terminal, False. None if the settings or an earlier
+        answer have already decided.
+    """
     from prefrag.components.state.web_switch import web_setting
 
     if chosen is not None or web_setting() is not None or collection.read_consent() is not None:
         return chosen
+
     if can_ask_user():
         return typer.confirm(
             f"May questions go to the web when the documents of the collection '{collection.name}' do not suffice? "
@@ -38,7 +49,11 @@ def ask_web_consent(chosen: bool | None, collection: Collection) -> bool | None:
 
 
 def set_web(chosen: bool | None) -> None:
-    """Allow or forbid web search in this process. None changes nothing, and True keeps ``PREFRAG_WEB=ask``."""
+    """Allow or forbid web search in this process, through the environment variable ``PREFRAG_WEB``.
+
+    :param chosen: True allows it, and keeps ``PREFRAG_WEB=ask``. False forbids it. None changes nothing.
+    :raises BadInput: If it is to be allowed, but ``PREFRAG_WEB`` forbids it.
+    """
     from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
     if chosen is False:
@@ -50,7 +65,12 @@ def set_web(chosen: bool | None) -> None:
 
 
 def ask_before_sending(status: Status) -> None:
-    """Let the web gate ask the user before each query is sent (``PREFRAG_WEB=ask``), if there is a terminal."""
+    """Let the user be asked before each query is sent, if there is a terminal.
+
+    The web gate is the code that decides about each query to the web. It asks only if ``PREFRAG_WEB`` is ``ask``.
+
+    :param status: The spinner of the terminal. It is stopped while the user is asked.
+    """
     from prefrag.components.web.web_gate import ask_person
 
     def ask(source: str, query: str) -> bool:
@@ -67,7 +87,12 @@ def ask_before_sending(status: Status) -> None:
 
 
 def confirm_web_query(result: Mapping[str, Any]) -> str | None:
-    """Ask whether the whole message may be sent, if a part of it was left out of a web query, and return it if so."""
+    """If a part of the message was left out of a web query, ask whether the whole message may be sent.
+
+    :param result: The result of the run. Its trace has the query that could be sent.
+    :returns: The query, if the user allows it. None if nothing was left out, if nobody can be asked, or if the user
+        does not allow it.
+    """
     offer = next((event["offer"] for event in result.get("trace") or () if event.get("offer")), None)
     if offer is None or not can_ask_user():
         return None
@@ -79,5 +104,5 @@ def confirm_web_query(result: Mapping[str, Any]) -> str | None:
 
 
 def can_ask_user() -> bool:
-    """Check whether a person can be asked: whether standard input and standard error are a terminal."""
+    """Check whether a person can be asked. This is so if standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,4 +1,8 @@
-"""Serve yaml_pipelines/prefrag.yaml under plain Hayhooks: your own documents first, the web when the judge says so."""
+"""Serve yaml_pipelines/prefrag.yaml under plain Hayhooks, without `prefrag serve`.
+
+The pipeline searches your own documents first, and the web when the judge says so. Hayhooks loads this file and uses
+the class `PipelineWrapper` in it.
+"""
 
 from prefrag.server.chat.wrapper import ServedPipeline
 
