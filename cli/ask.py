@@ -39,7 +39,7 @@ _TRIAL_SECONDS = 60.0
 # The question of the demo. Its answer needs several of the invented documents.
 DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
-
+# Options that `prefrag ask` and `prefrag chat` share.
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]
 SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search (repeatable); by default all.")]
 PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]

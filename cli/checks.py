@@ -443,6 +443,7 @@ async def _check_servers(stores: list[Any]) -> list[Finding]:
 
 
 def _is_installed(module: str) -> bool:
+    """Check whether a module can be imported, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
@@ -451,6 +452,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _check_extras() -> Finding:
+    """Say which extras of the package are installed. This is never a problem."""
     there = [extra for extra, modules in _EXTRAS.items() if all(map(_is_installed, modules))]
     absent = [extra for extra in _EXTRAS if extra not in there]
     advice = f'If you need one: pip install "prefrag[{absent[0]}]"' if absent else ""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # A message names at most this many missing files.
 _MOST_NAMED = 5
 
+# Options that several commands share.
 CollectionOption = Annotated[
     str | None,
     typer.Option(

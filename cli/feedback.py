@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _UNREADABLE = "unreadable"
 # What the field `compared` of an entry means. Users can compare an answer of the extractive reader with one of a model.
 _SIDES = {"reader": "without the model", "model": "with the model"}
+# Options that both commands share.
 RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only answers that users liked (up) or disliked (down).")
 ]

@@ -46,10 +46,10 @@ _MOST_FILES = 30
 _MOST_ENTRIES = 20_000
 # A name of a file without a model that can answer:
 #
-# - a model that only embeds, such as "nomic-embed-text.gguf"
-# - an encoder of pictures, such as "mmproj-model.gguf"
-# - a later part of a split model, such as "qwen-00002-of-00003.gguf"; the first part, "qwen-00001-of-00003.gguf", does
-#   not match
+# - A model that only embeds, such as "nomic-embed-text.gguf".
+# - An encoder of pictures, such as "mmproj-model.gguf".
+# - A later part of a split model, such as "qwen-00002-of-00003.gguf". The first part, "qwen-00001-of-00003.gguf", does
+#   not match.
 _NO_MODEL = re.compile(r"embed|mmproj|-(?!00001)\d{5}-of-\d{5}", re.IGNORECASE)
 
 

@@ -56,6 +56,11 @@ class _CommandOrFolder(TyperGroup):
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command for the words of the command line. Put `FOLDER` before a path.
+
+        :param ctx: The context of the command line.
+        :param args: The words.
+        """
         word = args[0]
         is_path = os.path.exists(word) or word.startswith(("~", ".")) or os.path.basename(word) != word
         if is_path and self.get_command(ctx, word) is None:

@@ -121,6 +121,7 @@ class RunPrinter:
                 self._print(json.dumps(event, ensure_ascii=False))
 
     def _print_answer(self, result: dict[str, Any]) -> None:
+        """Print the answer: in the sentence of its passage, or else in the words of the model."""
         parts = references.answer_parts(result)
         if parts:
             before, span, behind, where = parts
@@ -164,6 +165,7 @@ class RunPrinter:
             self._print(f"{references.OWN_WORDS.capitalize()} {one_line(words)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
+        """Print a line about each document that the model saw, with its best sentence."""
         numbered = references.references(result)
         why = references.ungrounded_text(result)
         if why:
@@ -202,6 +204,7 @@ class RunPrinter:
         self._print_text(Text(text, style), indent)
 
     def _print_text(self, line: Text, indent: int = 0) -> None:
+        """Print a line with styles, behind a number of blanks."""
         if self.console.soft_wrap:
             self.console.print(Text(" " * indent) + line)
         else:

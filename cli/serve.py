@@ -12,6 +12,7 @@ from prefrag.cli.errors import ANSWERED
 from prefrag.cli.kept_model import ModelOption, apply_chosen_model
 from prefrag.errors import BadInput, PrefragError
 
+# Options that `prefrag serve` and `prefrag mcp` share.
 PipelineOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve (repeatable), or `all`; by default prefrag."),

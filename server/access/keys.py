@@ -66,8 +66,8 @@ _INDEX_SECONDS = 1.0
 _ATTEMPTS = 10
 # The paths "/ready" and "/live", which probes ask. `ApiKeys` passes them on without any check.
 _PROBES = re.compile(r"/(ready|live)")
-# Paths of documents, such as "/collections", "/collections/tax/documents" and "/feedback". Without a key, a page of
-# another site gets a refusal for them. Most browsers would keep the reply from the page, but that is not relied on.
+# Paths of documents, such as "/collections", "/collections/tax/documents" and "/feedback". Without a key, requests for
+# them from a page of another site are refused. This is so even where the browser would not let the page read the reply.
 _OF_DOCUMENTS = re.compile(r"/(collections(/.*)?|feedback)")
 # Paths that need no key, because probes and browsers that open the page send none. Their replies reveal no data.
 # "/", "/ready" and "/page/main.js" match. "/pipelines" does not.
@@ -324,6 +324,7 @@ class Keyring:
         return self._look_up(secret)
 
     def _look_up(self, secret: str) -> Access | None:
+        """Return what a key allows, by the keys that were last read. None if the key is unknown or has expired."""
         hashed = _hash(secret)
         stored = [(key.hash, key.access) for key in self._stored if not key.has_expired]
         accesses = [*self._of_environment, *stored]
@@ -335,6 +336,7 @@ class Keyring:
         return len(self._of_environment) + sum(not key.has_expired for key in self._stored)
 
     def _read_again(self) -> None:
+        """Read the keys again if they may have changed."""
         if self._index is None:
             self._read_file_again()
         elif time.monotonic() >= self._until:

@@ -18,11 +18,13 @@ from prefrag.components.web.query_origin import is_question
 
 # The beginning of Open WebUI's template for a question with files, in small letters.
 _TEMPLATE = "### task:"
-# The tags around the texts of the attached files.
+# The tag before the texts of the attached files.
 _CONTEXT = "<context>"
+# The tag after them.
 _CONTEXT_END = "</context>"
-# The tags around the user's question in some prompt templates.
+# The tag before the user's question, in some prompt templates.
 _QUERY = "<user_query>"
+# The tag after it.
 _QUERY_END = "</user_query>"
 # The example of a JSON reply in a task's prompt, such as '{"title": "x"}' or '{"tags": ["x"]}'. The group `key` is its
 # first key. The group `list` matches if the value is a list. '[{"role": "user"}]' does not match: an example inside a

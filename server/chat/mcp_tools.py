@@ -52,6 +52,7 @@ from prefrag.version import find_version
 
 logger = logging.getLogger(__name__)
 
+# The path of the tools over HTTP.
 _PATH = "/mcp"
 # What a client tells its model about this server.
 _INSTRUCTIONS = (

@@ -24,6 +24,7 @@ from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.server.chat import chat_text
 from prefrag.server.http.security import path_of
 
+# The beginning of the paths that Open WebUI uses.
 PREFIX = "/open-webui"
 # Whether the current request gets chat events. `OpenWebUIRoutes` sets this before the pipeline of the request runs.
 shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
@@ -154,6 +155,7 @@ def number_sources(
     cites = False
 
     def rename(match: re.Match[str]) -> str:
+        """Replace marks by numbers. Leave code as it is, and put brackets without known marks into round ones."""
         nonlocal cites
         if match["code"]:
             return match[0]

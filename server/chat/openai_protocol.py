@@ -29,6 +29,7 @@ _LAST_SECONDS = 1.0
 # Hayhooks answers 404 with this text for an unknown model, such as "Pipeline 'x' not found." Any other 404 in a chat
 # means an unknown collection.
 _NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
+# The paths of the chat protocol.
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 

@@ -151,6 +151,7 @@ def keep_modules_apart() -> None:
         return f"prefrag_wrapper_{name}"
 
     def load_module(name: str, dir_path: Any) -> ModuleType:
+        """Load the module of a wrapper. If somebody else wrote the wrapper, it refuses restricted keys."""
         module: ModuleType = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
         wrapper: Any = getattr(module, "PipelineWrapper", None)
         if wrapper is not None and not issubclass(wrapper, ServedPipeline):
@@ -168,6 +169,8 @@ def _refuse_restricted_keys(wrapper: Any) -> None:
     """Change the run methods of a wrapper class so that they refuse keys that allow only some collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that refuses restricted keys and otherwise calls the given method."""
+
         @functools.wraps(method)
         def run(*arguments: Any, **options: Any) -> Any:
             if current_access.get().collections is not None:

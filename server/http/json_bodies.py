@@ -36,6 +36,7 @@ MAX_TURNS = 200
 _CONVERSATIONS = ("messages", "history")
 # The roles of messages that are instructions and not part of the conversation.
 SYSTEM_ROLES = ("system", "developer")
+# The messages for two kinds of refused bodies.
 _TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
 _NO_TEXT = "The body holds half of a surrogate pair, which is not a character: send valid UTF-8."
 # The integers that fit into 64 bits, with or without a sign. A body with any other integer is refused.

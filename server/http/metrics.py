@@ -23,6 +23,8 @@ _STEP_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40
 
 # Use a separate registry, because other libraries in the process put their own metrics into the default one.
 _registry = CollectorRegistry()
+
+# The metrics. Each has its name, its description, and the labels by which it is counted.
 _RUNS = Counter("prefrag_runs", "Runs that have ended.", ["pipeline", "status"], registry=_registry)
 _RUN_SECONDS = Histogram(
     "prefrag_run_seconds", "How long runs took.", ["pipeline"], buckets=_RUN_BUCKETS, registry=_registry

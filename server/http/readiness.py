@@ -94,6 +94,7 @@ async def _find_outage(part: Any) -> Outage | None:
 
 
 async def _find_index_outage(store: Any) -> Outage | None:
+    """Check an index on this machine. None if it can be searched."""
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await asyncio.to_thread(store.check)
@@ -119,6 +120,7 @@ async def _find_model_outage(server: Any) -> Outage | None:
 
 
 async def _call_model_server(server: Any) -> Outage | None:
+    """Ask a model server for the list of its models. None if it answers."""
     import httpx
 
     unreachable = _ADVICE["no_model"].format(prefix=server.prefix)

@@ -99,12 +99,14 @@ def run(app: str, **options: Any) -> None:
     is_stopping = False
 
     def stop() -> None:
+        """Tell all workers to stop, without waiting for them."""
         nonlocal is_stopping
         is_stopping = True
         for worker, _ in workers.values():
             worker.terminate()
 
     def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
+        """Start a process for a job."""
         # Block signals until this worker is in `workers`, where `stop` finds it. The worker itself unblocks signals
         # when it has set its handlers.
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)

@@ -99,6 +99,7 @@ class CollectionPipelines:
         return pipeline
 
     async def _load_once(self, collection: str) -> Any:
+        """Load a copy in a thread. Requests that come meanwhile wait for the same task."""
         try:
             pipeline = await asyncio.to_thread(self._load, collection)
             self._loaded[collection] = pipeline
@@ -118,6 +119,7 @@ class CollectionPipelines:
         """Load a copy of the pipeline that searches the collection."""
 
         def change(block: Block) -> Block:
+            """Replace the own index by the collection, if this part of the YAML names it."""
             kind = next((kind for kind in (*STORES, WEB_RETRIEVER) if is_block_of(block, kind)), None)
             parameters = parameters_of(block)
             name = "local_index" if kind == WEB_RETRIEVER else "index"

@@ -56,11 +56,13 @@ from prefrag.settings import settings
 
 logger = logging.getLogger(__name__)
 
+# Why a request may not add or delete documents.
 MAY_NOT_WRITE = (
     "Adding and deleting documents needs an API key that may write; the administrator makes one with: "
     "prefrag keys add NAME --write. On the server's own machine you need no key: open the address that the terminal "
     "of `prefrag serve` shows"
 )
+# Why a request may not decide whether questions go to the web.
 MAY_NOT_OPEN_THE_WEB = (
     "Only whoever started the server may decide on the page whether questions go to the web: open the address that the "
     "terminal of `prefrag serve` shows, or use `prefrag index --web`."

@@ -207,6 +207,7 @@ class IndexingProcesses:
             self._end(process)
 
     def _end(self, process: subprocess.Popen[str]) -> None:
+        """Kill a process and close its pipes."""
         process.kill()
         process.wait()
         self._running.discard(process)

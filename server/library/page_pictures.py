@@ -34,6 +34,7 @@ _KILL_SECONDS = 0.05
 _REMEMBERED_SECONDS = 120.0
 # How many such pages are remembered. If there are more, the oldest is forgotten.
 _MOST_REMEMBERED = 1_000
+# The message for a page that cannot be drawn within the limits.
 _LIMIT_REACHED = (
     f"The page cannot be drawn within {_MOST_SECONDS:g} s and {MOST_MEMORY / 10**9:g} GB of memory. Its text is in the "
     "passages of the document."

@@ -213,6 +213,7 @@ class _Form:
         self._header_value += data[start:end]
 
     def _end_header(self) -> None:
+        """Store the header if it has the name of the file, and get ready for the next header."""
         if self._header_name.strip().lower() == b"content-disposition":
             self._disposition = bytes(self._header_value)
         self._header_name.clear()
