@@ -20,11 +20,18 @@ from prefrag.settings import models, read_secrets
 # What stands in a text in place of something that was removed.
 WITHHELD = "(withheld)"
 # A web address, such as "http://db.example.org:9200/index".
-_URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
+_URL = re.compile(r"\b[a-z]{2,10}://(?:[^\s'\"<>()\[\],;]|\[[\w:.%]+\])+", re.IGNORECASE)
 # An IPv4 address, with or without a port, such as "10.0.0.7" or "10.0.0.7:9200". "1.2.3" and "1.2.3.4.5" do not match.
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
+# An IPv6 address, such as "2001:db8::7", "[fe80::1]:9200" and "::1". The time "12:30:45" does not match.
+_IPV6_ADDRESS = re.compile(
+    r"(?<![\w:.])\[?(?=[\da-f:]*[\da-f])(?:(?:[\da-f]{1,4}:){7}[\da-f]{1,4}"
+    r"|(?:[\da-f]{1,4}(?::[\da-f]{1,4})*)?::(?:[\da-f]{1,4}(?::[\da-f]{1,4})*)?)(?:\]:\d+|\])?(?![\w:])",
+    re.IGNORECASE,
+)
 # A path with at least one folder, such as "/home/ada/report.pdf" or "~/report/a.pdf". Group 1 is the last name.
-_PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
+# The name of a folder may have up to four words, as in "/home/ada lovelace/report.pdf".
+_PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+(?: [^\s/'\"]+){0,3}/)+([^\s/'\"]*)")
 # The folders of a path on Windows. In "C:\my files\report.pdf", this is "C:\my files\".
 #
 # - The path begins with a drive, as in "C:\", or with a server, as in "\\server\".
@@ -118,7 +125,7 @@ def hide_addresses(text: str) -> str:
 
 
 def _hide_hosts(text: str) -> str:
-    return _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
+    return _IPV6_ADDRESS.sub(WITHHELD, _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text)))
 
 
 def hide_folders(text: str) -> str:

@@ -29,6 +29,10 @@ def installation() -> Installation:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
+        ("refused: http://[2001:db8::7]:9200/x", "refused: (withheld)"),
+        ("host ::1:9200 is down at 12:30:45", "host (withheld) is down at 12:30:45"),
+        ("std::move is 1::x", "std::move is 1::x"),
+        ("/home/ada lovelace/secret/a.pdf is damaged", "a.pdf is damaged"),
         ("It is at https://archive.internal:9201/x, or not.", "It is at (withheld), or not."),
         ("host='archive.internal', port=9201", "host='(withheld)', port=9201"),
         ("archive.internal:9201 refused", "(withheld) refused"),
