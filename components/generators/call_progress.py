@@ -129,5 +129,7 @@ def _read_chunks(body: bytes | bytearray) -> Iterator[dict[str, Any]]:
     For example, ``_read_chunks(b'data: {"a": 1}')`` returns ``[{"a": 1}]``.
     """
     for line in bytes(body).split(b"\n"):
-        if line.startswith(_START):
-            yield json.loads(line.removeprefix(b"data: "))
+        data = line.removeprefix(b"data:").strip()
+        # The blank behind the colon is optional. Comments and the names of events are no objects either.
+        if line.startswith(b"data:") and data.startswith(b"{"):
+            yield json.loads(data)

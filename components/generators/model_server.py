@@ -340,7 +340,8 @@ def _read_call(requested: Any) -> ToolCall | None:
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments, strict=False)
+            # Some servers write no arguments as an empty text.
+            arguments = json.loads(arguments, strict=False) if arguments.strip() else {}
         except (ValueError, RecursionError):
             arguments = read_object(arguments)
     if arguments is None:

@@ -106,7 +106,10 @@ def read_source(text: str) -> Source:
     if source:
         return source
 
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError as error:
+        raise BadInput(f"{one_line(text)} is not an address: {error}.") from error
     if parts.scheme in ("http", "https") and parts.hostname:
         is_hub = parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname)
         if is_hub and (source := _read_file_of_hub(_PAGE_OF_FILE.fullmatch(parts.path))):

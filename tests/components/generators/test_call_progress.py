@@ -93,6 +93,11 @@ class TestAStreamedReply:
         assert read_completion(said.encode())[0].meta["logprobs"] == {"content": [TOKEN]}
         assert read_completion(thought.encode())[0].meta["filed_as_reasoning"]
 
+    def test_needs_no_blank_behind_the_colon(self):
+        streamed = stream("Par", "is")
+
+        assert join_chunks(streamed.replace("data: ", "data:").encode()) == join_chunks(streamed.encode())
+
     def test_that_breaks_off_or_ends_in_an_error_is_no_reply(self):
         with pytest.raises(ValueError, match="ended before"):
             join_chunks(chunk({"content": "Par"}).encode())

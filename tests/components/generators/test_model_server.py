@@ -122,6 +122,12 @@ class TestUnusualReplies:
         assert call(connection(server), how).tool_call.arguments == {"query": "alpha"}
 
     @both_ways
+    def test_of_a_tool_call_may_have_an_empty_text_for_no_arguments(self, server: FakeModelServer, how: str):
+        tool_call = {"id": "a", "type": "function", "function": {"name": "finish", "arguments": " "}}
+        server.answers = [(200, completion(None, tool_calls=[tool_call]))]
+        assert call(connection(server), how).tool_call.arguments == {}
+
+    @both_ways
     @pytest.mark.parametrize("function", [None, {}, {"name": "search", "arguments": "so"}])
     def test_with_unreadable_tool_calls_are_marked_odd_counts_left(
         self, server: FakeModelServer, how: str, function: Any

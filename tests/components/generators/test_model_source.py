@@ -36,6 +36,7 @@ def test_a_revision_is_a_source_of_its_own(quoted: str, revision: str):
         "hf:maker/tiny/../../x.gguf",
         "https://example.org/x.zip",
         "ftp://x/y.gguf",
+        "https://[bad/x.gguf",
     ],
 )
 def test_what_is_none_of_these_is_refused(text: str):
