@@ -1,7 +1,10 @@
-"""Tell by its form that a sentence is about another thing, role, time or place than the question, despite its words.
+"""Find out whether a sentence with the words of a question is about another thing, role, time or place.
 
-Grammar decides: prepositions, the place of subject and object, numbers, prefixes. The short lists here (opposites,
-nouns of time and place, irregular verbs) are named in the reader's card.
+Each rule checks one form. It compares prepositions, the order of subject and object, numbers or prefixes. The short
+lists in this module (opposites, nouns of time and place, irregular verbs) are named in the reader's card.
+
+:data:`ANOTHER` maps the name of each doubt to its rule. The examples below give first the question, then a sentence
+    that does not answer it.
 """
 
 import re
@@ -14,79 +17,124 @@ from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# A question for the subject of a verb, which is the group. It matches "Who called the vicar?". It does not match
+# "Who was called?".
 _ACTIVE = re.compile(
     r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
 )
+# A question for a property of something. Its group is the property, such as "code". It matches
+# "What is the door code of the north gate?".
 _PROPERTY = re.compile(r"^\W*what(?:'s| is| are| was| were) the (?:[^\W_]+ )*?([^\W_]+) (?:of|for|to)\b", re.IGNORECASE)
-# The words before a phrase with a noun, as in "the fax number" or "of the harbour fee".
+# A word that may stand directly before a phrase with a noun, as in "the fax number" or "of the harbour fee".
 _OPENS_PHRASE = re.compile(rf"{DETERMINER}|of|in|on|at|for|with|from|by|most|all", re.IGNORECASE)
-# The share of letters from which on a word is another spelling of a second one.
+# The similarity of two words, from 0 to 1, from which they count as two spellings of one word.
 _ALIKE = 0.8
+# The punctuation at which a text is split into parts.
 _PAUSE = re.compile(r"[.,;:!?()\"\u2013\u2014]+")
+# A time that is compared. The group ``before`` or ``after`` is the preposition, and ``time`` is what follows. It
+# matches "before the fire" and "since the fire".
 _ORDER = re.compile(
     r"\b(?:(?P<before>before|prior to|until|till|up to)|(?P<after>after|since|following|from))\b"
     r"(?P<time>(?: [^\W_]+){1,5})",
     re.IGNORECASE,
 )
+# A question about a deed of somebody with a name. Its groups are the name and the verb. It matches
+# "When did Harold conquer the isle?".
 _DID = re.compile(r"\bdid ((?:[A-Z][\w.]*)(?: [A-Z][\w.]*)*) ([a-z]+)")
-# "Who did the goose look at?" is not answered by "Ann looked at the goose".
+# A question with a preposition at its end. Its groups are the doer and the preposition. "Ann looked at the goose" does
+# not answer the example. It matches "Who did the goose look at?".
 _ENDS_IN = re.compile(
     rf"\b[Ww](?:ho|hom|hat) did (?:{DETERMINER} )?(?P<doer>(?!{DETERMINER} )[^\W_]+)\b"
     r".* (?P<last>on|at|to|with|for|from)\W*$"
 )
+# A question for the doer of a deed in the past. Its groups are the verb and what follows. It matches
+# "Who painted the chapel?" and "Who built the mill?".
 _DEED = re.compile(
     rf"^\W*(?:who|what) ([a-z]+ed|won|wrote|led|built|made|took|sold|drew|bought) ((?:{DETERMINER} )?[^?]+)", re.I
 )
+# The preposition, conjunction or sign behind which another part of a sentence begins. It matches
+# "a ceiling in the chapel".
 _SLOT = re.compile(r"\s(?:of|in|on|at|for|with|from|by|to|as|and|or|into|over|after|before|during)\s|[,;:()]")
+# A question in the passive. Its groups are the thing and the verb. It matches "What was Nora named?". It does not match
+# "Was Nora named by Pete?".
 _PASSIVE = re.compile(r"\b(?:is|are|was|were) (?:[^\W_]+ ){0,4}?([^\W_]+) ([a-z]+ed)\b(?! by\b)")
+# A first and a last name.
 _NAME = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
-# The subject and the verb of a question such as "what do the juniors pay?".
+# The subject and the verb of a question with "do". It matches "What do the juniors pay?".
 _SUBJECT_OF = re.compile(rf"\b(?:do|does|did) (?:{DETERMINER} )?([a-z]+) ([a-z]+)\b", re.IGNORECASE)
+# The endings with which the verb of a question may stand in a sentence.
 _ENDINGS = ("", "s", "es", "d", "ed")
-# "the hours on Sundays", "the bus from Norwick": a word, the preposition, and what it governs.
+# The prepositions whose noun is compared with that of the question.
 _PREPOSITION = "on|in|at|for|from|to|by|with|into|towards"
+# A word, a preposition behind it, and the noun that the preposition governs. It matches "the hours on Sundays" and
+# "the bus from Norwick".
 _PLACED = re.compile(rf"(?=\b([^\W_]+) ({_PREPOSITION}) (?:{DETERMINER} )?([^\W_]+)\b(?!['\u2019]))")
+# A preposition for a direction or a doer, and the noun that it governs. It matches "to Tarn".
 _WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
+# A question for the time or the place of something, which is its group. It matches "When did the new press arrive?".
 _ASKS_PLACE = re.compile(
     rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
 )
+# Nouns that answer such a question. "The start of the concert is at 8 pm" answers "When is the concert?".
 _ANSWERS_PLACE = frozenset(
     ["date", "day", "time", "year", "month", "hour", "place", "site", "address", "location", "start", "beginning"]
 )
-# "The toner for the new printer arrived", "entries for the race close".
+# A subject that belongs to another thing. Its groups are the noun and the thing. It matches
+# "The toner for the new printer arrived" and "Entries for the race close".
 _SUBJECT_WITH_THING = re.compile(
     rf"(?:{DETERMINER} )?(?P<before>(?:[^\W_]+ ){{0,2}}?)(?P<noun>[^\W_]+) (?:of|for|on|to|in) "
     rf"(?:{DETERMINER} )?(?P<thing>[^,;.]*)",
     re.IGNORECASE,
 )
+# The unit of a rate behind the answer. It matches " a month" and " per day".
 _RATE = re.compile(r"\s+(?:a|an|per|each|every) ([a-z]+)")
+# A question for a rate, whose unit is the group, or for a total. It matches "What is the rent a year?" and
+# "What is it in total?".
 _ASKS_RATE = re.compile(r"\b(?:a|an|per|each|every) ([a-z]+)\W*$|\b(?:in all|in total|total|altogether|whole)\b", re.I)
+# Words before a number that is only the total, as in "of the 40, ten came". It matches "Out of the ".
 _OUT_OF = re.compile(rf"(?:^|[,;] )(?:out )?of (?:{DETERMINER} )?$", re.IGNORECASE)
+# Prefixes that deny a word.
 _PREFIXES = ("un", "mis", "dis", "non", "in", "im", "ir", "il")
+# A word with such a prefix and a hyphen. It matches "non-arab".
 _WITH_PREFIX = re.compile(rf"\b({'|'.join(_PREFIXES)})-([^\W\d_]+)\b")
+# Pairs of opposite sides, separated by slashes.
 _SIDES = "north/south east/west northern/southern eastern/western left/right upper/lower inner/outer front/rear"
+# Pairs of opposite times and ages, separated by slashes.
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
+# Each pair as a set of two words.
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
+# A noun with the numbers behind it. It matches "boat number 7", "part 8" and "rooms 10 to 14". It does not match
+# "7 boats".
 _NUMBERED = re.compile(
     r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
     re.IGNORECASE,
 )
+# A range of numbers. It matches "10 to 14" and "10-14".
 _RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 
 
 def _is_other_role(statement: Statement) -> bool:
-    """Check whether somebody is the object of what the question asks the subject of, as in "the doctor called Ola"."""
+    """Check whether somebody is the object of a verb, while the question asks for its subject, or the other way round.
+
+    Examples:
+    - "Who called the vicar?": "The vicar called Tim Nye."
+    - "When did Harold conquer the isle?": "In 1066 William conquered the isle and killed Harold."
+    - "What was Nora named?": "Nora named Pete Clerk of the isle."
+    """
     for patient, deed in _PASSIVE.findall(statement.question):
-        # "In 1973, Nixon named William" for "what was Nixon named?": an object follows, so he is the one who named.
+        # "Nora named Pete" for "What was Nora named?": an object follows the verb, so Nora is the one who named
+        # somebody.
         active = rf"\b{patient} (?:\w+ly )?{deed} (?:{DETERMINER}\b|[A-Z])"
         if re.search(active, statement.sentence):
             return True
+
     for doer, deed in _DID.findall(statement.question):
-        # "William conquered England, killing Harold" for "when did Harold conquer England?"
+        # "William conquered the isle and killed Harold" for "When did Harold conquer the isle?"
         done = re.search(rf"\b[A-Z]\w+ (?:\w+ly )?{deed}(?:e?d|s)\b(?! by\b)", statement.sentence)
         places = [match.start() for match in re.finditer(rf"\b{re.escape(doer)}\b", statement.sentence)]
         if done and places and min(places) > done.end() - len(deed):
             return True
+
     turned = _ENDS_IN.search(statement.question)
     if turned and re.search(rf"\b{turned['last']} (?:{DETERMINER} )?{re.escape(turned['doer'])}\b", statement.sentence):
         return True
@@ -94,25 +142,34 @@ def _is_other_role(statement: Statement) -> bool:
 
 
 def _is_object_of_deed(statement: Statement) -> bool:
-    """Check whether the answer to "who called?" stands behind the verb, as its object: "the doctor called Ola"."""
+    """Check whether the answer to a question such as "Who called?" is the object of the verb.
+
+    "The vicar called Tim Nye" does not say that Tim Nye called anybody.
+    """
     match = _ACTIVE.search(statement.question)
     before = words_of(re.split(r"[,;:|]", statement.before)[-1])
     if match is None or not before:
         return False
-    last = before[-1]
-    if "by" in before or last.endswith(("er", "or", "ing")):
+    last_word = before[-1]
+    if "by" in before or last_word.endswith(("er", "or", "ing")):
         return False
+
     verb = stem(match[1].lower())
     is_passive = re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before) is not None
     if is_passive and verb not in stems_of(statement.sentence):
         return True
-    if last == "to":
+
+    if last_word == "to":
         return verb in map(stem, before)
-    return stem(last) == verb
+    return stem(last_word) == verb
 
 
 def _is_other_property(statement: Statement) -> bool:
-    """Check whether the property that is asked for stands in another sentence of the passage, but not in this one."""
+    """Check whether the property that is asked for stands in another sentence of the passage, but not in this sentence.
+
+    An example is "What is the code of the north gate?": "The north gate is called Fenway. The code is kept by the
+    porter."
+    """
     match = _PROPERTY.search(statement.question)
     if match is None or stem(match[1].lower()) in {"name", *stems_of(f"{statement.named} {statement.sentence}")}:
         return False
@@ -120,59 +177,81 @@ def _is_other_property(statement: Statement) -> bool:
 
 
 def _phrases(question: str) -> Iterator[tuple[str, str]]:
-    """Find the pairs of neighbouring words in the phrases of a question: what tells a kind, and the noun."""
-    is_in_phrase, last = False, ""
+    """Find the pairs of neighbouring words in the phrases of a question: a word for a kind, and the noun behind it.
+
+    For example, ``_phrases("What is the fax number of the old mill?")`` yields
+    ``[("fax", "number"), ("old", "mill")]``.
+    """
+    is_in_phrase, previous = False, ""
     for word in words_of(question):
         if word in COMMON:
-            is_in_phrase, last = _OPENS_PHRASE.fullmatch(word) is not None, ""
+            is_in_phrase, previous = _OPENS_PHRASE.fullmatch(word) is not None, ""
             continue
-        # "Anna's report" tells whose it is, not its kind; "mostly form" is no phrase.
-        tells_kind = last.isalnum() and not last.endswith("ly")
+        # "Anna's report" says whose report it is, not of which kind. The words "mostly form" are no phrase.
+        tells_kind = previous.isalnum() and not previous.endswith("ly")
         if is_in_phrase and tells_kind and not word.endswith(("ed", "ing")):
-            yield last, word
-        last = word
+            yield previous, word
+        previous = word
 
 
-def _is_of_another_kind(kind: str, noun: str, said: str) -> bool:
-    """Check whether a text has another kind of a noun than is asked for, and never this one: a fax for a telephone.
+def _is_of_another_kind(kind: str, noun: str, text: str) -> bool:
+    """Check whether a text has another kind of a noun than the question, and never the kind of the question.
 
-    The kind must be nowhere, or be said of other things alone, as in "martial spirit and Christian piety".
+    The kind of the question must not stand in the text, or must be said there of other nouns only, as in
+    "martial spirit and Christian piety".
+
+    For example, ``_is_of_another_kind("telephone", "number", "The fax number is 12.")`` returns ``True``.
+
+    :param kind: The word of the question for the kind, such as "telephone".
+    :param noun: The noun of the question, such as "number".
+    :param text: The title and the sentence.
+    :returns: Whether the text has the noun only with other kinds.
     """
     kind_stem, noun_stem = stem(kind), stem(noun)
-    kinds: set[str] = set()  # the words before the noun
-    nouns: set[str] = set()  # the words behind the kind
-    for part in _PAUSE.split(said):
+
+    # The words that stand directly before the noun.
+    kinds: set[str] = set()
+    # The words that stand directly behind the kind.
+    nouns: set[str] = set()
+
+    for part in _PAUSE.split(text):
         words = words_of(part)
         stems = [stem(word) for word in words]
-        for place, own in enumerate(stems):
-            if own == noun_stem and kind_stem in stems[max(0, place - 3) : place]:
+        for place, word_stem in enumerate(stems):
+            if word_stem == noun_stem and kind_stem in stems[max(0, place - 3) : place]:
                 return False
-            if own == noun_stem and place:
+            if word_stem == noun_stem and place:
                 kinds.add(words[place - 1])
-            if own == kind_stem:
-                # At the end of a part, and behind "of", the kind is said of no other thing. As a function word, "of"
-                # makes the check at the end fail.
+            if word_stem == kind_stem:
+                # At the end of a part, or behind "of", the kind describes no other noun. Then "of" is added. As a
+                # function word, "of" makes the check at the end fail.
                 nouns.update(words[place + 1 : place + 2] or ["of"])
                 if "of" in words[max(0, place - 2) : place]:
                     nouns.add("of")
+
     if not kinds or not kinds.isdisjoint(COMMON):
         return False
     if any(kind_stem in word or word in kind_stem or _is_spelt_alike(kind, word) for word in kinds):
         return False
-    # "The tenth series" may be the 10th, and what is "eventually" so has no kind.
+
+    # "The tenth series" may be the 10th series. A word that ends in "ly", such as "eventually", is no kind.
     is_number = kind[0].isdigit()
     if any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds):
         return False
+
     return nouns.isdisjoint(FUNCTION_WORDS)
 
 
 def _is_spelt_alike(word: str, other: str) -> bool:
-    """Check whether two words differ in a few letters only, as "Kievian" and "Kievan"."""
+    """Check whether two words differ only in a few letters, as "Kievian" and "Kievan" do."""
     return SequenceMatcher(None, word, other).ratio() >= _ALIKE
 
 
 def _is_other_time(statement: Statement) -> bool:
-    """Check whether what is asked for after a time is said of the time before it, or the other way round."""
+    """Check whether the sentence and the question tell of opposite times: before something and after it.
+
+    An example is "How many boats came after the fire?": "Before the fire, twenty boats came."
+    """
     for asked in _ORDER.finditer(statement.question):
         words = stems_of(asked["time"]) & statement.asked
         for told in _ORDER.finditer(statement.sentence):
@@ -183,32 +262,46 @@ def _is_other_time(statement: Statement) -> bool:
 
 
 def _is_other_object(statement: Statement) -> bool:
-    """Check whether the deed that is asked for was done to something else, which the thing asked for stands beside.
+    """Check whether the deed that is asked for was done to something else.
 
-    "Ida painted the ceiling of the church" does not say who painted the church.
+    An example is "Who painted the chapel?": "Ida Roe painted a ceiling in the chapel."
     """
     match = _DEED.search(statement.question)
     if match is None:
         return False
+
     patient = stems_of(_SLOT.split(match[2])[0]) & statement.asked
     if not patient & stems_of(statement.sentence):
         return False
+
     deeds = list(re.finditer(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence))
     return bool(deeds) and all(_is_done_to_another(statement.sentence, deed, patient) for deed in deeds)
 
 
 def _is_done_to_another(sentence: str, deed: re.Match[str], patient: frozenset[str]) -> bool:
-    """Check whether the object of a verb, or its subject before "by", has no word of what is asked for."""
+    """Check whether the object of a verb has no word of the thing that is asked for.
+
+    If "by" follows the verb, as in "painted by Ida", the subject before the verb is compared instead.
+
+    :param sentence: The sentence.
+    :param deed: The match of the verb in the sentence.
+    :param patient: The stems of the words of the thing that is asked for.
+    :returns: Whether the deed was done to something else.
+    """
     before, after = sentence[: deed.start()], sentence[deed.end() :]
     rest = _PAUSE.split(before)[-1] if deed["by"] else _SLOT.split(after)[0]
-    if deed["by"] and " by " in rest:  # "drawn by Ida and written by Max" is of one thing
+    # "Drawn by Ida and written by Max" tells of one thing.
+    if deed["by"] and " by " in rest:
         return False
-    said = {stem(word) for word in words_of(rest) if word not in COMMON}
-    return bool(said) and said.isdisjoint(patient)
+    object_stems = {stem(word) for word in words_of(rest) if word not in COMMON}
+    return bool(object_stems) and object_stems.isdisjoint(patient)
 
 
 def _is_other_subject(statement: Statement) -> bool:
-    """Check whether somebody else does what is asked of a group, as in "the seniors train" for "the juniors"."""
+    """Check whether somebody else does what the question asks of a group.
+
+    An example is "When do the juniors train?": "On Tuesday the seniors train."
+    """
     for name, deed in _SUBJECT_OF.findall(statement.question):
         subject, verb = stem(name.lower()), deed.lower()
         # Somebody with a name may be called something else: "the river turns north" in a text on the Rhine.
@@ -218,8 +311,10 @@ def _is_other_subject(statement: Statement) -> bool:
             continue
         if not statement.lacking <= {subject}:
             continue
+
         forms = {f"{verb}{ending}" for ending in _ENDINGS}
         is_away = subject not in stems_of(f"{statement.named} {statement.sentence}")
+
         for part in _PAUSE.split(statement.sentence):
             words = words_of(part)
             place = next((place for place, word in enumerate(words) if word in forms), 0)
@@ -232,30 +327,34 @@ def _is_other_subject(statement: Statement) -> bool:
 
 
 def _is_elsewhere(statement: Statement) -> bool:
-    """Check whether a preposition governs something else than in the question, as "hours on weekdays" and "on Sundays".
+    """Check whether a preposition governs something else than in the question.
 
-    "The bus to Norwick" is another one than "the bus from Norwick", and "beaten by Tarn" than "Tarn was beaten".
+    Examples:
+    - "What are the hours on Sundays?": "The hours on weekdays are 9 to 12."
+    - "When does the bus from Tarn leave?": "The bus to Tarn leaves at 8.10."
     """
     return _governs_another(statement) or _is_turned_round(statement)
 
 
 def _governs_another(statement: Statement) -> bool:
-    """Check whether a noun of the question has another thing behind its preposition: "hours on Sundays"."""
+    """Check whether a noun of the question has another thing behind its preposition, as "hours on weekdays" has."""
     told = stems_of(f"{statement.named}. {statement.sentence}")
     for noun, preposition, thing in _PLACED.findall(statement.question):
         thing_stem = stem(thing.lower())
         if thing_stem in told or not statement.lacking <= {thing_stem}:
             continue
-        # "Shaped by thousands of years" may be said as "by millennia": a deed has no kinds.
+        # "Shaped by thousands of years" may be said as "shaped by millennia", so verbs are left out.
         is_common = noun.lower() in COMMON or thing.lower() in COMMON
         if is_common or noun.endswith("ed"):
             continue
         others = _things_behind(noun, preposition, statement.sentence)
-        # Not "to open": what "to" governs has a capital.
+
+        # Behind "to", only a word with a capital is compared, because "to open" is a verb.
         is_name = thing[0].isupper()
         if preposition == "to" and not is_name:
             continue
-        # A name may be described, as "the capital of the country", but a day is no other day.
+
+        # A name may be replaced by a description, as in "the capital of the country". But a day is never another day.
         is_day = re.search(r"days?$", thing) is not None
         if any(is_day or other[0].isupper() == is_name for other in others):
             return True
@@ -263,7 +362,10 @@ def _governs_another(statement: Statement) -> bool:
 
 
 def _things_behind(noun: str, preposition: str, sentence: str) -> list[str]:
-    """List what a preposition behind a noun governs in a sentence."""
+    """List what a preposition behind a noun governs in a sentence.
+
+    For example, ``_things_behind("hours", "on", "The hours on weekdays are long.")`` returns ``["weekdays"]``.
+    """
     wanted = (stem(noun.lower()), preposition)
     return [
         thing
@@ -280,36 +382,47 @@ def _is_turned_round(statement: Statement) -> bool:
         word = stem(thing.lower())
         if len({other for other, same in asked if same == thing}) > 1:
             continue
-        own = {alike for alike, other in ways if other == word}
+        ways_of_thing = {alike for alike, other in ways if other == word}
+
         is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence)
-        if not is_said or thing.endswith("ing") or way in own:
+        if not is_said or thing.endswith("ing") or way in ways_of_thing:
             continue
-        # Not "to open": what is governed has a capital or is the answer.
+        # Behind the other preposition there is the answer. So "to open" does not count.
         governing = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
-        if way in governing or own & ({"from", "to"} - {way}):
+        if way in governing or ways_of_thing & ({"from", "to"} - {way}):
             return True
     return False
 
 
 def _is_part(statement: Statement) -> bool:
-    """Check whether the sentence is about something of the thing that is asked for, or about it at another rate."""
+    """Check whether the sentence is about a part or an attribute of the thing that is asked for, or gives another rate.
+
+    Examples:
+    - "When did the new press arrive?": "The ink for the new press arrived on Monday."
+    - "What is the rent of the loft a year?": "The rent of the loft is 65 pounds a month."
+    """
     asked = _ASKS_RATE.search(statement.question)
     rate = _RATE.match(statement.after) or _RATE.search(statement.answer)
     if asked and rate and asked[1] != rate[1]:
         return True
+
     if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):
         return True
+
     match = _ASKS_PLACE.search(statement.question)
     if match is None or len(statement.lacking) > 1:
         return False
+
     words = [word for word in words_of(match[1]) if word not in COMMON]
     subject = _SUBJECT_WITH_THING.match(CLAUSE_END.split(statement.sentence)[0])
     if not words or subject is None:
         return False
+
     noun = subject["noun"].lower()
     if noun in COMMON | _ANSWERS_PLACE or statement.asks(f"{subject['before']} {subject['noun']}"):
         return False
-    # "The signing of the treaty" for "when was the treaty signed?"
+
+    # "The signing of the treaty took place in 1648" answers "When was the treaty signed?".
     base = noun.removesuffix("ing")
     is_gerund = base != noun and len(base) > 2
     is_deed = is_gerund and any(word.startswith(base) for word in words[1:])
@@ -318,18 +431,25 @@ def _is_part(statement: Statement) -> bool:
 
 
 def _is_turned(statement: Statement) -> bool:
-    """Check whether a word of the question stands in the sentence with a prefix that denies it, or without it."""
+    """Check whether a word of the question has a prefix in the sentence that denies the word, or lacks such a prefix.
+
+    Examples:
+    - "How many cases were reported?": "There were forty unreported cases."
+    - "When was the heyday of non-Arab art?": "The heyday of Arab art was 1945."
+    """
     hyphened = [set(_WITH_PREFIX.findall(text.lower())) for text in (statement.question, statement.sentence)]
-    # "Non-Arab" for "Arab", and the other way round.
+    # A prefix with a hyphen in only one of the two texts: "non-Arab" for "Arab", or the other way round.
     for apart, text in (
         (hyphened[0] - hyphened[1], statement.sentence),
         (hyphened[1] - hyphened[0], statement.question),
     ):
         if any(re.search(rf"(?<![\w-]){re.escape(word)}\b", text, re.IGNORECASE) for _, word in apart):
             return True
+
     asked, told = set(words_of(statement.question)), set(words_of(statement.sentence))
     only_asked = {word for word in asked - told if len(word) > 4}
     only_told = {word for word in told - asked if len(word) > 4}
+
     for prefix in _PREFIXES:
         if any(f"{prefix}{word}" in only_told for word in only_asked):
             return True
@@ -339,38 +459,64 @@ def _is_turned(statement: Statement) -> bool:
 
 
 def _is_among(number: str, told: list[str]) -> bool:
-    """Check whether a number is one of those told, or lies in a range such as "10 to 14"."""
+    """Check whether a number is among the numbers of a sentence, or lies in a range such as "10 to 14".
+
+    For example, ``_is_among("12", ["10 to 14"])`` returns ``True`` and ``_is_among("12", ["10 and 14"])`` returns
+    ``False``.
+
+    :param number: The number of the question.
+    :param told: The texts behind a noun of the sentence, each with one or more numbers.
+    :returns: Whether one of the texts has the number.
+    """
     ranges = [(int(low), int(high)) for several in told for low, high in _RANGE.findall(several)]
     is_inside = len(number) <= 6 and any(low <= int(number) <= high for low, high in ranges)
     return is_inside or any(number in re.findall(r"\d+", several) for several in told)
 
 
 def _is_other_thing(statement: Statement) -> bool:
-    """Check whether the sentence names another number or another kind of the thing that is asked for."""
-    said = f"{statement.named}. {statement.sentence}"
-    numbers = [(stem(noun.lower()), several) for noun, several in _NUMBERED.findall(said)]
+    """Check whether the sentence has another number, first name or kind than the question, or the opposite of a word.
+
+    Examples:
+    - "How many seats has boat number 7?": "Boat number 4 has 13 seats."
+    - "How old is Hanna Voss?": "Martha Voss is 41."
+    - "What is the telephone number of the mill?": "The fax number of the mill is 960221."
+    - "What is in the north shed?": "In the south shed there is the sails."
+    """
+    titled_sentence = f"{statement.named}. {statement.sentence}"
+    numbers = [(stem(noun.lower()), several) for noun, several in _NUMBERED.findall(titled_sentence)]
     for noun, number in _NUMBERED.findall(statement.question):
         others = [several for name, several in numbers if name == stem(noun.lower())]
         if others and not all(_is_among(value, others) for value in re.findall(r"\d+", number)):
             return True
-    # "When did Henry Grey's father die?" is answered by a text about George Grey.
+
+    # A question such as "When did Henry Grey's father die?" is answered by a text about George Grey, so its names are
+    # left out.
     names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
     for name, last in names:
-        firsts = [first for first, same in _NAME.findall(said) if same == last and first.lower() not in FUNCTION_WORDS]
+        firsts = [
+            first
+            for first, same in _NAME.findall(titled_sentence)
+            if same == last and first.lower() not in FUNCTION_WORDS
+        ]
         is_other_name = bool(firsts) and not any(first in statement.question for first in firsts)
-        if is_other_name and not find_whole(name, said):
+        if is_other_name and not find_whole(name, titled_sentence):
             return True
-    # The title tells the kind of everything below it. A sentence that lacks more than the kind has other words for what
-    # is asked, so perhaps for the kind, too: "the largest airplane" for "the biggest airplane in the world".
+
+    # The title gives the kind of everything below it, so a kind in the title is left out. The sentence may lack nothing
+    # but the kind. If it lacks other words too, it uses other words for what is asked, perhaps also for the kind. An
+    # example is "the largest airplane" for "the biggest airplane in the world".
     lacking = statement.lacking
     phrases = [pair for pair in _phrases(statement.question) if stem(pair[0]) not in stems_of(statement.named)]
-    if any(lacking <= {stem(kind)} and _is_of_another_kind(kind, noun, said) for kind, noun in phrases):
+    if any(lacking <= {stem(kind)} and _is_of_another_kind(kind, noun, titled_sentence) for kind, noun in phrases):
         return True
-    asked, told = set(words_of(statement.question)), set(words_of(said))
-    # One of two opposites is asked for, and only the other one is told.
+
+    # One of two opposites stands in the question, and only the other one stands in the sentence.
+    asked, told = set(words_of(statement.question)), set(words_of(titled_sentence))
+
     return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
 
 
+# The rule for each doubt, in the order in which the rules are tried.
 ANOTHER: dict[str, Callable[[Statement], bool]] = {
     "role": _is_other_role,
     "property": _is_other_property,

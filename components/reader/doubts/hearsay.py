@@ -1,4 +1,9 @@
-"""What somebody says, thinks or denies: verbs of saying by their place, sources, and adverbs such as "reportedly"."""
+"""Find out whether a sentence only reports what somebody says, thinks or denies.
+
+A verb of saying is recognised by its place in the sentence, not by a list of verbs. It stands before "that", or
+directly before a clause with its own verb. Sources such as "according to gossip" and adverbs such as "reportedly" count
+too. A few verbs such as "show" and "decide" vouch for what they govern, so they raise no doubt.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +20,15 @@ from prefrag.components.reader.doubts.statement import (
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# The infinitive of a past deed. It matches "said to have left" and "to have been sold". It does not match
+# "to have the boat".
 _TO_HAVE = re.compile(r"\bto have (?:been )?(?!to |been |an? |the |no )\w+")
+# Words that make a text a rumour:
+# - "perhaps", "reportedly", "whether": an adverb or a conjunction
+# - "rumour has it": a noun with has it
+# - "denies having", "from having": a denied deed
+# - "accused of having": a charge, whose first word is the group ``charge``
+# - "is said to be", "was believed to have": a passive verb of saying
 _HEARSAY = re.compile(
     r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
     r"|whether|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
@@ -23,56 +36,82 @@ _HEARSAY = re.compile(
     r"|\b(?:is|are|was|were|been) (?:said|thought|\w+ed) to (?:be|have)\b",
     re.IGNORECASE,
 )
-# Verbs of which it is true, or decided, what they govern: "the tests showed that", "please note that". Few, and closed.
+# Verbs that vouch for what they govern: it is true or decided, as in "the tests showed that". The list is short and
+# complete.
 _FACTIVE = re.compile(
     r"(?:know|knows|knew|known|show|shows|showed|shown|prove|proves|proved|proven|decide|decides|decided|resolved)"
 )
+# A request to notice something. It matches "Please note" and "Remember".
 _NOTICE = re.compile(r"^(?:[Pp]lease )?(?:[Nn]ote|[Rr]emember)$")
-# "Tried to show that", "will prove that": not done.
+# Words before a verb that show that the deed is not done. In "tried to show that" and "will prove that" they make the
+# verb vouch for nothing. It matches "tried to " and "will ".
 _UNREAL = re.compile(
     r"\b(?:to|not|will|shall|may|might|can|cannot|could|would|should|must)(?: have)?(?: been| be)? (?:[a-z]+ly )?$"
 )
-# "Ivo says the code is 4417" has two verbs and no conjunction.
+# The one who reports, with the verb of saying. The group ``name`` is the first word of a name. The verb is the group
+# ``plain`` behind a pronoun such as "they", else the group ``governor``. It matches "Ivo says ", "They claim " and
+# "the author wrote ".
 _REPORTER = (
     r"(?:^|[,;] )(?:(?:[Ii]|[Ww]e|[Tt]hey|[Pp]eople) (?:[a-z]+ly )?(?P<plain>[a-z]+)"
     rf"|(?:(?P<name>[A-Z]\w+)(?: [A-Z]\w+){{0,2}}|[Hh]e|[Ss]he|[Ii]t|(?:[Tt]he|{DETERMINER}) [a-z]+) (?:[a-z]+ly )?"
     r"(?P<governor>[a-z]+(?<!s)s|[a-z]+ed|said|thought|told [a-z]+|felt|wrote)) "
 )
+# A verb of saying directly before a clause with its own verb, without a conjunction. It matches
+# "Ivo says the code is 4417". It does not match "Ivo says where the code is".
 _BARE_COMPLEMENT = re.compile(
     rf"{_REPORTER}(?=(?:{DETERMINER}|he|she|it|they|we|I|there|[A-Z]\w+) )"
     r"(?=(?:(?!(?:and|or|but|that|which|who|whose|whom|where|what|when|while|because|if|as|so|since|after|before)\b)"
     r"[^\W_]+ ){1,6}?(?:is|are|was|were|has|have|had|will|can|does|did)\b)"
 )
+# A verb of saying directly before the answer. It matches "Ann Low says ".
 _REPORTS_DOER = re.compile(rf"{_REPORTER}$")
+# A question for all that somebody says. Its group is the speaker. It matches "What did Ann say?".
 _ASKS_SAID = re.compile(r"^\W*what (?:do|does|did|has|have|had) (?P<speaker>[^?]+?) [a-z]+\W*$", re.IGNORECASE)
-# A second verb of its own shows that the first one governs a clause: "where does the report say the wreck was found?".
+# The next word is neither a conjunction nor a preposition.
 _NO_CLAUSE = r"(?!(?:when|where|who|which|that|because|if|while|as|after|before|to|in|on|at|of|for|with|by|from)\b)"
+# A question for what somebody says. A second verb shows that the first verb governs a clause. Its group is the speaker.
+# It matches "Where does the report say the wreck was found?". It does not match "Where does the report lie?".
 _ASKS_REPORT = re.compile(
     rf"\b(?:do|does|did) (?P<speaker>(?:{_NO_CLAUSE}[^\W_][\w.'\u2019-]* )+?){_NO_CLAUSE}[a-z]+ (?:that )?"
     rf"(?:(?!(?:when|where|who|which|that|because|if|while|as|after|before)\b)[\w.'\u2019-]+ )*?"
     r"(?:is|are|was|were|will|would|can|could|may|might|should|must)\b",
     re.IGNORECASE,
 )
-# An office, a paper or a count has an article and a capital letter or a year; people and rumours have not both.
+# An official source, such as an office, a paper or a count: an article, and then a capital letter or a year. People and
+# rumours do not have both. It matches "the 2011 Census". It does not match "the porter" and "gossip".
 _OFFICIAL = re.compile(r"[Tt]he (?:[^\W_]+(?:-[^\W_]+)* )?(?:[A-Z]|\d)")
+# The source of a statement, which is the group. It matches "According to the porter, it rains".
 _SOURCE = re.compile(r"(?:^|[,;] )[Aa]ccording to ((?:[^\W_]+ ?){1,4})")
+# A verb or noun of saying before "that" and a new clause. It matches "claim that he left" and "denies that in May". It
+# does not match "the boat that sank".
 _COMPLEMENT = re.compile(
     r"\b(?P<governor>[a-z]+) that (?=(?:he|she|it|they|we|I|there|some|no|most|many|all|both|one|two|[A-Z]\w+|\d+"
     r"|(?:in|on|at|as|after|before|since|during|between|under|over|for|by|with|from|to) \w+|" + DETERMINER + r")\b)"
 )
-# "The claim that he left the door open" reports; "the novel that he wrote in June" has its object before "that".
+# A clause with its own object. "The claim that he left the door open" reports something. In
+# "the novel that he wrote in June" the object stands before "that". It matches "he left the door open".
 _WHOLE_CLAUSE = re.compile(rf"(?:[^\W_]+ ){{1,3}}(?:to [a-z]|{DETERMINER} )")
+# A clause that begins with a pronoun, so it may be about the answer before the verb. It matches "it is 4417".
 _OF_THAT = re.compile(r"(?:it|he|she|they|this|these|there)\b", re.IGNORECASE)
 
 
 def is_hearsay(statement: Statement) -> bool:
-    """Check whether what is asked for is only said, thought or supposed, and the question does not ask for that."""
+    """Check whether what is asked for is only said, thought or supposed in the sentence.
+
+    An example is "Who sank the raft?": "People claim that Jim Orr sank the raft." A question that asks for such a
+    report itself, as in "When does Ann say the mill was built?", raises no doubt.
+
+    :param statement: The sentence with the answer.
+    :returns: Whether the sentence only reports the answer.
+    """
     if asks_report(statement):
         return False
     if _is_claim(statement) or _is_rumour(statement) or _has_doubtful_source(statement):
         return True
+
     if any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)):
         return True
+
     for match in _reports(statement):
         if match["name"] and match["name"].lower() in FUNCTION_WORDS:
             continue
@@ -82,7 +121,10 @@ def is_hearsay(statement: Statement) -> bool:
 
 
 def _is_claim(statement: Statement) -> bool:
-    """Check whether somebody is said "to have done" what is asked for. "One of only ten to have done it" did it."""
+    """Check whether somebody is only said "to have done" what is asked for.
+
+    "The ten teams claim to have won once" is a claim. "One of only ten teams to have won once" did win.
+    """
     done = _TO_HAVE.search(statement.sentence)
     if done is None or not statement.matches(_TO_HAVE):
         return False
@@ -90,7 +132,10 @@ def _is_claim(statement: Statement) -> bool:
 
 
 def _is_rumour(statement: Statement) -> bool:
-    """Check whether a word such as "reportedly" makes it a rumour, or "accused of having", unless that is asked for."""
+    """Check whether a word such as "reportedly", or "accused of having", makes the sentence a rumour.
+
+    A question for the charge itself, such as "What was Ann accused of?", is left out.
+    """
     said = _HEARSAY.search(statement.sentence)
     # "What was Ann accused of?" asks for what she was "accused of having" done.
     is_charge_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
@@ -98,7 +143,11 @@ def _is_rumour(statement: Statement) -> bool:
 
 
 def _has_doubtful_source(statement: Statement) -> bool:
-    """Check whether it stands "according to" somebody: neither an office nor what the question or the answer names."""
+    """Check whether the sentence says "according to" somebody who is no official source.
+
+    An example is "According to gossip, Eva Poe sold the urn". A source that the question or the answer names is left
+    out.
+    """
     match = _SOURCE.search(statement.sentence)
     if match is None or _OFFICIAL.match(match[1]):
         return False
@@ -106,37 +155,53 @@ def _has_doubtful_source(statement: Statement) -> bool:
 
 
 def asks_report(statement: Statement) -> bool:
-    """Check whether the question asks what somebody of the sentence says: "what does Ann think is the best time?"."""
+    """Check whether the question asks what somebody in the sentence or the title says.
+
+    An example is "What does Ann think is the best time?".
+
+    :param statement: The sentence with the answer.
+    :returns: Whether the question asks for a report.
+    """
     asked = _ASKS_REPORT.search(statement.question)
     told = stems_of(f"{statement.named} {statement.sentence}")
     return asked is not None and any(stem(word) in told for word in words_of(asked["speaker"]) if word not in COMMON)
 
 
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:
-    """Find the verbs of saying, by their place: before a clause with a verb of its own and no conjunction."""
+    """Find the verbs of saying that stand directly before a clause with its own verb, without a conjunction."""
     yield from _BARE_COMPLEMENT.finditer(statement.sentence)
-    # "Ann says Eva leads the choir" for "who leads the choir?": the answer has a verb before it and its own behind it.
+    # "Ann says Eva leads the choir" for "Who leads the choir?": the answer has a verb of saying before it. Its own verb
+    # follows it.
     deed = re.match(r" ([a-z]+)", statement.after)
     if deed and statement.asks(deed[1]) and ASKS_PERSON.search(statement.question):
         yield from _REPORTS_DOER.finditer(statement.before)
 
 
 def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
-    """Check whether the clause behind "that" is said or thought, and is about what is asked for."""
-    # "The novel that he wrote" is a relative clause: a noun with its article stands before "that".
+    """Check whether the clause behind "that" is only said or thought, and is about what is asked for.
+
+    :param statement: The sentence with the answer.
+    :param match: The match of ``_COMPLEMENT``: the verb or noun of saying, and "that".
+    :returns: Whether the clause only reports the answer.
+    """
+    # "The novel that he wrote" is a relative clause. A noun with its article stands before "that".
     is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
     is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
+
     rest = statement.sentence[match.end() :]
-    # "Ann denies that in May, before the war, Ned mended the nets": what is governed goes on behind commas.
+    # "Ann denies that in May, before the war, Ned mended the nets": the verb governs the words behind the commas too.
     is_governed = statement.is_governed(match.end())
     is_about = statement.asks_most(rest if is_governed else CLAUSE_END.split(rest)[0])
-    # "On the code Ivo says that it is 4417" has what is asked for before the verb.
+
+    # "On the code Ivo says that it is 4417": what is asked for stands before the verb.
     begins_with_answer = len(statement.before) == match.end()
     is_of_that = begins_with_answer or _OF_THAT.match(rest) is not None
     if is_governed and is_of_that:
         is_about = True
+
     if is_relative or match["governor"] in FUNCTION_WORDS or not is_about:
         return False
+
     # "What did Ann say?" asks for the whole clause.
     is_whole = begins_with_answer and not statement.after.strip(" .!\"'\u201d\u2019")
     is_said = is_whole and _ASKS_SAID.search(statement.question) is not None
@@ -146,7 +211,10 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
 
 
 def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:
-    """Check whether a verb is asked for, or what it governs is so: "the test showed that", not "tried to show that"."""
+    """Check whether a verb of saying raises no doubt, because the question has it or because it vouches for its clause.
+
+    "The tests showed that" vouches for the clause. "They tried to show that" does not.
+    """
     plain = match.groupdict().get("plain")
     verb = (plain or match["governor"]).split()[0]
     if verb in FUNCTION_WORDS or statement.asks(verb):

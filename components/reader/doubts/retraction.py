@@ -1,4 +1,8 @@
-"""What the end of the sentence, or a sentence behind it, takes back: "it was struck down", "that is not true"."""
+"""Find out whether the end of a sentence, or a later sentence, takes the answer back.
+
+A verdict is a short sentence or clause that only judges what was said before, as "It was struck down" or
+"That is not true" do. The rules know a verdict by its form. Only for words of truth, such as "wrong", they have a list.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,23 +11,39 @@ from prefrag.components.reader.doubts.statement import DETERMINER, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# Words directly before the answer that belong to another noun, as in "the choice of Al Reed". It matches
+# "the choice of ".
 _GOVERNED = re.compile(
     r"\b(?:(?:of|for|from|as|with|to|by|on|in|at)(?: the| an?)?|(?:that|which|who)(?: [a-z]+){1,2}) $"
 )
+# The subject of a verdict: a pronoun, or "the" with a noun. It matches "It" and "the rule".
 _SUBJECT = r"(?:[Ii]t|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose|[Hh]e|[Ss]he|[Tt]hey|[Ww]hich|[Ww]ho|[Tt]he [a-z]+)"
+# A particle behind the verb of a verdict, and the end of the sentence, as in "struck down.".
 _PARTICLE = r"(?: (?:back|off|down|out|up|through|away))?\s*[.!]?"
+# A verb in the passive, which is the group. It matches "was withdrawn" and "turned out to be wrong".
 _DONE = r"(?:was|were|has been|have been|had been|turned out|proved)(?: to be)?(?: \w+ly)? (?P<done>[a-z]+)"
+# A whole sentence that is a verdict. "It was paid at the gate." is no verdict, because it has more than a verb. It
+# matches "It was struck down." and "This turned out to be wrong.".
 _VERDICT = re.compile(rf"{_SUBJECT} (?:(?:is|are) [a-z]+ed|{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}")
-# "This is an error in the old manual" speaks of the sentence before; "It is a village" speaks of a thing.
+# A sentence that gives the sentence before it a label. It matches "This is an error in the manual.". It does not match
+# "It is a village.", which speaks of a thing.
 _LABEL = re.compile(r"(?:This|That|Which) (?:is|was) an? (?:[a-z]+ )?[a-z]+(?: (?:in|of|by) [^,;.]{2,30})?[.!]?")
-# "The opposite is the case.", "None of this is so.", "That is not right."
+# A sentence that denies the sentence before it. It matches "The opposite is the case.", "None of this is so." and
+# "That is not right.".
 _REFUTED = re.compile(
     r"(?:The (?:opposite|contrary|reverse) (?:is|was)|(?:None|Nothing|No word) of (?:this|that|it) (?:is|was)"
     r"|(?:It|This|That) (?:is|was) (?:not|never))(?: [a-z]+){1,3}[.!]?"
 )
-# Words for truth are few: a sentence of one, or of "not" and one, speaks of the sentence before. So does "she was not".
+# The words for truth. They are few. A sentence of one of them, or of "not" and one of them, speaks of the sentence
+# before it.
 _TRUTH = r"(?:true|right|correct|so|the case|valid|accurate)"
+# The words for the opposite of truth.
 _FALSE = "(?:wrong|false|untrue|incorrect|inaccurate|invalid|mistaken|nonsense|obsolete|uncertain)"
+# A whole sentence that says that the sentence before it is not true:
+# - "This is wrong.", "That is no longer true.", "Wrong!": with a word for truth or its opposite
+# - "That wasn't right.": with a contracted not
+# - "She did not!": only a denied verb
+# - "Correction: it is on 6 May.": a correction
 _UNTRUE = re.compile(
     rf"(?:(?:It|This|That)(?: is| was|['\u2019]s) )?"
     rf"(?:(?:simply|just|quite|now|all|plainly|completely) )?"
@@ -33,33 +53,53 @@ _UNTRUE = re.compile(
     r"|(?:Correction|Erratum|Corrigendum)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
+# A sentence that affirms the sentence before it. It matches "This is confirmed.".
 _AFFIRMED = re.compile(rf"(?:It|This|That) (?:is|was|has been) (?:now )?(?:confirmed|certain|final|{_TRUTH})[.!]?")
-# What was done stays done, whatever was done to the thing later: "The law was passed in 1995. It was amended."
+# The beginning of a sentence on what was done to a thing. It takes nothing back if the sentence before says what was
+# done earlier: "The law was passed in 1995. It was amended." It matches "It was amended" and "The law has been".
 _LATER_DEED = re.compile(r"(?:It|The (?P<noun>[a-z]+)) (?:is|was|has been)\b")
+# A question for a deed in the past. The verb is one of three groups:
+# - "When did the ship sail?": the group ``base``
+# - "When was the law passed?": the group ``done``
+# - "Who designed the mill?": the group ``did``
 _ASKS_DEED = re.compile(
     rf"\bdid (?:{DETERMINER} )?[^?]{{0,120}}?\b(?P<base>[a-z]{{3,}})\b(?=\W*$| (?:in|on|at|to|for|from|with)\b)"
     rf"|\b(?:was|were) (?:{DETERMINER} )?[^?]{{0,120}}?\b(?P<done>[a-z]{{3,}})(?: by)?\W*$"
     r"|^\W*(?:who|what|which [a-z]+) (?P<did>[a-z]+ed)\b",
     re.IGNORECASE,
 )
+# A sentence that judges what was said about something. It matches "The report on this was withdrawn." and
+# "The above is disputed.".
 _ON_THIS = re.compile(
     r"The (?:above|[a-z]+ (?:on|of|about) (?:this|that|it)) (?:is|was|has been) [a-z]+(?:ed|n|t)\b[^,;]*"
 )
+# The beginning of a sentence on something that was named before. The group ``noun`` is the noun, if there is one. It
+# matches "It was" and "The toll was".
 _PRONOUN = re.compile(r"(?:It|This|That|These|Those|[Tt]he (?P<noun>[a-z]+)) ")
+# A verdict at the end of the sentence itself. It matches "4 pounds, but it was struck down.".
 _CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{_DONE}|(?P<did>[a-z]+ed)){_PARTICLE}$")
+# A verdict behind an answer that belongs to another noun. It matches " as new porter was withdrawn.".
 _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
 
 
 def is_taken_back(statement: Statement) -> bool:
-    """Check whether a verdict without anything of its own ends the sentence, or is the whole next sentence."""
+    """Check whether a verdict ends the sentence, or is a whole sentence behind it.
+
+    An example is "What is the new toll?": "The board set a new toll of 4 pounds. It was struck down."
+
+    :param statement: The sentence with the answer.
+    :returns: Whether a verdict takes the answer back.
+    """
     near = [sentence.strip() for sentence in (statement.following, *statement.later)]
     if any(map(_UNTRUE.fullmatch, near)):
         return True
+
     following, *later = [_without_affirmation(statement, sentence) for sentence in near]
     if _LABEL.fullmatch(following):
         return True
     if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
         return True
+
     verdict = _find_verdict(statement, following, later)
     if verdict is None:
         return False
@@ -68,7 +108,7 @@ def is_taken_back(statement: Statement) -> bool:
 
 
 def _find_verdict(statement: Statement, following: str, later: Sequence[str]) -> re.Match[str] | None:
-    """Match the verdict on the statement: in the next sentence, at the end of its own, or in a later sentence."""
+    """Match the verdict on a statement, in the next sentence, at the end of its own sentence or in a later one."""
     verdict = _VERDICT.fullmatch(following) or _CLOSING.search(statement.after)
     if verdict is not None:
         return verdict
@@ -80,29 +120,37 @@ def _find_verdict(statement: Statement, following: str, later: Sequence[str]) ->
 
 
 def _without_affirmation(statement: Statement, sentence: str) -> str:
-    """Return a later sentence; empty if it affirms the statement, or says what came of a thing after the deed."""
+    """Return a later sentence, or an empty string if the sentence takes nothing back.
+
+    It takes nothing back if it affirms the statement, or if it tells what was done to the thing afterwards.
+    """
     is_affirmed = _AFFIRMED.fullmatch(sentence) is not None or _is_after_deed(statement, sentence)
     return "" if is_affirmed else sentence
 
 
 def _is_after_deed(statement: Statement, following: str) -> bool:
-    """Check whether the sentence says that what is asked for was done, and a later one what came of the thing."""
+    """Check whether the statement says that the deed was done, and the next sentence says what was done afterwards.
+
+    In "The law was passed in 1995. It was amended." the law stays passed.
+    """
     asked, later = _ASKS_DEED.search(statement.question), _LATER_DEED.match(following)
     if asked is None or later is None:
         return False
     if later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence):
         return False
+
     if asked["base"]:
         done = rf"\b{re.escape(asked['base'].removesuffix('e').removesuffix('y'))}(?:i?ed)\b"
     elif asked["done"]:
         done = rf"\b(?:was|were) (?:[a-z]+ly )?{re.escape(asked['done'])}\b"
     else:
         done = rf"(?<!\bis )(?<!\bare )(?<!\bbe )\b{re.escape(asked['did'])}\b"
+
     return re.search(done, statement.sentence) is not None
 
 
 def _verdict_on(statement: Statement, sentence: str) -> re.Match[str] | None:
-    """Match the verdict of a paragraph's first sentence, if it is on the statement or on something that it names."""
+    """Match the verdict in the first sentence of a later paragraph, if its subject is a pronoun or in the statement."""
     subject = _PRONOUN.match(sentence)
     if subject is None:
         return None

@@ -1,4 +1,9 @@
-"""A sentence with a proposed answer, beside the question: its clauses, and what stands around it."""
+"""Describe the sentence of a passage that contains a proposed answer.
+
+The rules of this package look for a doubt: a reason why a sentence may not state the answer, although it contains the
+words of the answer. Each rule receives a :class:`Statement`. A statement is the sentence together with the question,
+the title and the neighbouring sentences. It also knows which clauses of the sentence belong to the answer.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,82 +16,125 @@ from prefrag.components.text.sentences import sentence_spans
 from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# A pattern for a word that may begin a noun phrase, as in "the boat" or "her boat". Other patterns contain it.
 DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
+# Words that say nothing about the topic of a question, such as "the", "is" and "what". The rules do not compare them.
 COMMON = PLAIN_WORDS | FUNCTION_WORDS
+# The signs or words between two clauses of a sentence:
+# - ", Ann": a comma, semicolon or colon, but not "1,500"
+# - "(": a bracket or a dash
+# - "end.[3] The": the mark of a reference between two sentences
+# - " but ", " whereas ": a conjunction that begins a contrast
+# - " and it", " or was": such a conjunction before a pronoun, an article or a verb, but not "Ann and Bo"
+# - "boat that is": the blank before a relative clause that begins with a form of to be, to have or to do
 CLAUSE_END = re.compile(
     r"[,;:](?!\d)|[()\u2013\u2014]|[.!?]\[[^\[\]]*\]\s(?=[A-Z])|\s(?:but|while|whereas|although|though)\s"
     r"|\s(?:and|or)\s(?=(?:it|he|she|they|this|the|is|are|was|were|has|have|had|does|do|did|will|would|may|might"
     r"|never)\b)"
     r"|\s(?=(?:that|which|who) (?:is|are|was|were|has|have|had|does|do|did|will|can)\b)"
 )
-# Where a clause begins that is a part of another one. Not "who", which tells more of the answer before it.
+# The conjunction that begins a subordinate clause (a clause inside another clause). It matches "says that she". It does
+# not match "Ann, who left", because such a clause with "who" describes the answer before it.
 _SUBORDINATE = re.compile(
     r"\s(?:that|which|whose|when|where|while|because|since|if|as|so|after|before|until|although|though)\s(?=[^\W_])"
 )
-# A clause that tells more of the answer before it.
+# The beginning of a clause that describes the answer before it. It matches " who followed Ann".
 _TELLS_MORE = re.compile(r"\s*(?:who|which)\b")
+# A quotation of at least three words, such as You Will Not Go in quotation marks.
 _QUOTE = re.compile(r"[\"\u201c](?:[^\"\u201c\u201d ]+ ){2,}[^\"\u201c\u201d ]+[\"\u201d]")
+# A form of "to be", "to have" or "to do", or a modal verb. It matches "is" and "would".
 _PREDICATE = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did|will|would|can|could|may|might|must)\b")
-# What makes a phrase more than a name: a verb or a denial.
+# A word that makes a phrase say more than a name does: a verb or a denial. It matches "was" and "never".
 _SAYS = re.compile(rf"{_PREDICATE.pattern}|\b(?:not|no|nor|neither|never)\b", re.IGNORECASE)
+# A question for the name of something, whose only verb is a form of "to be". Its group is what is asked for. It matches
+# "Who is the mayor of Brae?" and "What was Ann's boat?". It does not match "Who paid the mayor?".
 _ASKS_NAME = re.compile(
     r"^\W*(?:who|what|which)(?:['\u2019]s| (?:[a-z]+ )?(?:is|are|was|were)) "
     rf"((?:{DETERMINER}|(?-i:[A-Z])[\w. ]*?['\u2019]s?) [^?,]+)\W*$",
     re.IGNORECASE,
 )
-# A phrase around an answer without a verb: words with a capital, possessives, determiners, "of" and "for", and one
-# word more next to the answer.
+# One word of a phrase without a verb: a determiner, "of", "for", a word with a capital letter or a digit, or a
+# possessive.
 _IN_PHRASE = rf"(?:{DETERMINER}|of|for|[A-Z\d][\w.]*|[\w.]+['\u2019]s?),?"
+# The phrase that ends directly before the answer. In "yesterday in the Mill the mayor " it is "the Mill the mayor ".
+# The last two words before the answer may be any words.
 _PHRASE_BEFORE = re.compile(rf"(?:\b{_IN_PHRASE} )*(?:[^\W_]+ )?(?:[^\W_]+,? )?$")
-# A denial before such a phrase, or a verb that is only wanted, may be meant of the phrase.
+# Words directly before such a phrase that may apply to the phrase: a denial, or a verb that is only wanted. The phrase
+# is then no plain name. It matches "not " and "hopes to make ". It does not match "she said of ".
 _GOVERNING = re.compile(
     r"\b(?:(?:not|no|nor|neither|never)\b[^,;]{0,20}|(?:to|will|would|shall|should|may|might|could) [a-z]+ )$",
     re.IGNORECASE,
 )
+# The phrase behind the answer and a comma. It matches ", the mayor of Brae".
 _PHRASE_AFTER = re.compile(rf", ((?:{DETERMINER} )?[^\W_]+(?: (?:{DETERMINER}|of|for|at|in|[A-Z][\w.]*))*)")
+# A word, with a part behind an apostrophe. It matches "don't".
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+# The sign or word that begins a new main clause. It matches "; " and " but ".
 _MAIN_CLAUSE = re.compile(r";|\sbut\s")
+# A remark in brackets. It matches "(in May)".
 _ASIDE = re.compile(r"\([^()]*\)")
-# "The first woman to win the prize" did win it.
+# Words before an infinitive that show that the deed was done. "The first woman to win the prize" did win the prize. It
+# matches "the first woman " and "managed ". It does not match "hoped ".
 REALISED = re.compile(
     r"\b(?:first|second|third|last|next|only|\w+est|manage[sd]?|went on|goes on|began|begins?|continue[sd]?"
     r"|start(?:s|ed)?|came|comes?|help(?:s|ed)?|able|had)\b"
     r"[^,;]{0,30}$"
 )
+# A question for a person. It matches "Who sings?" and "And whose boat is it?". It does not match "Which singer is it?".
 ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
+# The beginning of an item of a list. It matches "- Ida Roe" and "2) Ida Roe".
 _ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence with an answer, and what stands around it."""
+    """A sentence with an answer, and the text around the sentence.
+
+    :param question: The question.
+    :param sentence: The sentence.
+    :param before: The part of the sentence before the answer.
+    :param after: The part of the sentence behind the answer.
+    :param following: The next sentence of the passage; empty if there is none.
+    :param later: The first sentences of the next two paragraphs.
+    :param opening: If the sentence is an item of a list, the line with a colon before the list; else empty.
+    :param named: The title of the passage; empty if the passage has none.
+    :param others: All other sentences of the passage, one per line.
+    """
 
     question: str
     sentence: str
-    before: str  # the sentence up to the answer
-    after: str  # and from its end
-    following: str  # the next sentence
-    later: tuple[str, ...]  # the sentences that begin the next two paragraphs
-    opening: str  # the line before a list, where the sentence is an item of it
-    named: str  # the title of the passage
-    others: str  # the passage's other sentences, one a line
+    before: str
+    after: str
+    following: str
+    later: tuple[str, ...]
+    opening: str
+    named: str
+    others: str
 
     @cached_property
     def asked(self) -> frozenset[str]:
-        """The stems of the question's words that are no function words."""
+        """The stems of the question's words, without the words in :data:`COMMON`.
+
+        For "Who mends the nets?" they are "mend" and "net".
+        """
         return frozenset(stem(word) for word in words_of(self.question) if word not in COMMON)
 
     @cached_property
     def clauses(self) -> list[str]:
-        """The clauses with the answer, with most of the question's words, and with "who" after the answer."""
+        """The clauses of the sentence that the rules examine.
+
+        They are the clauses that contain the answer, the clauses with most of the question's words, and a clause with
+        "who" or "which" directly behind the answer. The opening line of a list is added, if there is one.
+        """
         clauses = [self.sentence[left:right] for left, right in self._clause_spans]
         return [*clauses, self.opening] if self.opening else clauses
 
     @cached_property
     def lacking(self) -> frozenset[str]:
-        """The stems of the question's words that neither the sentence nor its title has, without names and numbers.
+        """The stems of the question's words that neither the sentence nor the title contains.
 
-        For a word, the sentence may have another word, but for a name or a number hardly ever.
+        Names and numbers of the question are left out. A sentence may replace an ordinary word by another word, but
+        hardly ever a name or a number.
         """
         told = stems_of(f"{self.named}. {self.sentence}")
         words = [word for word in WORD.findall(self.question) if word[0].islower() and word not in COMMON]
@@ -94,84 +142,112 @@ class Statement:
 
     @cached_property
     def _clause_spans(self) -> list[tuple[int, int]]:
+        """The beginning and the end of each clause in :attr:`clauses`, without the opening line of a list."""
         return [span for span in self._all_spans if span[0] < span[1] and self._is_on_answer(*span)]
 
     @cached_property
     def _all_spans(self) -> list[tuple[int, int]]:
+        """The beginning and the end of each clause of the sentence."""
         edges = [0, *(match.end() for match in CLAUSE_END.finditer(self.sentence)), len(self.sentence)]
         return list(pairwise(edges))
 
     def _is_on_answer(self, left: int, right: int) -> bool:
-        """Check whether a clause is one of :attr:`clauses`."""
+        """Check whether the clause from ``left`` to ``right`` is one of :attr:`clauses`."""
         begin, end = len(self.before), len(self.sentence) - len(self.after)
         if left <= begin < right or left < end <= right:
             return True
         clause = self.sentence[left:right]
         if self.asks_most(clause):
             return True
-        # Up to two signs may stand between the answer and the clause behind it, as in "Ann, who".
+        # Up to two characters may stand between the answer and the clause behind it, as in "Ann, who".
         return left <= end + 2 and right > end and _TELLS_MORE.match(clause) is not None
 
     @cached_property
     def own_clauses(self) -> list[str]:
-        """The clause in which the answer begins, and the one behind it that tells more of the answer with "who"."""
+        """The clause in which the answer begins, and a clause with "who" or "which" directly behind the answer.
+
+        In "The cook is Eva, who followed Ann, who was the cook" with the answer "Eva", these are "The cook is
+        Eva," and " who followed Ann,".
+        """
         begin = len(self.before)
         end = begin + len(self.answer)
         own = next(
             (self.sentence[left:right] for left, right in self._all_spans if left <= begin < right), self.sentence
         )
+
         behind = [self.sentence[left:right] for left, right in self._all_spans if end <= left <= end + 2]
         return [own, *filter(_TELLS_MORE.match, behind)]
 
     @cached_property
     def answer(self) -> str:
-        """The answer, as it stands in the sentence."""
+        """The answer, as the sentence writes it."""
         return self.sentence[len(self.before) : len(self.sentence) - len(self.after)]
 
     @cached_property
     def is_not_until(self) -> bool:
-        """Whether "not ... until" stands before the answer, with no comma between, as in "not built until 1769"."""
+        """Whether "not ... until" stands before the answer, with no comma between the two words.
+
+        It is true for the answer "1769" in "It was not finished until 1769", and false in
+        "It was not finished, but used until 1769".
+        """
         part = self.before[max(self.before.rfind(","), self.before.rfind(";")) + 1 :]
         denial = re.search(r"\bnot ", part)
         return denial is not None and re.search(r"\b(?:until|till)\b", part[denial.end() :]) is not None
 
     @cached_property
     def _quotes(self) -> list[re.Match[str]]:
+        """The quotations in the sentence."""
         return list(_QUOTE.finditer(self.sentence))
 
     @cached_property
     def is_named_so(self) -> bool:
-        """Whether the answer is called what is asked for, and nothing is said of that: "the mayor Ann Low denied it".
+        """Whether the sentence only mentions the answer by what is asked for.
 
-        Only for questions whose verb is a form of "to be", because their other words can be no verbs.
+        In "the mayor Ann Low denied it", the answer "Ann Low" is called "the mayor". The verb "denied" then says
+        nothing about who is the mayor, so it raises no doubt.
+
+        This holds only for questions whose verb is a form of "to be". The other words of such a question cannot be
+        verbs.
         """
         asked = _ASKS_NAME.match(self.question)
         shared = self.asked & stems_of(self.sentence)
         if asked is None or not shared or _PREDICATE.search(asked[1]):
             return False
+
         phrases: list[str] = []
         before, behind = _PHRASE_BEFORE.search(self.before), _PHRASE_AFTER.match(self.after)
         if before:
-            # "Would set a toll of 4 pounds" and "hopes to make the chair Ann" call nothing so.
+            # "Would set a toll of 4 pounds" does not say that 4 pounds is the toll. "Hopes to make the mayor Ann Low"
+            # does not say that Ann Low is the mayor.
             if before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()]):
                 return False
             phrases.append(before[0])
+
         if behind:
             phrases.append(behind[1])
+
         return any(shared <= stems_of(phrase) and not _SAYS.search(phrase) for phrase in phrases)
 
     def matches(self, pattern: re.Pattern[str], is_verb: bool = False) -> bool:
-        """Check whether a clause has a form that neither the question nor the answer has."""
+        """Check whether the sentence has a form, such as a negation, that may apply to the answer.
+
+        :param pattern: The form. A form that the question or the answer itself contains does not count.
+        :param is_verb: Whether the form is a verb. If another clause has most of the question's words and a verb of its
+            own, the form then counts only in clauses with a word of the question.
+        :returns: Whether the form stands in one of the :attr:`clauses` and may apply to the answer.
+        """
         if pattern.search(self.question) or pattern.search(self.answer):
             return False
         if self.opening and pattern.search(self.opening):
             return True
+
         spans = self._clause_spans
         if is_verb:
             texts = [self.sentence[left:right] for left, right in spans]
-            # What is asked for has a verb of its own in another clause.
+            # What is asked for has its own verb in another clause.
             if any(self.asks_most(text) and _PREDICATE.search(text) and not pattern.search(text) for text in texts):
                 spans = [span for span in spans if self.asks(self.sentence[slice(*span)])]
+
         return any(
             self._reaches(left, right, left + match.start())
             for left, right in spans
@@ -179,18 +255,21 @@ class Statement:
         )
 
     def _reaches(self, left: int, right: int, place: int) -> bool:
-        """Check whether a word of a clause may be said of the answer, and not only in a clause below it.
+        """Check whether a word at ``place``, in the clause from ``left`` to ``right``, may be said of the answer.
 
-        In "Ann Low, the mayor, says that she would stay" the answer Ann Low is in no clause with "would".
+        It may not if the word stands only in a subordinate clause behind the answer. In
+        "Ann Low, the mayor, says that she would stay", the word "would" is not said of the answer "Ann Low".
         """
         begin, end = len(self.before), len(self.sentence) - len(self.after)
-        # What is quoted is the name of something or somebody's words: "Say You Won't Let Go".
+        # A quotation is the name of something or somebody's words, as in "Say You Won't Let Go".
         if any(
             quote.start() < place < quote.end() and not quote.start() < begin < quote.end() for quote in self._quotes
         ):
             return False
+
         if place < end or end <= left:
             return True
+
         below = [match.start() for match in _SUBORDINATE.finditer(self.sentence, end, right) if match.start() <= place]
         if not below:
             return True
@@ -198,38 +277,57 @@ class Statement:
         return self.asks_most(self.sentence[below[-1] : min(later, default=right)])
 
     def is_governed(self, place: int) -> bool:
-        """Check whether what begins at a place of the sentence governs the answer, with no main clause between."""
+        """Check whether a word that ends at ``place`` may govern the answer, as "says that" governs what follows it.
+
+        It does if it stands before the answer, and if no new main clause begins between the two.
+
+        :param place: An index in the sentence.
+        :returns: Whether the answer is governed from there.
+        """
         between = _ASIDE.sub("", self.before[place:])
         return place <= len(self.before) and _MAIN_CLAUSE.search(between) is None
 
     def asks_most(self, text: str) -> bool:
-        """Check whether a part of the sentence has most of the question's words that the sentence has."""
+        """Check whether a text has most of those words of the question that the whole sentence has.
+
+        :param text: A part of the sentence, or its opening line.
+        :returns: Whether the text has more than half of these words, compared by their stems.
+        """
         shared = self.asked & stems_of(self.sentence)
         return bool(shared) and 2 * len(shared & stems_of(text)) > len(shared)
 
     def asks(self, text: str) -> bool:
-        """Check whether a text has a word of the question."""
+        """Check whether a text has a word of the question.
+
+        :param text: A text.
+        :returns: Whether a stem of the question's words is among the stems of the text.
+        """
         return not self.asked.isdisjoint(stems_of(text))
 
 
 def statement_at(question: str, title: str, text: str, begin: int, end: int) -> Statement | None:
     """Find the sentence of a passage that has an answer.
 
+    For example, ``statement_at("Who sings?", "", "It rains. Ann Low
+    sings.", 10, 17).sentence`` is ``"Ann Low sings."``.
+
     :param question: The question, in English.
     :param title: The title of the passage; empty if it has none.
     :param text: The text of the passage.
     :param begin: The index of the answer's first character in the text.
     :param end: The index after its last character.
-    :returns: The sentence and what stands around it; None if no sentence begins before the answer.
+    :returns: The sentence and the text around it; None if no sentence begins before the answer.
     """
     spans = sentence_spans(text)
     number = max((place for place, span in enumerate(spans) if span[0] <= begin), default=None)
     if number is None:
         return None
+
     first, last = spans[number][0], max(spans[number][1], end)
     sentences = [text[left:right] for left, right in spans]
     # A sentence behind a blank line begins a paragraph.
     later = [text[left:right] for left, right in spans[number + 2 :] if text[left - 2 : left] == "\n\n"]
+
     return Statement(
         question=question,
         sentence=text[first:last],
@@ -244,7 +342,15 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int) -> 
 
 
 def _opening_of_list(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
-    """Find the line that ends with a colon before the list of which a sentence is an item; empty if there is none."""
+    """Find the line with a colon at its end before a list.
+
+    For the text "Not paid:", followed by the items "- Max Toll" and "- Ida Roe", it is "Not paid:" for both items.
+
+    :param text: The text of the passage.
+    :param spans: The beginning and the end of each sentence.
+    :param number: The index of the sentence that may be an item of the list.
+    :returns: The line; empty if the sentence is no item of a list, or if no such line stands before the list.
+    """
     place = number
     while place >= 0 and _ITEM.match(text, spans[place][0]):
         place -= 1
@@ -255,5 +361,11 @@ def _opening_of_list(text: str, spans: Sequence[tuple[int, int]], number: int) -
 
 
 def words_of(text: str) -> list[str]:
-    """Split a text into its words, in lower case."""
+    """Split a text into its words, in lower case.
+
+    For example, ``words_of("Ann's boat, No. 7")`` returns ``["ann's", "boat", "no", "7"]``.
+
+    :param text: The text.
+    :returns: The words in order.
+    """
     return [word.lower() for word in WORD.findall(text)]
