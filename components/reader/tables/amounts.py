@@ -1,4 +1,8 @@
-"""The numbers in the cells of a column: their units, whether they can be added, and which rows already are sums."""
+"""Read the numbers in the cells of a column, with their units.
+
+The functions find out whether the numbers can be added, and which rows of a table are sums of other rows. If anything
+is unclear, such as a comma for decimals or thousands, they report that nothing can be added.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,35 +11,56 @@ from decimal import Decimal
 from prefrag.components.reader.tables.table_excerpt import Line, TableExcerpt
 from prefrag.components.reader.tables.table_words import words_of
 
+# The maximum effort of the search for sums, as the number of rows squared, times the number of columns. Larger tables
+# are not searched. They count as tables with a sum.
 _MOST_CHECKED = 500_000
 # Labels of rows that add up other rows.
 _TOTALS = frozenset(("total", "subtotal", "sum"))
-# Labels of rows that tell of other rows.
+# Labels of rows that tell something about other rows, in English and German.
 _SUMMARIES = _TOTALS | frozenset(
     (
         *("all", "overall", "average", "mean", "median", "minimum", "maximum"),
         *("gesamt", "insgesamt", "gesamtsumme", "zwischensumme", "summe", "alle", "durchschnitt"),
     )
 )
-# A number and its unit, before it as in "$ 1,200.50" or behind it as in "-3 kg".
+# A number with its unit before or behind the number. It matches "$ 1,200.50" and "-3 kg".
 _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([^\d]*)")
-# Numbers in German form: "1.500", which is one thousand five hundred in German but one and a half in English, and the
-# comma of "12,5", which no English number has before fewer than three digits.
+# A number in German form. "1.500" is one thousand five hundred in German, but one and a half in English. The comma of
+# "12,5" has fewer or more than three digits behind it, which no English comma has. It matches "1.500" and "12,5". It
+# does not match "1,500" and "1.50".
 _GERMAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?!\.?\d)|,(?!\d{3}(?!\d))\d")
+# A number in English or German form, which is the group, with up to three other signs before it and any text behind it.
+# It matches "1.500,00 EUR".
 _DIGITS = re.compile(r"[^\d\s+-]{0,3}\s*([+-]?\d[\d.,]*)\s*\D*")
+# Words in the name of a column whose numbers are rates, which cannot be added.
 _RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average", "prozent", "quote", "anteil", "satz"))
+# Words in the name of a column whose numbers are times. There, 1.30 may mean an hour and a half.
 _TIMES = frozenset(("hour", "hr", "h", "time", "duration", "stunde", "stunden", "std", "zeit", "dauer"))
+# Words in the name of a column that holds the units or currencies of another column.
 _UNITS = frozenset(("currency", "unit", "w\u00e4hrung", "einheit"))
+# A currency. It matches "EUR" and "$".
 _CURRENCY = re.compile(r"[A-Z]{3}|[$\u20ac\u00a3\u00a5]")
 
 
 def column_cells(lines: Iterable[Line], column: int) -> list[str]:
-    """Return the text of each row in a column; empty where the row has none."""
+    """Return the text of each row in a column.
+
+    :param lines: The rows.
+    :param column: The number of the column, from 0.
+    :returns: One text per row; empty if the row has no such cell.
+    """
     return [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
 
 
 def read_amount(text: str) -> tuple[str, Decimal, str] | None:
-    """Read a number with its unit; None for other text, and where a comma may divide decimals or thousands."""
+    """Read a number with its unit.
+
+    For example, ``read_amount("$ 1,200.50")`` returns ``("$", Decimal("1200.50"), "")``.
+
+    :param text: The text of a cell.
+    :returns: The unit before the number, the number, and the unit behind it. None for other text, and if a comma may
+        divide either decimals or thousands.
+    """
     amount = _AMOUNT.fullmatch(text)
     if amount is None or len(amount[3].split()) > 1:
         return None
@@ -43,7 +68,12 @@ def read_amount(text: str) -> tuple[str, Decimal, str] | None:
 
 
 def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal, str]] | None:
-    """Read the numbers of a column; None if a cell holds something else, or if their units differ."""
+    """Read the numbers of a column.
+
+    :param lines: The rows.
+    :param column: The number of the column, from 0.
+    :returns: The amounts; None if a cell holds something else, or if the units differ.
+    """
     cells = column_cells(lines, column)
     amounts = [amount for amount in map(read_amount, cells) if amount is not None]
     units = {(before, after) for before, _, after in amounts}
@@ -51,7 +81,16 @@ def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal,
 
 
 def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool:
-    """Check whether the numbers of a column can be added: all of one unit, no rates, and read in one way only."""
+    """Check whether the numbers of a column can be added.
+
+    They can if they are no rates, if no other column holds different units for them, and if they can be read in only
+    one way.
+
+    :param table: The table.
+    :param lines: The rows that are to be added.
+    :param column: The number of the column, from 0.
+    :returns: Whether a sum makes sense.
+    """
     name = table.columns[column]
     cells = column_cells(table.lines.values(), column)
     stems = words_of(name).stems
@@ -59,24 +98,32 @@ def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool
         return False
     if any("%" in cell or _GERMAN.search(cell) for cell in cells):
         return False
+
     units = {after.lower() for _, _, after in filter(None, map(read_amount, cells))}
     # 1.30 may be an hour and a half.
     if _TIMES & {*stems, *units} and any(re.search(r"\.\d\d(?!\d)", cell) for cell in cells):
         return False
+
     return not any(_tells_units(title, set(column_cells(lines, other))) for other, title in enumerate(table.columns))
 
 
 def _tells_units(title: str, values: set[str]) -> bool:
-    """Check whether a column tells more than one unit or currency, which the numbers beside it then have."""
+    """Check whether a column holds more than one unit or currency, which the numbers beside it then have."""
     if len(values) < 2:
         return False
     return bool(_UNITS & words_of(title).stems) or any(map(_CURRENCY.fullmatch, values))
 
 
 def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
-    """Leave out the last row if it adds up the others, and says so. Returns None if it is unclear what a row is."""
+    """Remove the last row if it adds up the other rows and has a label that says so.
+
+    :param lines: The rows of a table.
+    :param table: The table.
+    :returns: The other rows. None if it is unclear whether a row is a record or a summary of other rows.
+    """
     if not lines:
         return None
+
     *others, last = lines
     rows = lines
     if _adds_up(others, last):
@@ -85,13 +132,14 @@ def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
         if not says_so:
             return None
         rows = others
+
     if any(map(_is_summary, rows)):
         return None
     return None if table.is_whole and _hold_sums(rows) else rows
 
 
 def _adds_up(others: Sequence[Line], last: Line) -> bool:
-    """Check whether each number of a row, of which there is at least one, is the sum of two or more above it."""
+    """Check whether each number of a row is the sum of the numbers above it. At least two rows must be above."""
     if len(others) < 2:
         return False
     totals = {column: read_amount(text) for column, text in enumerate(last.row.cells) if column}
@@ -100,23 +148,25 @@ def _adds_up(others: Sequence[Line], last: Line) -> bool:
 
 
 def _sum_of(lines: Sequence[Line], column: int) -> Decimal | None:
-    """Add the numbers of a column; None if it holds something else."""
+    """Add the numbers of a column; return None if a cell of the column holds something else."""
     amounts = read_amounts(lines, column)
     return None if amounts is None else sum((number for _, number, _ in amounts), Decimal())
 
 
 def _is_summary(line: Line) -> bool:
+    """Check whether a cell of a row, or its group, has a label such as "Total" or "Average"."""
     return any(_SUMMARIES & words_of(text).stems for text in (line.row.group, *line.row.cells))
 
 
 def _hold_sums(lines: Sequence[Line]) -> bool:
-    """Check whether a row adds up two or more rows directly above or below it, as "Vehicles" above "Car" and "Van".
+    """Check whether a row adds up two or more rows next to it, as "Vehicles" above "Car" and "Van" does.
 
-    A table that is too large to check may hold one.
+    If a table is too large to be checked, the answer is True, because the table may have such a row.
     """
     width = max(len(line.row.cells) for line in lines)
     if len(lines) ** 2 * width > _MOST_CHECKED:
         return True
+
     for column in range(1, width):
         cells = [_DIGITS.fullmatch(text) for text in column_cells(lines, column)]
         has_signs = any(digits and set(digits[1]) & {".", ","} for digits in cells)
@@ -128,7 +178,10 @@ def _hold_sums(lines: Sequence[Line]) -> bool:
 
 
 def _has_sum_above(numbers: Sequence[Decimal | None]) -> bool:
-    """Check whether a number is the sum of the next two or more."""
+    """Check whether a number is the sum of the next two or more numbers.
+
+    For example, ``_has_sum_above([Decimal(30), Decimal(10), Decimal(20)])`` returns ``True``.
+    """
     for place, number in enumerate(numbers):
         total = Decimal()
         for count, other in enumerate(numbers[place + 1 :], start=1):
@@ -141,6 +194,10 @@ def _has_sum_above(numbers: Sequence[Decimal | None]) -> bool:
 
 
 def _read_number(digits: re.Match[str] | None, is_german: bool) -> Decimal | None:
+    """Read the number of a cell in English or in German form; return None if there is none.
+
+    For example, ``_read_number(_DIGITS.fullmatch("1.500,25 EUR"), True)`` returns ``Decimal("1500.25")``.
+    """
     if digits is None:
         return None
     thousands, point = (".", ",") if is_german else (",", ".")

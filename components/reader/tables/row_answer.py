@@ -1,7 +1,8 @@
 """Answer a question from the rows of a table: with a cell, a count, a list or a sum.
 
-This is a rule and not a model: every word of the question must be found in the row, in the names of columns or above
-the table, so that no value of another row is given. If two rows fit, or a word fits none, there is no answer.
+This is a rule and not a model. Every word of the question must be found in the row, in the names of the columns or
+above the table. So no value of another row is given. If two rows fit, or if a word is found nowhere, there is no
+answer.
 """
 
 import re
@@ -15,8 +16,10 @@ from prefrag.components.reader.tables.row_summary import answer_with_rows
 from prefrag.components.reader.tables.table_excerpt import RowAnswer, read_excerpts
 from prefrag.components.reader.tables.table_words import question_words
 
+# Questions with more words than this are not compared with rows.
 _MOST_WORDS = 30
-# "Whose manager is Bo?" asks for the other end of what a column tells.
+# A question for the other side of a column. "Whose manager is Bo?" asks for a name, by the manager in another column.
+# It matches "Whose manager is Bo?" and "Who is Bo the manager of?". It does not match "manager of Bo".
 _REVERSED = re.compile(r"\b(?:whose|whom|wessen)\b|\bof\W*$", re.IGNORECASE)
 
 
@@ -25,7 +28,7 @@ def answer_from_rows(question: str, documents: Sequence[Document]) -> RowAnswer 
 
     :param question: The question.
     :param documents: The passages that were found.
-    :returns: The answer; None if no row, or more than one, fits the question, or if it asks for something else.
+    :returns: The answer. None if no row or several rows fit, or if the question asks for yes or no or for instructions.
     """
     words = question_words(question)
     if asks_yes_no(question) or asks_how_to(question) or not 0 < len(words) <= _MOST_WORDS:
@@ -39,14 +42,14 @@ def answer_from_rows(question: str, documents: Sequence[Document]) -> RowAnswer 
 
 
 def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Document], probable: float) -> list[float]:
-    """Limit the probabilities of answers that another rule may have read from rows.
+    """Limit the probabilities of answers that another part of the reader may have read from rows.
 
     :param question: The question.
     :param sentences: The sentence of each answer.
     :param documents: The passages that were found.
-    :param probable: The least probability of an answer whose sentence is shown as its likely place.
-    :returns: For each answer 1 if its sentence stands in no row; ``probable`` if only one row holds every word of the
-        question, and the sentence is in it; else less than ``probable``.
+    :param probable: The minimum probability of an answer whose sentence is shown to the user.
+    :returns: The maximum probability of each answer. It is 1 if the sentence stands in no row. It is ``probable`` if
+        the sentence stands in the only row with every word of the question. For any other row it is a little less.
     """
     tables = read_excerpts(documents)
     lines = [line.text for table in tables for line in table.lines.values()]

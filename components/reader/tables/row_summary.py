@@ -1,4 +1,8 @@
-"""A count, a list or a sum of the rows that a question chooses."""
+"""Answer a question with a count, a list or a sum of the rows of a table.
+
+The words of the question choose the rows, and they name the columns that are counted, listed or added. If a word is
+found nowhere, or if it may mean two columns, there is no answer.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,17 +22,29 @@ from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, Tabl
 from prefrag.components.reader.tables.table_words import HOW_MANY, Word, all_stems, with_dates_of, words_of
 from prefrag.components.text.counted import counted
 
+# The maximum number of rows that are shown below an answer.
 _MOST_SHOWN = 8
+# The maximum number of values in a list. A longer list is no answer.
 _MOST_LISTED = 20
+# The beginning of a question for a list. It matches "Which customers are open" and "list the boats".
 _LIST = re.compile(r"\W*(?:list|which|what are)\b", re.IGNORECASE)
+# The beginning of a question for a sum. It matches "total of the open invoices" and "What is the sum of the items?".
 _SUM = re.compile(r"\W*(?:what(?: is|'s| was)\s+)?(?:the\s+)?(?:total|sum)\b", re.IGNORECASE)
+# Words that only say what to do with the rows.
 _OPERATIONS = frozenset(("list", "total", "sum"))
+# Words that only say that a column holds numbers, as in "number of seats".
 _COUNTING = frozenset(("number", "amount"))
+# A sign or word, in English or German, between the values of one cell. It matches "Red, Blue" and "Red and Blue".
 _PARTS = re.compile(r"[,;/&\n]|\sand\s|\sund\s", re.IGNORECASE)
 
 
 class _Choice(NamedTuple):
-    """The rows of a table that a question chooses, and the columns that it names."""
+    """The rows of a table that a question chooses.
+
+    :param table: The table.
+    :param lines: The chosen rows.
+    :param names: For each word of the question that names columns, the numbers of these columns.
+    """
 
     table: TableExcerpt
     lines: list[Line]
@@ -38,16 +54,29 @@ class _Choice(NamedTuple):
 def answer_with_rows(
     question: str, words: list[Word], tables: Sequence[TableExcerpt], documents: Sequence[Document]
 ) -> RowAnswer | None:
-    """Answer with a count, a list or a sum; None if the question asks for none, or if a second table fits."""
+    """Answer with a count, a list or a sum.
+
+    For a table of invoices, the answer to "How many invoices are open?" is "2, counted in 2 rows". The answer to
+    "total of the open invoices" is "505.50, the sum of 2 rows".
+
+    :param question: The question.
+    :param words: The words of the question.
+    :param tables: The tables of the passages.
+    :param documents: The passages that were found.
+    :returns: The answer; None if the question asks for something else, or if a second table gives another answer.
+    """
     is_count, is_sum = HOW_MANY.match(question) is not None, _SUM.match(question) is not None
     if not (is_count or is_sum or _LIST.match(question)):
         return None
+
     asked = words if is_count else [word for word in words if word.stem not in _OPERATIONS]
     if not asked:
         return None
-    current = [table for table in tables if not table.is_outdated(asked, documents)]
-    fitting = (_choose_rows(asked, table, is_sum=is_sum) for table in current)
-    choices = [choice for choice in fitting if choice is not None]
+
+    current_tables = [table for table in tables if not table.is_outdated(asked, documents)]
+    choices_of_tables = (_choose_rows(asked, table, is_sum=is_sum) for table in current_tables)
+    choices = [choice for choice in choices_of_tables if choice is not None]
+
     if not is_sum:
         return _only_answer(choices, [_count_rows(choice, asked[0], is_count) for choice in choices])
     sums = [_sum_rows(choice, words, is_named=True) for choice in choices]
@@ -57,7 +86,11 @@ def answer_with_rows(
 
 
 def _only_answer(choices: Sequence[_Choice], answers: Sequence[RowAnswer | None]) -> RowAnswer | None:
-    """Return the only answer. With a second table that fits, or with rows that are not known, it would be a guess."""
+    """Return the only answer of all tables.
+
+    With a second answer, or with a table of which some rows are unknown, an answer would be a guess. Then None is
+    returned.
+    """
     distinct: dict[str, tuple[RowAnswer, bool]] = {}
     for choice, answer in zip(choices, answers, strict=True):
         if answer is not None:
@@ -69,23 +102,40 @@ def _only_answer(choices: Sequence[_Choice], answers: Sequence[RowAnswer | None]
 
 
 def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Choice | None:
-    """Choose the rows that a question means. Returns None if a word is nowhere, or may mean more than one thing."""
+    """Choose the rows that a question means.
+
+    :param words: The words of the question, without words such as "list" and "total".
+    :param table: The table.
+    :param is_sum: Whether the question asks for a sum.
+    :returns: The rows; None if a word is found nowhere, or may mean more than one column.
+    """
     lines = without_totals(list(table.lines.values()), table)
     if lines is None or not lines:
         return None
+
     rows = [dict(table.cells(line.row)) for line in lines]
     words = with_dates_of(rows, words)
     bound = table.bound_columns(words)
-    wanted: dict[int, list[Word]] = {}  # for a column the words that its cells must hold
+
+    # For each column, the words that its cells must hold.
+    wanted: dict[int, list[Word]] = {}
     names: dict[Word, set[int]] = {}
+
     for place, word in enumerate(words):
         columns = {column for row in rows for column, text in row.items() if table.may_hold(word, column, text, bound)}
+
         if word.relation and not columns:
             return None
-        # A town in a column of towns is meant rather than one in the name of a customer.
-        alone = {column for row in rows for column in columns if words_of(row.get(column, "")).whole == {word.stem}}
-        columns = alone or columns
+
+        # A column with a cell that is only this word is meant, such as a column of towns. A column of customers may
+        # have the town in a name.
+        exact_columns = {
+            column for row in rows for column in columns if words_of(row.get(column, "")).whole == {word.stem}
+        }
+        columns = exact_columns or columns
+
         named = table.names(word)
+
         # The first word of a count or a list says what is counted or listed.
         is_noun = place == 0 and not is_sum
         names_column = is_noun or not columns
@@ -95,10 +145,11 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
             wanted.setdefault(columns.pop(), []).append(word)
         elif columns or not _needs_no_column(place, words, table, is_sum=is_sum):
             return None
+
     chosen = _rows_with(wanted, lines, rows, all_stems(words))
     if not chosen:
         return None
-    # Each column that is named is counted, has a value asked for, or is that of the records.
+    # Each column that the question names must be counted, hold a value of the question, or be the first column.
     if not is_sum:
         for word, named in names.items():
             if word != words[0] and not named & {*wanted, 0}:
@@ -109,14 +160,21 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
 def _rows_with(
     wanted: Mapping[int, Sequence[Word]], lines: Sequence[Line], rows: Sequence[Mapping[int, str]], stems: set[str]
 ) -> list[Line]:
-    """Choose the rows that hold what is wanted of each column; none if it is unclear whether a row is meant."""
+    """Choose the rows whose cells hold the words that are wanted of each column.
+
+    :param wanted: For each column, the words that its cells must hold.
+    :param lines: The rows.
+    :param rows: For each row, the number of the column and the text of each cell.
+    :param stems: The stems of the question.
+    :returns: The rows; empty if it is unclear whether a row is meant.
+    """
     chosen: list[Line] = []
     for line, row in zip(lines, rows, strict=True):
         is_chosen = True
-        for column, own in wanted.items():
+        for column, column_words in wanted.items():
             cell = words_of(row.get(column, ""))
-            matches = [cell.hold(word) for word in own]
-            has_date = any(word.days for word in own)
+            matches = [cell.hold(word) for word in column_words]
+            has_date = any(word.days for word in column_words)
             # A cell that says more than the question does may be meant or not.
             if any(matches) and not has_date and not cell.whole <= stems:
                 return []
@@ -127,7 +185,7 @@ def _rows_with(
 
 
 def _needs_no_column(place: int, words: Sequence[Word], table: TableExcerpt, *, is_sum: bool) -> bool:
-    """Check whether a word stands above the table, or only says that a column holds numbers: "number of seats"."""
+    """Check whether a word stands above the table, or only says that a column has numbers, as in "number of seats"."""
     if table.is_context(words[place]):
         return True
     if not is_sum or words[place].stem not in _COUNTING:
@@ -136,6 +194,15 @@ def _needs_no_column(place: int, words: Sequence[Word], table: TableExcerpt, *, 
 
 
 def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None:
+    """Count or list the different values in the column of the first word of a question.
+
+    If no column has this name but the table has, as a sheet "Invoices" has, the first column is used.
+
+    :param choice: The rows that the question chooses.
+    :param noun: The first word of the question, which says what is counted or listed.
+    :param is_count: Whether the values are counted; else they are listed.
+    :returns: The answer; None if it is unclear what a row stands for.
+    """
     table, lines = choice.table, choice.lines
     named = choice.names.get(noun) or set()
     typed = noun.typed.lower()
@@ -143,19 +210,24 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     column = min(named, default=0)
     if len(named) > 1 and column:
         return None
+
     is_table_named = is_plural and _is_named_after(noun, table)
     if not named and not is_table_named:
         return None
+
     values = column_cells(lines, column)
     if not all(values) or _may_hold_several(table, column):
         return None
-    # Numbers in a column "Seats" are quantities: its rows are no seats.
+
+    # Numbers in a column "Seats" are quantities, so its rows are no seats.
     is_column_name = bool(named) and typed in table.columns[column].lower().split()
     if is_plural and is_column_name and all(map(read_amount, values)):
         return None
-    # Of equal values the first is shown, in the place of the last.
+
+    # Values that differ only in capitals are equal. The first of them is shown, at the place of the last of them.
     by_key = {value.casefold(): value for value in reversed(values)}
     distinct = list(reversed(by_key.values()))
+
     if is_count:
         return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice)
     if len(distinct) > _MOST_LISTED:
@@ -164,7 +236,7 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
 
 
 def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
-    """Check whether a table itself has a name, as a sheet "Invoices" has, and its first column tells its rows."""
+    """Check whether a noun is the name of the table, as of a sheet "Invoices", and each row has its own first cell."""
     firsts = column_cells(table.lines.values(), 0)
     if len(set(firsts)) < len(firsts):
         return False
@@ -176,29 +248,46 @@ def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
 
 
 def _may_hold_several(table: TableExcerpt, column: int) -> bool:
-    """Check whether a cell of a column may hold several values: whether a part of it is in another cell too."""
+    """Check whether a cell of a column may hold several values, because a part of the cell stands in another cell too.
+
+    A column with the cells "Red, Blue" and "Red" may. A column with the cells "Bell, Stone & Co" and "Reed" may not.
+    """
     cells = {text.casefold() for text in column_cells(table.lines.values(), column) if text}
     parts = [_parts_of(cell) for cell in cells]
     joined = [own for own in parts if len(own) > 1]
     parts_of_joined = set[str]().union(*joined)
-    # A part that is in one cell only is counted once.
+    # A part that stands in one cell only is counted once.
     return sum(len(own & parts_of_joined) for own in parts) > len(parts_of_joined)
 
 
 def _parts_of(cell: str) -> set[str]:
+    """Split a cell into the values that it may hold.
+
+    For example, ``_parts_of("Red, Blue and Green")`` returns ``{"Red", "Blue", "Green"}``.
+    """
     return {part.strip() for part in _PARTS.split(cell)} - {""}
 
 
 def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnswer | None:
-    """Add the numbers of a column: of the one that the question names or, if it names none, of the only one."""
+    """Add the numbers of one column.
+
+    :param choice: The rows that the question chooses.
+    :param words: The words of the question.
+    :param is_named: Whether to add the column that the question names. Else the only column with numbers is added, but
+        only in a table of two columns.
+    :returns: The answer; None if no column, or more than one, may be meant, or if its numbers cannot be added.
+    """
     table = choice.table
     amounts = {column: read_amounts(choice.lines, column) for column in range(1, len(table.columns))}
     columns = [column for column, own in amounts.items() if own is not None]
+
     named_by_word = set[int]().union(*map(table.names, words))
-    named_alone = set[int]().union(*choice.names.values())  # by words that stand in no cell
+    # The columns that are named by words that stand in no cell.
+    named_alone = set[int]().union(*choice.names.values())
     by_words = [column for column in columns if column in named_by_word]
     by_own = [column for column in columns if column in named_alone]
-    # In a table of two columns, the numbers are what it is about.
+
+    # In a table of two columns, the numbers are what the table is about.
     unnamed = columns if len(table.columns) == 2 else []
     chosen = (by_own or by_words) if is_named else unnamed
     others = named_alone - {0, *chosen}
@@ -211,9 +300,11 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
         return None
     if is_named and not by_words:
         return None
+
     own = amounts[chosen[0]]
     if own is None or not is_summable(table, choice.lines, chosen[0]):
         return None
+
     before, _, after = own[0]
     total = sum((number for _, number, _ in own), Decimal())
     blank = " " if after[:1].isalpha() else ""
@@ -222,12 +313,13 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
 
 
 def _names_records(lines: Sequence[Line], column: int) -> bool:
-    """Check whether each row has another text in a column, which then names the rows, as "boats" of a fleet does."""
+    """Check whether a column has another text in each row, so that it names the rows, as "boats" of a fleet does."""
     cells = column_cells(lines, column)
     return all(cells) and len(set(cells)) == len(cells) and not any(map(read_amount, cells))
 
 
 def _row_answer(text: str, choice: _Choice) -> RowAnswer:
+    """Make the answer, with up to eight of its rows. Its passage is the first that shows one of the rows."""
     lines = [line.text for line in choice.lines]
     more = [f"and {counted(len(lines) - _MOST_SHOWN, 'more row')}"] if len(lines) > _MOST_SHOWN else []
     document = next((line.document for line in choice.lines if line.document is not None), choice.table.document)

@@ -1,4 +1,9 @@
-"""What the found passages hold of a table: its rows, the names of its columns, and what stands above it."""
+"""Collect what the passages that were found contain of a table.
+
+A passage may hold only some rows of a table, and several passages may hold rows of the same table.
+:func:`read_excerpts` puts these rows together. A :class:`TableExcerpt` has the rows, the names of the columns and the
+words above the table. It knows which cells a word of a question may mean.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,88 +18,143 @@ from prefrag.components.state.newness import is_newer
 from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.table_rows import Row, read_tables
 
+# The maximum number of rows that are read from all passages of a question together.
 _MOST_ROWS = 5_000
-_GROUP = -1  # the number of the column that stands for the group of a row
-# A year or a date is no measure, though it is written with digits.
+# The number of the column that stands for the group of a row, such as the line "Vehicles" above the row.
+_GROUP = -1
+# A year. Like a date, it is no measure, although it is written with digits.
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
 class Line(NamedTuple):
-    """A row of a table as it is shown."""
+    """A row of a table as a passage shows it.
+
+    :param row: The row.
+    :param text: The row as text, such as "Name: Bob Bell; Phone: 12".
+    :param document: The passage that shows the row; None if only other passages of its file were found.
+    """
 
     row: Row
     text: str
-    document: Document | None  # the passage that holds it; None if only other passages of its file were found
+    document: Document | None
 
 
 @dataclass
 class TableExcerpt:
-    """What the found passages tell of one table."""
+    """The part of a table that is known from the passages that were found.
+
+    :param columns: The names of the columns.
+    :param context: The words above the table, those of its title, of its file's title and of its section.
+    :param document: The first passage with this table.
+    :param size: The number of rows of the whole table.
+    :param lines: The known rows by their number in the table, from 0.
+    """
 
     columns: tuple[str, ...]
-    context: tuple[Words, ...]  # the words above the table, of its section and of its file
+    context: tuple[Words, ...]
     document: Document
     size: int
     lines: dict[int, Line] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all its rows are known."""
+        """Whether all rows of the table are known."""
         return len(self.lines) == self.size
 
     def cells(self, row: Row) -> Iterator[tuple[int, str]]:
-        """Yield the number of the column and the text of each cell that has one, its group first."""
+        """List the cells of a row that are not empty.
+
+        :param row: The row.
+        :returns: For each cell the number of its column and its text. The group of the row comes first, as column -1.
+        """
         yield from ((number, text) for number, text in enumerate((row.group, *row.cells), start=_GROUP) if text)
 
     def names(self, word: Word) -> set[int]:
-        """Find the columns whose names hold a word."""
+        """Find the columns whose names contain a word.
+
+        :param word: A word of a question.
+        :returns: The numbers of these columns.
+        """
         return {number for number, name in enumerate(self.columns) if words_of(name).hold(word)}
 
     def asked(self, word: Word) -> set[int]:
-        """Find the columns that a question for a cell names: if no name holds the word, the only one with a longer one.
+        """Find the columns that a question for a cell names with a word.
 
-        Counts and sums are about the word itself: a warehouse is no house.
+        If no name contains the word itself, a longer word counts, as the column "Telephone" for "phone". It must be the
+        only such column. Counts and sums do not use longer words, because a warehouse is no house.
+
+        :param word: A word of the question.
+        :returns: The numbers of these columns.
         """
         longer = {number for number, name in enumerate(self.columns) if words_of(name).hold_longer(word)}
         return self.names(word) or (longer if len(longer) == 1 else set())
 
     def is_context(self, word: Word) -> bool:
-        """Check whether a word stands above the table."""
+        """Check whether a word stands above the table.
+
+        :param word: A word of a question.
+        :returns: Whether the title of the table, of its file or of its section contains the word.
+        """
         return any(words.hold(word) for words in self.context)
 
     def bound_columns(self, words: Sequence[Word]) -> dict[Word, set[int]]:
-        """Find the columns that a number must stand in, because their name stands beside it, as in "invoice 17"."""
+        """Find the columns in which a number must stand, because the question names a column next to the number.
+
+        In "invoice 17", the number must stand in a column "Invoice".
+
+        :param words: The words of the question.
+        :returns: For each such number the columns. The word before the number decides, if both neighbours name columns.
+        """
         bound: dict[Word, set[int]] = {}
-        for before, word in pairwise(words):
-            for number, beside in ((word, before), (before, word)):
-                # The name before a number comes before the one behind it.
-                is_first = number is word or number not in bound
-                columns = self.names(beside) if number.is_number else None
+        for left, right in pairwise(words):
+            for number, neighbour in ((right, left), (left, right)):
+                # The word before a number decides rather than the word behind it.
+                is_first = number is right or number not in bound
+                columns = self.names(neighbour) if number.is_number else None
                 if columns and is_first:
                     bound[number] = columns
         return bound
 
     def may_hold(self, word: Word, column: int, text: str, bound: Mapping[Word, set[int]]) -> bool:
-        """Check whether a cell may be what a word of the question means: a measure only if its column is named.
+        """Check whether a cell may be what a word of the question means.
 
-        What stands behind "from" may only stand in a column of that name.
+        A measure, such as the number 17 in a column of quantities, counts only if the question names its column. A word
+        behind "from" must stand in a column with the name "From".
+
+        :param word: A word of the question.
+        :param column: The number of the cell's column.
+        :param text: The text of the cell.
+        :param bound: The columns from :meth:`bound_columns`.
+        :returns: Whether the cell may be meant.
         """
         if not words_of(text).hold(word):
             return False
+
         if word.relation and column not in self.names(Word(word.relation, word.relation)):
             return False
+
         if word in bound:
             return column in bound[word] or not _is_measure(column, text)
         return not word.is_number or not _is_measure(column, text)
 
     def is_outdated(self, words: Sequence[Word], documents: Sequence[Document]) -> bool:
-        """Check whether the table has the label of an old one, or a newer document of its source has all the words."""
+        """Check whether the rows of the table may be outdated.
+
+        They may be if the table's document has the label "superseded", "draft" or "old". They also may be if a newer
+        document of the same source contains all the words.
+
+        :param words: The words of a question, or those of them that matter.
+        :param documents: The passages that were found.
+        :returns: Whether the table may be outdated.
+        """
         meta = self.document.meta
         if standing_of(meta) is not None:
             return True
+
         for document in documents:
             if document.meta.get("source") != meta.get("source") or not is_newer(document.meta, meta):
                 continue
+
             title = document.meta.get("title") or ""
             text = words_of(f"{title}\n{document.content or ''}")
             if all(text.hold(word) for word in words):
@@ -103,18 +163,28 @@ class TableExcerpt:
 
 
 class RowAnswer(NamedTuple):
-    """An answer from the rows of a table."""
+    """An answer from the rows of a table.
+
+    :param text: The answer.
+    :param document: The passage with the rows.
+    :param sentence: The rows as text, one per line.
+    :param is_sure: Whether no other row and no newer document can give another answer.
+    """
 
     text: str
     document: Document
-    sentence: str  # the rows
-    is_sure: bool = True  # whether no other row, and no newer document, can tell another answer
+    sentence: str
+    is_sure: bool = True
 
 
 def read_excerpts(documents: Sequence[Document]) -> list[TableExcerpt]:
-    """Collect the tables of passages, each once."""
+    """Collect the tables of passages, each table once.
+
+    :param documents: The passages.
+    :returns: The tables, in the order in which the passages first show them.
+    """
     tables: dict[tuple[object, ...], TableExcerpt] = {}
-    room = _MOST_ROWS
+    rows_left = _MOST_ROWS
     for document in documents:
         meta = document.meta
         content = document.content or ""
@@ -122,24 +192,29 @@ def read_excerpts(documents: Sequence[Document]) -> list[TableExcerpt]:
         for table in read_tables(meta):
             file = tuple(str(meta.get(name) or "") for name in ("source", "file_path", "mail", "attachment", "title"))
             rows = tuple(table.rows) if table.is_whole else ()
+            # Tables with the same rows in two passages of a file are one table.
             key = (*file, table.number, table.columns, table.size, rows)
+
             texts = [table.write(row) for row in table.rows]
+
             if key not in tables:
                 place = next((content.find(text) for text in texts if text in shown), 0)
                 above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
                 tables[key] = TableExcerpt(table.columns, tuple(map(words_of, above)), document, table.size)
+
             lines = tables[key].lines
             for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):
                 is_shown = text in shown
                 if number in lines and not is_shown:
                     continue
-                room -= 1
-                if room > 0:
+                rows_left -= 1
+                if rows_left > 0:
                     lines[number] = Line(row, text, document if is_shown else None)
     return list(tables.values())
 
 
 def _is_measure(column: int, text: str) -> bool:
+    """Check whether a cell holds a quantity: no letters, no year or date, and not in the first column."""
     if column <= 0 or any(map(str.isalpha, text)):
         return False
     is_time = _YEAR.fullmatch(text) is not None or bool(words_of(text).days)
