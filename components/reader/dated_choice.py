@@ -1,4 +1,12 @@
-"""Answer questions that ask which of two things is earlier or later, by the dates in their passages."""
+"""Answer questions that ask which of two things is earlier or later, by the dates in their passages.
+
+Examples are "Who is older, A or B?" and "Which film came out first, A or B?". The module proceeds in these steps:
+
+1. Find the two passages whose titles stand beside the "or" of the question.
+2. Find out which event is compared, such as a birth, and whether the earlier or the later thing is asked for.
+3. Find the date of this event in each of the two passages.
+4. Compare the dates. If a date is missing or may mean either order, there is no answer.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,57 +16,77 @@ from prefrag.components.reader.span_candidates import short_title
 from prefrag.components.text.dates import WrittenDate, find_dates
 from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words, title_key
 
+# A text in brackets.
 _BRACKET = re.compile(r"\([^()]*\)")
-# The words for an event. Those of one line name the same event: "Which film came out first?", "released in 1931".
+# The words for an event, as patterns. The words of one pattern name the same event, such as "came out" and "released".
 _BIRTH = r"born"
 _DEATH = r"died|passed away|killed|(?:his|her|their) death"
 _RELEASE = r"released?|c[ao]me out|premiered?|published|issued|debuted|aired"
+# The events that are not of a person's life.
 _EVENTS = (
     _RELEASE,
     r"founded|established|started|began|begun|created|formed|launched|incorporated|set up",
     r"built|build|constructed|erected|completed",
     r"opene?d?|opens|inaugurated",
 )
+# Words that ask for the earlier thing.
 _EARLIER = frozenset(("first", "earlier", "earliest", "older", "oldest", "before"))
+# Words that ask for the later thing.
 _LATER = frozenset(("later", "latest", "last", "recently", "recent", "younger", "youngest", "newer", "newest", "after"))
+# Words that ask for the date of a person who belongs to the thing, as in "Which film has the director who died later?".
 _OF_ANOTHER = frozenset(
     ("director", "directors", "whose", "composer", "performer", "author", "founder", "singer", "producer", "writer")
 )
+# Words that ask for a birth.
 _BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
+# Words that ask for a death.
 _DEATHS = frozenset(("died", "die", "death"))
-# Questions with a negation are not answered here, because the "not" may or may not apply to a word such as "older".
+# A negation. Questions with a negation are not answered here, because it is unclear what the "not" applies to.
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
+# The end of a clause. The words for an event are compared only with words of their own clause.
 _CLAUSE_END = re.compile(r"[.;:!?]\s|[,()\n]|\b(?:and|but)\b")
-# Before the word for the event: it is not the thing of the title, it did not happen, or it had not happened yet.
+# Words before the event that show that it is not an event of the passage's title, did not happen, or had not happened
+# yet. It matches "which was", "to be" and "Her son".
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:which|that|who|whose|where|when|while|not|never|will|would|should|to|after|before|(?i:his|her|their|its))\b"
 )
+# A verb in the passive directly before the event. It matches "was" and "was first".
 _PASSIVE = re.compile(r"\b(?:is|was|were|been)(?:\s(?:first|\w+ly))*$")
+# A word before a participle that shows that the participle belongs to another thing. It matches "replaced a hall". It
+# does not match "is a film".
 _ANOTHER_THING = re.compile(r"\b[a-z]+ed\b|(?<!\bis )(?<!\bwas )\b(?:a|an|the)\b")
-# Between the word for the event and the date there is something else that the date may be of.
+# A sign or word between the event and the date, behind which the date may belong to something else. It matches
+# "built. A", "opened" and "before".
 _BREAK = re.compile(
     r"(?<![A-Z])[.;:!?]\s|[()]|\b[a-z]+ed\b|\b(?:which|that|who|whose|where|when|while|not|never|after|before|burnt)\b"
 )
+# The end of the text between the event and the date. It matches "by Ann Lee in " and "in Sund, ". It does not match
+# "with room ".
 _BEFORE_DATE = re.compile(
     r"^\s*$|(?:\b(?:in|on|on\sthe|since|from|during|year|early|late|mid|spring|summer|autumn|fall|winter)|,)[\s-]$"
 )
-# What asks for something else than one of the two things: "When was the first built, A or B?", "Which firm built the
-# ship that was launched first, A or B?".
+# A question for something else than one of the two things:
+# - "When was the first built, A or B?": a question for a time, a place, a reason or a way
+# - "Which firm built the ship that was launched first, A or B?": a question for the maker of one of the things
 _ASKS_ELSE = re.compile(
     r"^\W*(?:when|where|why|how|(?:in|at|on|by|from|since|for|to) (?:which|what|whom))\b"
     r"|^\W*(?:who|(?:which|what) \w+) (?!has|have|had|is|was|are|were)\w+ (?:the|a|an) [^,]*\b(?:that|which|who)\b",
     re.IGNORECASE,
 )
-# A number before a small word of its own is no year: "in 1500 days". A year before another number begins a time.
+# Text behind a number that shows that the number is no year, such as " days" in "in 1500 days". A capital letter or a
+# word such as "by" may follow a year. It matches " days" and " BC". It does not match " by Ann".
 _COUNTS = re.compile(rf"\s(?!(?:{'|'.join(FUNCTION_WORDS)})\b)[^\W\dA-Z]|\s(?:of|more|other|BCE?)\b")
+# Text behind a date that shows that the date begins a period. It matches "-1889" and " to 1889".
 _LASTED = re.compile(r"(?:\s?[-\u2013\u2014]|\s(?:to|until|and))\s?\d")
-# A work is often dated by what it is: "is a 1931 silent film". A number before a unit is no year: "a 1200 page novel".
+# The beginning of a description that dates a work by its year. A number before a unit is no year. It matches
+# "is a 1931 silent film". It does not match "is a 1200 page novel".
 _DATED_WORK = re.compile(
     r"\b(?:is|was)\s(?:a|an|the)\s(?=\d{4}\s(?!page|minute|second|hour|year|word|line|vers|seat|met|kilo|mile|f[eo]|ton)[a-z])",
     re.IGNORECASE,
 )
-# A person's dates must be in brackets in the first 400 characters, or at most 60 characters after a word like "born".
+# The number of characters at the beginning of a passage in which a bracket may hold the dates of a life.
 _BEGINNING = 400
+# The maximum number of characters between a word for an event and its date.
 _NEAR = 60
 
 Passage = tuple[str, str]
@@ -66,16 +94,29 @@ Passage = tuple[str, str]
 
 @dataclass(frozen=True)
 class DatedChoice:
-    """The answer to a question that offers two things to choose from."""
+    """The answer to a question that offers two things to choose from.
 
-    name: str  # the title of the thing, without brackets
-    other: str  # the title of the other thing
-    place: int  # the index of the passage about the thing
-    dated: int  # the index of the passage with the date: the same passage or, for example, that about a film's director
-    begin: int  # the index of the date's first character in the text of the passage `dated`
+    :param name: The title of the chosen thing, without brackets.
+    :param other: The title of the other thing.
+    :param place: The index of the passage about the chosen thing.
+    :param dated: The index of the passage with the date. It is the same passage or, for example, that of a film's
+        director.
+    :param begin: The index of the date's first character in the text of the passage ``dated``.
+    """
+
+    name: str
+    other: str
+    place: int
+    dated: int
+    begin: int
 
     def is_answer(self, answer: str) -> bool | None:
-        """Check whether an answer is this thing; None if it names neither of the two things, or both."""
+        """Check whether an answer is the chosen thing.
+
+        :param answer: An answer that somebody proposes.
+        :returns: True for the chosen thing, and False for the other one. None if the answer names neither of them, or
+            both.
+        """
         key = f" {normalize_words(answer)} "
         names = [f" {normalize_words(name)} " for name in (self.name, self.other)]
         is_first, is_other = (key in name or name in key for name in names)
@@ -83,56 +124,81 @@ class DatedChoice:
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
-    """Choose one of the two things that an English question names, as in "Who is older, A or B?", by their dates.
+    """Choose one of the two things that an English question names, by their dates.
 
-    Only a date that stands with the event of the question counts: "built" in "Which was built first, A or B?". Returns
-    None if the question does not offer the titles of two passages, contains a negation, or does not ask which of these
-    is earlier or later. Also returns None if a date is missing, or if one thing may have been both earlier and later
-    than the other, as with "1950" and "12 March 1950".
+    For "Who is older, A or B?", the thing with the earlier birth is chosen. Only a date that stands with the event of
+    the question counts, as "built in 1950" for "Which was built first, A or B?".
+
+    There is no choice in these cases:
+
+    - The question does not offer the titles of two passages.
+    - The question contains a negation, or does not ask which of the two is earlier or later.
+    - A date is missing.
+    - Either thing may be the earlier one, as with "1950" and "12 March 1950".
+
+    :param question: The question.
+    :param passages: The title and the text of each passage.
+    :returns: The choice; None if there is none.
     """
     places = find_alternatives(question, passages)
     if places is None:
         return None
+
     names = [short_title(passages[place][0]) for place in places]
     asked = {*normalize_words(question).split()} - {word for name in names for word in normalize_words(name).split()}
     outside = question
     for name in names:
         outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
+
     if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
         return None
-    # 1 if the earlier thing is asked for, -1 if the later one; 0 if neither, or both, so that it is unclear.
+    # It is 1 if the earlier thing is asked for, and -1 if the later one is. It is 0 if it is unclear.
     direction = bool(asked & _EARLIER) - bool(asked & _LATER)
     event = _asked_event(outside, asked)
     if not direction or not event:
         return None
+
     first, second = (_find_date(place, places, passages, event, asked) for place in places)
+
     if first is None or second is None:
         return None
     if first[1].last >= second[1].first and second[1].last >= first[1].first:
         return None
+
     is_first_earlier = first[1].last < second[1].first
     asks_for_earlier = direction > 0
     chosen = 0 if is_first_earlier == asks_for_earlier else 1
+
     dated, date = (first, second)[chosen]
     return DatedChoice(names[chosen], names[1 - chosen], places[chosen], dated, date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
-    """Return the indices of the two passages whose titles are before and after an "or" in the question, or None."""
+    """Find the two passages whose titles stand directly before and behind an "or" in the question.
+
+    For example, ``find_alternatives("Who is older, Ann or Bo?", [("Bo", ""), ("Ann", "")])`` returns ``(1, 0)``.
+
+    :param question: The question.
+    :param passages: The title and the text of each passage.
+    :returns: The indices of the two passages; None if there are no such passages.
+    """
     places: dict[str, int] = {}
-    # Of passages with the same title, the first one counts, so it is written last.
+    # Of passages with the same title, the first one counts. So it is written last.
     for place, (title, _) in reversed(list(enumerate(passages))):
         places[title_key(title)] = place
         places[normalize_words(title)] = place
     places.pop("", None)
+
     for match in re.finditer(r"\bor\b", question):
         before = normalize_words(question[: match.start()]).split()
         after = normalize_words(question[match.end() :]).split()
-        # The longest titles that end and begin at the "or".
+
+        # The longest title that ends before the "or", and the longest title that begins behind it.
         ends = (" ".join(before[start:]) for start in range(len(before)))
         begins = (" ".join(after[:end]) for end in range(len(after), 0, -1))
         first = next((places[words] for words in ends if words in places), None)
         second = next((places[words] for words in begins if words in places), None)
+
         if first is None or second is None:
             continue
         if first != second:
@@ -141,7 +207,12 @@ def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, 
 
 
 def _asked_event(question: str, asked: set[str]) -> str:
-    """Return the pattern of the words for the event that the question asks about, or "" if it is not clear."""
+    """Find the event that a question asks about.
+
+    :param question: The question without the titles of the two things.
+    :param asked: The words of the question without those of the titles.
+    :returns: A pattern of the words for the event; empty if the event is unclear.
+    """
     if asked & _DEATHS:
         return _DEATH
     if asked & _BIRTHS:
@@ -156,7 +227,15 @@ def _asked_event(question: str, asked: set[str]) -> str:
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], event: str, asked: set[str]
 ) -> tuple[int, WrittenDate] | None:
-    """Find the date of a thing or, if asked for, of its director or author. Return the passage's index and the date."""
+    """Find the date of a thing or, if the question asks for a person such as a director, the date of this person.
+
+    :param place: The index of the passage about the thing.
+    :param offered: The indices of the two passages about the things.
+    :param passages: The title and the text of each passage.
+    :param event: The pattern of the words for the event.
+    :param asked: The words of the question.
+    :returns: The index of the passage with the date, and the date; None if there is no date.
+    """
     if not asked & _OF_ANOTHER:
         date = _date_of(event, *passages[place])
         return None if date is None else (place, date)
@@ -169,6 +248,7 @@ def _find_date(
 
 
 def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Passage]) -> Iterator[int]:
+    """Find the other passages whose titles stand in the text of a passage, without the two that are offered."""
     spoken = f" {normalize_words(passages[place][1])} "
     for other, (title, _) in enumerate(passages):
         key = title_key(title)
@@ -177,39 +257,51 @@ def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Pas
 
 
 def _date_of(event: str, title: str, text: str) -> WrittenDate | None:
-    """Find the date of an event. If the text dates the event twice, both dates must be possible together."""
+    """Find the date of an event. If the text gives two dates for the event, both must be possible together."""
     dates = find_dates(text)
     life = _life(text, dates)
     if event == _BIRTH and life:
         return life[0]
     if event == _DEATH and len(life) > 1:
         return life[1]
+
     possible = (_date_at(cue, title) for cue in _find_cues(event, text))
     stated = [date for date in possible if date is not None]
+
     if stated:
         best = min(stated, key=lambda date: date.last - date.first)
         is_consistent = all(date.first <= best.last and best.first <= date.last for date in stated)
         return best if is_consistent else None
+
     if life and event in _EVENTS:
         return life[0]
     if event != _RELEASE:
         return None
+
     works = {match.end() for match in _DATED_WORK.finditer(text)}
     return next((date for date in dates if date.begin in works), None)
 
 
 def _find_cues(event: str, text: str) -> list[re.Match[str]]:
+    """Find the words for an event in a text."""
     return list(re.finditer(rf"(?<![\w-])(?:{event})(?![\w-])", text, re.IGNORECASE))
 
 
 def _life(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
-    """Return the dates in the first bracket with a date, if they are of a life: a birth, or a beginning and an end."""
+    """Find the dates of a life in the first bracket with a date, as in "(3 March 1890 - 2 June 1971)" or "(born 1890)".
+
+    :param text: The text of a passage. Only its beginning is searched.
+    :param dates: The dates in the text.
+    :returns: The birth, or the beginning and the end; empty if the bracket does not give a life.
+    """
     for bracket in _BRACKET.finditer(text[:_BEGINNING]):
         inside = [date for date in dates if bracket.start() < date.begin < bracket.end()]
         if not inside:
             continue
+
         if re.search(r"\bborn\b", bracket[0]):
             return inside
+
         has_numbers = any(date.is_number for date in inside)
         is_range = not has_numbers or re.search("[-\u2013\u2014]", bracket[0])
         return inside if is_range and len(inside) > 1 else []
@@ -217,23 +309,36 @@ def _life(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
 
 
 def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
-    """Find the date behind a word for an event, unless it may be the date of something else."""
+    """Find the date behind a word for an event, unless the date may belong to something else.
+
+    In "Alpha Hall was built in 1940" it is 1940. In "It replaced a hall built in 1800" there is none.
+
+    :param cue: The match of the word for the event in a text.
+    :param title: The title of the passage.
+    :returns: The date; None if there is none.
+    """
     text = cue.string
     clause = _CLAUSE_END.split(text[max(0, cue.start() - 2 * _NEAR) : cue.start()])[-1].strip()
+
     names = [word for word in re.findall(r"\b[A-Z]\w+", clause) if word.lower() not in FUNCTION_WORDS]
     is_another = len(names) > 1 and normalize_words(names[0]) not in normalize_words(title).split()
-    # A participle without "was" is of the title in "is a film released in 1931", and not in "replaced a hall built in
-    # 1931".
+
+    # A participle without "was" may belong to the title, as in "is a film released in 1931". In
+    # "replaced a hall built in 1931" it does not.
     is_participle = bool(clause) and not cue[0].endswith("death") and not _PASSIVE.search(clause)
+
     if is_another or _OF_SOMETHING_ELSE.search(clause):
         return None
     if is_participle and _ANOTHER_THING.search(clause, 1):
         return None
+
     after = text[cue.end() : cue.end() + 2 * _NEAR]
     for date in find_dates(after):
         between = after[: date.begin]
+
         if len(between) > _NEAR or _BREAK.search(between) or _LASTED.match(after, date.end):
             return None
+
         is_count = date.is_number and _COUNTS.match(after, date.end)
         if not is_count and _BEFORE_DATE.search(between):
             return replace(date, begin=cue.end() + date.begin)

@@ -1,18 +1,36 @@
-"""The spans of a passage that may be an answer: dates, numbers, names, quotations, and short phrases."""
+"""List the spans of a passage that may be an answer: dates, numbers, names, quotations and short phrases.
+
+A span is a part of the text. Patterns find the spans. The same text may be found by several patterns, and then the
+first pattern counts.
+"""
 
 import re
 from dataclasses import dataclass
 
 from prefrag.components.reader.reader_input import passage_text
 
+# The kinds of spans. All but the first and the last are the names of patterns: ``title`` is the title of the passage,
+# and ``read`` is a span that only the encoder proposed.
 KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
+# The names of the months, as alternatives of a pattern.
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+# A year from 1000 to 2099. It matches "in 1966". It does not match "1966th" and "19660".
 YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
-# Matches a word inside a phrase. A function word such as "of" does not match, so the phrase ends before it.
+# A word inside a phrase, of at least three lower-case letters. A function word such as "of" does not match, so the
+# phrase ends before it. It matches "harbour". It does not match "of".
 _INSIDE = (
     r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
     r"[a-z-]{3,}"
 )
+# For each kind its pattern. If the pattern has a group, the span is the group, else all that matches:
+# - ``date``: "3 May 1966", "May 3rd, 1966", "May 1966" and "3 May"
+# - ``year``: "1966"
+# - ``number``: "1,200.50", "3 million", "twenty-five" and "a hundred"
+# - ``quotation``: up to 60 characters in quotation marks
+# - ``name``: words with a capital letter, also joined by small words, as in "Bank of the West"
+# - ``short_name``: only words with a capital letter, as "Bank" and "West"
+# - ``phrase``: up to three lower-case words behind an article, a possessive or a preposition, as "grey stone" in
+#   "of grey stone"
 _PATTERNS = (
     (
         "date",
@@ -45,61 +63,93 @@ _PATTERNS = (
         re.compile(rf"\b(?:an?|the|with|of|by|from|in|to|for|his|her|its|their) ({_INSIDE}(?: {_INSIDE}){{0,2}})\b"),
     ),
 )
+# A text in brackets at the end of a title. It matches "Heat (1995 film)".
 _END_PARENTHESIS = re.compile(r"\s*\(.*?\)\s*$")
 # The border between two sentences, or between title and text. At least three lower-case letters must come before the
-# full stop, so that it does not match after initials and abbreviations such as "J." or "St.".
+# full stop. So initials and abbreviations such as "J." and "St." do not match. It matches "the harbour. The hall". It
+# does not match "St. Mary".
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
+# Characters that are removed at both ends of a span.
 _STRIPPED = " .,;:'\u2019\u2018-"
+# Words that are no answer when they stand alone.
 _JOINING_WORDS = (
     "a an the of in on at to for by from with and or is are was were be been did do it its this that these those "
     "his her their he she they there then than as has have had not into who which when where but if after before "
     "during while however although both some many most other such"
 )
 _NOT_ALONE = frozenset(_JOINING_WORDS.split())
+# The maximum number of characters of a span.
 _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
 class SpanCandidate:
-    """A span of a passage that may be the answer to the question."""
+    """A span of a passage that may be the answer to the question.
 
-    passage: int  # the index of its passage
+    :param passage: The index of its passage.
+    :param text: The span.
+    :param kind: One of :data:`KINDS`. ``read`` means that the encoder proposed the span, and no pattern matched it.
+    :param begin: The index of its first character in the text that the encoder reads:
+        :func:`~prefrag.components.reader.reader_input.passage_text`, which is the title and the text.
+    :param end: The index after its last character in the same text.
+    """
+
+    passage: int
     text: str
-    kind: str  # one of `KINDS`; `read` means that the encoder proposed the span, and no pattern matched it
-    begin: int  # the index of its first character in the `passage_text` (title and text), which the encoder reads
-    end: int  # the index after its last character there
+    kind: str
+    begin: int
+    end: int
 
 
 def short_title(title: str) -> str:
-    """Return a title without the parenthesis at its end: ``Heat (1995 film)`` becomes ``Heat``."""
+    """Return a title without the parenthesis at its end.
+
+    For example, ``short_title("Heat (1995 film)")`` returns ``"Heat"``.
+
+    :param title: The title of a passage.
+    :returns: The short title.
+    """
     return _END_PARENTHESIS.sub("", title).strip()
 
 
 def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
-    """List the spans of a passage that may be an answer."""
-    found: list[SpanCandidate] = []
+    """List the spans of a passage that may be an answer.
+
+    For example,
+    ``[one.text for one in span_candidates(0, "", "Ann sang in May 1966.")]`` is ``["May 1966", "1966", "Ann", "May"]``.
+
+    :param passage: The index of the passage, which is put into each span.
+    :param title: The title of the passage. It is the first span, unless it is empty or only the number of a record.
+    :param text: The text of the passage.
+    :returns: The spans, in the order of the patterns.
+    """
+    candidates: list[SpanCandidate] = []
     shift = len(passage_text(title, text)) - len(text)
     name = short_title(title)
     if shift and name:
-        found.append(SpanCandidate(passage, name, "title", 0, len(name)))
+        candidates.append(SpanCandidate(passage, name, "title", 0, len(name)))
+
     seen: set[tuple[int, int]] = set()
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             begin, end = match.span(match.re.groups)
             whole = text[begin:end]
+
             border = SENTENCE_BORDER.search(whole)
             if border is not None:
-                # Up to the three letters before the full stop, with which the match begins.
+                # The border begins with three letters and the full stop. The span ends behind the letters.
                 whole = whole[: border.start() + 3]
+
             span = whole.strip(_STRIPPED)
             begin += len(whole) - len(whole.lstrip(_STRIPPED))
             if span.endswith(("'s", "\u2019s")):
                 span = span[:-2]
+
             place = (begin, len(span))
             if not 0 < len(span) <= _LONGEST:
                 continue
             if span.lower() in _NOT_ALONE or place in seen:
                 continue
             seen.add(place)
-            found.append(SpanCandidate(passage, span, kind, begin + shift, begin + shift + len(span)))
-    return found
+            candidates.append(SpanCandidate(passage, span, kind, begin + shift, begin + shift + len(span)))
+    return candidates
