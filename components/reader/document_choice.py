@@ -1,4 +1,7 @@
-"""Which documents are read if there are more than the reader reads."""
+"""Choose the documents that are read, if there are more than the reader reads.
+
+A question may need a pair of documents together. So pairs of documents are scored, not single documents.
+"""
 
 from collections.abc import Sequence
 
@@ -9,12 +12,21 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 
 # The maximum number of documents among which `choose_documents` chooses. Scoring all their pairs takes milliseconds.
 _MOST_COMPARED = 20
-# The weight of the documents' original order: so small that it decides only if the scores of their pairs are close.
+# The weight of the original order of the documents. It is so small that it decides only if the scores of pairs are
+# close.
 _RANK_WEIGHT = 0.05
 
 
 def choose_documents(question: str, documents: Sequence[Document], number: int) -> list[Document]:
-    """Choose documents: first the pair that is most likely to be needed for the question, then the next pairs."""
+    """Choose the documents to read by their pairs.
+
+    The pair that is most likely to be needed for the question comes first, then the next pairs.
+
+    :param question: The question.
+    :param documents: The documents, best first.
+    :param number: The maximum number of documents to choose.
+    :returns: All documents if there are no more than this; else the chosen ones.
+    """
     if len(documents) <= number:
         return list(documents)
     compared = documents[: max(_MOST_COMPARED, number)]

@@ -1,4 +1,9 @@
-"""The encoder's output for a question's passages: the probabilities of spans, and of "yes", "no" and "no answer"."""
+"""Turn the output of the encoder for a question and its passages into probabilities.
+
+The encoder gives each token a score as the start and as the end of the answer. It also scores four kinds of answer: a
+span, yes, no, and no answer at all. If there are too many passages for one run, it runs several times.
+:class:`EncoderScores` puts the outputs of all runs together.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,36 +16,52 @@ import numpy as np
 from prefrag.components.reader.reader_input import ReaderInput
 from prefrag.components.reader.span_candidates import SENTENCE_BORDER, SpanCandidate
 
+# An array of numbers.
 Values = np.ndarray[Any, Any]
-LEAST = -25.0  # the lowest log probability of a start or an end
+# The lowest log probability of a start or an end. Lower values are set to this value.
+LEAST = -25.0
+# The maximum number of tokens of a span.
 _LONGEST_SPAN = 16
+# The number of the likeliest starts at which spans are searched.
 _STARTS = 24
+# Characters that are removed at both ends of a span.
 _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
 
 @dataclass(frozen=True)
 class Scored:
-    """An input of the encoder, and its output."""
+    """An input of the encoder, and its output.
+
+    :param encoded: The input.
+    :param start: The score of each token as the start of the answer.
+    :param end: The score of each token as the end of the answer.
+    :param kind: The scores of the four kinds of answer: a span, yes, no, and no answer at all.
+    """
 
     encoded: ReaderInput
-    start: Values  # each token's score as the start of the answer
-    end: Values  # each token's score as the end of the answer
-    kind: Values  # the scores of the four kinds of answer: a span, yes, no, and no answer at all
+    start: Values
+    end: Values
+    kind: Values
 
 
 class EncoderScores:
-    """The encoder's scores, normalised over all passages of a question, even if the encoder ran several times."""
+    """The encoder's scores for a question, normalised over all passages, even if the encoder ran several times."""
 
     def __init__(self, parts: Sequence[Scored]):
+        """Put the outputs of several runs together.
+
+        :param parts: The output of each run, for the same question and different passages.
+        """
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
-        # The probabilities of the four kinds, from the input that most likely contains an answer.
+        # The probabilities of the four kinds, from the run that most likely contains an answer.
         kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
         self.kinds = min(kinds, key=lambda shares: float(shares[3]))
 
     # The following properties are computed only when they are used, because most callers need only `kinds`.
     @cached_property
     def _passage(self) -> Values:
+        """For each token the index of its passage, over all runs; -1 if the token belongs to no passage."""
         before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
         places = [np.array(part.encoded.passage) for part in self._parts]
         return np.concatenate(
@@ -49,10 +70,12 @@ class EncoderScores:
 
     @cached_property
     def _begin(self) -> list[int]:
+        """For each token the index of its first character in the text of its passage."""
         return [place for part in self._parts for place in part.encoded.begin]
 
     @cached_property
     def _end(self) -> list[int]:
+        """For each token the index after its last character in the text of its passage."""
         return [place for part in self._parts for place in part.encoded.end]
 
     @cached_property
@@ -67,38 +90,60 @@ class EncoderScores:
 
     @cached_property
     def _starts_at(self) -> dict[tuple[int, int], int]:
+        """For each passage and character, the token that begins there."""
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._begin, strict=True))}
 
     @cached_property
     def _ends_at(self) -> dict[tuple[int, int], int]:
+        """For each passage and character, the token that ends there."""
         return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
-        """Find the log probabilities of each span's start and end; :data:`LEAST` if no token starts or ends there."""
-        starts = np.array([self._starts_at.get((one.passage, one.begin), -1) for one in candidates], np.intp)
-        ends = np.array([self._ends_at.get((one.passage, one.end), -1) for one in candidates], np.intp)
+        """Find the log probabilities of the start and the end of each span.
+
+        :param candidates: The spans.
+        :returns: One row per span, with the two values. A value is :data:`LEAST` if no token starts or ends there.
+        """
+        starts = np.array(
+            [self._starts_at.get((candidate.passage, candidate.begin), -1) for candidate in candidates], np.intp
+        )
+        ends = np.array(
+            [self._ends_at.get((candidate.passage, candidate.end), -1) for candidate in candidates], np.intp
+        )
         both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
-        """Compute the probability that the answer starts in each passage."""
+        """Compute the probability that the answer starts in each passage.
+
+        :returns: One number per passage; together they are 1.
+        """
         inside = self._passage >= 0
         return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
-        """The likeliest spans, best first, as (first token, last token). Each begins at one of the likeliest starts."""
+        """The likeliest spans, best first, each as its first and its last token.
+
+        Each span begins at one of the likeliest starts.
+        """
         firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
-        # A passage's tokens are contiguous, so a span with both ends in one passage lies within it.
-        of = np.append(self._passage, -2)[np.minimum(lasts, len(self._passage))]
-        inside = (of >= 0) & (of == self._passage[firsts][:, None])
+
+        # The tokens of a passage are contiguous. So a span with both ends in one passage lies inside the passage.
+        passage_of_last = np.append(self._passage, -2)[np.minimum(lasts, len(self._passage))]
+        inside = (passage_of_last >= 0) & (passage_of_last == self._passage[firsts][:, None])
         first, last = np.broadcast_to(firsts[:, None], lasts.shape)[inside], lasts[inside]
+
         order = np.lexsort((last, first, self.start[first] + self.end[last]))[::-1]
         return list(zip(first[order].tolist(), last[order].tolist(), strict=True))
 
     def best_spans(self, most: int) -> list[SpanCandidate]:
-        """List up to ``most`` spans, the likeliest first."""
+        """List the likeliest spans of the answer. Spans over the border of a sentence are left out.
+
+        :param most: The maximum number of spans.
+        :returns: The spans, the likeliest first.
+        """
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
         for start, end in self._likeliest[: 3 * most]:
             passage = int(self._passage[start])
@@ -108,10 +153,12 @@ class EncoderScores:
             if text and len(spans) < most and not SENTENCE_BORDER.search(text):
                 place = (passage, begin, begin + len(text))
                 spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
+
         return list(spans.values())
 
 
 def _log_shares(scores: Values, counted: Values) -> Values:
+    """Turn scores into log probabilities whose probabilities add up to 1 over the tokens that are counted."""
     scores = np.where(counted, np.asarray(scores, np.float64), -1e9)
     top = scores.max()
     return scores - top - np.log(np.exp(scores - top).sum())

@@ -1,4 +1,15 @@
-"""The shipped reader: a small encoder and boosted decision trees that find the answer in the text of documents."""
+"""Find the answer to a question in the text of documents, with a small encoder and boosted decision trees.
+
+This is the shipped reader. It reads in these steps:
+
+1. If the documents have rows of tables that fit the question, a rule answers from the rows.
+2. A yes-or-no question is decided by trees.
+3. A question such as "Who is older, A or B?" is decided by the dates of the two things.
+4. For all other questions, the encoder and patterns propose spans. Trees rank the spans, and other trees choose among
+   the best. The last trees estimate how likely the choice is right.
+
+The reader can also judge an answer that somebody else proposes, such as a language model.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +55,15 @@ from prefrag.components.text.sentences import sentence_at, shown_sentences, with
 from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.trees import load_trees
 
+# The number of passages that the encoder reads in one run.
 _PASSAGES_TOGETHER = 5
-# The probability of an answer from the rows of a table, which a rule finds. Of 39 such answers to the questions in
-# tests/components/reader/tables/table_questions.jsonl 39 are right; Wilson's interval (95%) begins at 0.91.
+# The probability of an answer that a rule finds in the rows of a table. All 39 such answers to the questions in
+# tests/components/reader/tables/table_questions.jsonl are right. Wilson's 95% interval for this share begins at 0.91.
 ROW_RIGHT = 0.9
-# The maximum number of documents to read, the same as in training. `choose_documents` chooses them if there are more.
+# The maximum number of documents to read. It is the same as in training. If there are more documents,
+# `choose_documents` chooses among them.
 _MOST_DOCUMENTS = 5
+# The maximum number of answers that are returned.
 _MOST_CANDIDATES = 5
 # The maximum number of cached lists of answers.
 _CACHED_ANSWERS = 64
@@ -57,13 +71,20 @@ _CACHED_ANSWERS = 64
 
 @dataclass
 class _Choice:
-    """The possible answers to a question, and what they are chosen by."""
+    """The possible answers to a question, and the measurements by which one of them is chosen.
+
+    :param passages: The title and the text of each passage.
+    :param scores: The scores of the encoder.
+    :param spans: All spans with their features.
+    :param look: Looks at the answers a second time.
+    :param chosen: For each answer the index of its best span, its score and its features; the best answer first.
+    """
 
     passages: Sequence[Passage]
     scores: EncoderScores
     spans: span_features.Spans
     look: SecondLook
-    chosen: list[tuple[int, float, Any]]  # for each answer its span, its score and its features, the best first
+    chosen: list[tuple[int, float, Any]]
 
 
 class _Reading:
@@ -71,8 +92,13 @@ class _Reading:
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
+        # A forked process has another id, so it does not use the results of its parent.
         settings = (reader.model, os.getpid())
-        self._key = (*settings, question, *((id(one), one.content, repr(one.meta)) for one in documents))
+        self._key = (
+            *settings,
+            question,
+            *((id(document), document.content, repr(document.meta)) for document in documents),
+        )
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -84,12 +110,15 @@ class _Reading:
 class ExtractiveReader(Block):
     """Answer a question with a span of a document, or with yes or no, and estimate how likely the answer is right.
 
-    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together and proposes spans. Boosted trees
-    rank these spans together with all names, dates, numbers and phrases of the documents. Other trees estimate how
-    likely the best answer is right. Neither PyTorch nor a network is needed.
+    An encoder (MiniLM with six layers, int8, ONNX) reads the question and the documents together and proposes spans.
+    Boosted trees rank these spans together with all names, dates, numbers and phrases of the documents. Other trees
+    estimate how likely the best answer is right. Neither PyTorch nor a network is needed.
+
+    Usage example:
 
     ```python
     from haystack import Document
+    from prefrag.components.reader.extractive_reader import ExtractiveReader
 
     document = Document(content="The hall opened in 1966 next to the harbour.", meta={"title": "Calibration Hall"})
     for candidate in ExtractiveReader().read("When did the Calibration Hall open?", [document])[:3]:
@@ -100,8 +129,8 @@ class ExtractiveReader(Block):
     def __init__(self, model: str | None = None, threshold: float | None = None):
         """Choose the model, without loading it.
 
-        :param model: A folder that ``prefrag train reader`` has written; by default the shipped reader.
-        :param threshold: The minimum probability, from 0 to 1, of an answer that is given to the user; by default the
+        :param model: A folder that ``prefrag train reader`` has written. None means the shipped reader.
+        :param threshold: The minimum probability, from 0 to 1, of an answer that is given to the user. None means the
             threshold in the model's ``card.json``, which was measured after its training.
         :raises ValueError: When a setting is invalid.
         """
@@ -114,18 +143,22 @@ class ExtractiveReader(Block):
     def to_dict(self) -> dict[str, Any]:
         """Serialise the reader.
 
-        :returns: Its parameters as plain values.
+        :returns: A dictionary with its class and its parameters as plain values.
         """
         return default_to_dict(self, model=self.model, threshold=self._threshold)
 
     @property
     def threshold(self) -> float:
-        """An answer is given to the user if its probability, from 0 to 1, is at least this."""
+        """The minimum probability, from 0 to 1, of an answer that is given to the user."""
         return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     @property
     def probable(self) -> float:
-        """If the probability is at least this but below `threshold`, only the sentence with the answer is given."""
+        """The minimum probability, from 0 to 1, of a probable answer.
+
+        If the probability is at least this but below :attr:`threshold`, the user gets only the sentence with the
+        answer.
+        """
         return self._loaded().card.probable
 
     def warm_up(self) -> None:
@@ -144,38 +177,56 @@ class ExtractiveReader(Block):
             load_trees(self._folder / file, features)
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Find possible answers in documents; see :meth:`Reader.read`."""
-        documents = [one for one in documents if (one.content or "").strip()]
+        """Find possible answers in documents; see :meth:`Reader.read`.
+
+        :param question: The question, in English.
+        :param documents: The documents, best first.
+        :returns: The candidates, the likeliest first. Empty if no document has text, or if the reader cannot answer
+            such a question.
+        :raises ReaderMissing: See :meth:`warm_up`.
+        """
+        documents = [document for document in documents if (document.content or "").strip()]
         if (answer := answer_from_rows(question, documents)) is not None:
             probability = ROW_RIGHT if answer.is_sure else min(ROW_RIGHT, self.probable)
             return [Candidate(answer.text, "span", answer.document, answer.sentence, probability)]
+
         if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
             return []
         return list(_read(_Reading(self, question, documents)))
 
     def _read(self, question: str, documents: Sequence[Document]) -> Sequence[Candidate]:
+        """Find possible answers with the encoder, the trees or the dates."""
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         passages = _passages(documents)
+
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
+
         if (choice := choose_by_date(question, passages)) is not None:
-            # If another passage has the date (as of a film's director), show the best sentence of the film's passage.
-            begin = choice.begin if choice.dated == choice.place else -1
-            sentence = self._find_sentence(question, passages[choice.place][1], begin)
+            # The date may stand in another passage, such as that of a film's director. Then the best sentence of the
+            # film's passage is shown.
+            begin_of_date = choice.begin if choice.dated == choice.place else -1
+            sentence = self._find_sentence(question, passages[choice.place][1], begin_of_date)
             probability = min(self._loaded().card.dated_choice, self._row_limit(question, sentence, documents))
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
-        found = _read_spans(_Reading(self, question, documents))
+
+        candidates = _read_spans(_Reading(self, question, documents))
         if not question_form.asks_how_to(question):
-            return found
-        # The span may be inside the list of steps: show the sentence that introduces the list, and the whole list.
-        texts = [one.document.content or "" for one in found]
+            return candidates
+
+        # The span may be inside the list of steps. So the sentence that introduces the list is shown, with the whole
+        # list.
+        texts = [candidate.document.content or "" for candidate in candidates]
         steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
-        return [replace(one, kind="steps", sentence=own) for one, own in zip(found, steps, strict=True)]
+        return [
+            replace(candidate, kind="steps", sentence=sentence_with_steps)
+            for candidate, sentence_with_steps in zip(candidates, steps, strict=True)
+        ]
 
     read_async = in_thread_async(read)
 
     def score(self, question: str, passages: Sequence[Passage]) -> EncoderScores:
-        """Let the encoder read passages, a few at a time.
+        """Let the encoder read passages, five at a time.
 
         :param question: The question.
         :param passages: The title and the text of each passage.
@@ -183,8 +234,8 @@ class ExtractiveReader(Block):
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         parts, starts = self._loaded(), range(0, len(passages), _PASSAGES_TOGETHER)
-        together = [tuple(passages[start : start + _PASSAGES_TOGETHER]) for start in starts]
-        return EncoderScores([parts.score(question, some) for some in together])
+        groups = [tuple(passages[start : start + _PASSAGES_TOGETHER]) for start in starts]
+        return EncoderScores([parts.score(question, group) for group in groups])
 
     @property
     def weight(self) -> WordWeight:
@@ -192,29 +243,44 @@ class ExtractiveReader(Block):
         return self._loaded().weight
 
     def judge(self, question: str, documents: Sequence[Document], answer: str) -> Judgement:
-        """Judge an answer that somebody else proposes; see :meth:`Reader.judge`."""
+        """Judge an answer that somebody else proposes; see :meth:`Reader.judge`.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :param answer: The answer.
+        :returns: How well the documents support the answer.
+        :raises ReaderMissing: See :meth:`warm_up`.
+        """
         documents = [document for document in documents if (document.content or "").strip()]
+
         if (carrier := find_carrier(question, answer, documents)) is None:
             return Judgement()
+
         cover, linked = measure_chain(question, carrier, documents, self.weight)
-        row = answer_from_rows(question, documents)
-        if row is not None and _is_cell(answer, row.text):
-            return Judgement(ROW_RIGHT, cover, linked, is_doubtful=not row.is_sure)
+
+        row_answer = answer_from_rows(question, documents)
+        if row_answer is not None and _is_cell(answer, row_answer.text):
+            return Judgement(ROW_RIGHT, cover, linked, is_doubtful=not row_answer.is_sure)
+
         is_of_another = _is_of_another(question, answer, carrier)
         is_doubtful = (
             _is_doubtful(question, answer, carrier) or self._row_limit(question, carrier.sentence, documents) < 1
         )
+
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         dated = choose_by_date(question, _passages(documents))
         is_chosen = None if dated is None else dated.is_answer(answer)
+
         if is_chosen is not None:
-            # The trees do not know which of the two things is the older.
+            # The trees do not know which of the two things is the older one, so the dates decide.
             probability = self._loaded().card.dated_choice if is_chosen else 0.0
             return Judgement(probability, cover, linked, is_of_another, is_doubtful)
+
         choice = self._choose_spans(question, documents)
         place = None if choice is None else _place_of_answer(answer, choice)
         if choice is None or place is None:
             return Judgement(0.0, cover, linked, is_of_another, is_doubtful)
+
         choice.chosen.insert(0, choice.chosen.pop(place))
         best = [(place, score) for place, score, _ in choice.chosen]
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
@@ -225,121 +291,175 @@ class ExtractiveReader(Block):
     judge_async = in_thread_async(judge)
 
     def _choose_spans(self, question: str, documents: Sequence[Document]) -> _Choice | None:
+        """Find and rank the spans that may answer the question; return None if there are no spans."""
         passages = _passages(documents)
         scores = self.score(question, passages)
         spans = span_features.span_features(question, passages, scores, self.weight)
         if not spans.candidates:
             return None
+
         ranked = rank_answers(spans, self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows))
+
         look = SecondLook(question, passages, self.weight, self.score)
-        rows = choice_features.choice_features(question, spans, ranked, look)
-        choices = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(rows)
-        order = sorted(range(len(rows)), key=lambda place: -choices[place])
+        features_of_answers = choice_features.choice_features(question, spans, ranked, look)
+        choice_scores = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(features_of_answers)
+
+        order = sorted(range(len(features_of_answers)), key=lambda place: -choice_scores[place])
         return _Choice(
-            passages, scores, spans, look, [(ranked[place][0], choices[place], rows[place]) for place in order]
+            passages,
+            scores,
+            spans,
+            look,
+            [(ranked[place][0], choice_scores[place], features_of_answers[place]) for place in order],
         )
 
     def _estimate(self, question: str, choice: _Choice) -> float:
-        """Estimate the probability that the first of the chosen answers is right."""
+        """Estimate the probability that the first of the chosen answers is right.
+
+        For some kinds of questions and answers, the share of right answers in the card limits the probability.
+        """
         row = sure_features.sure_features(
             question, choice.passages, choice.spans, choice.chosen, choice.scores, choice.look, self.weight
         )
-        [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+
+        [probability] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+
         if find_alternatives(question, choice.passages) is not None:
-            return min(float(sure), self._loaded().card.other_choice)
+            return min(float(probability), self._loaded().card.other_choice)
         if answers_another_question(choice.chosen[0][0], choice.spans, choice.look):
-            return min(float(sure), self._loaded().card.other_time)
-        return float(sure)
+            return min(float(probability), self._loaded().card.other_time)
+        return float(probability)
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        """Find possible answers that are spans of the documents, each with its probability and its sentence."""
         if (choice := self._choose_spans(question, documents)) is None:
             return []
+
         passages, spans, look, chosen = choice.passages, choice.spans, choice.look, choice.chosen
         best = [(place, score) for place, score, _ in chosen]
+
         is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
         is_contradicted = is_contradicted or has_rival(question, best, spans, documents, look)
         chosen.insert(0, chosen.pop(newer))
-        sure = self._estimate(question, choice)
+
+        best_probability = self._estimate(question, choice)
         shares = answer_shares([score for _, score, _ in chosen])
-        # The other answers share the remaining probability in proportion to `shares`; none gets more than the first.
-        left = (1 - sure) / max(1e-9, 1 - shares[0])
-        found: list[Candidate] = []
+        # The other answers share the remaining probability in proportion to `shares`. None of them gets more than the
+        # first.
+        share_factor = (1 - best_probability) / max(1e-9, 1 - shares[0])
+
+        candidates: list[Candidate] = []
         for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
             span = spans.candidates[_stating_place(place, spans, look, documents)]
+
             title, text = passages[span.passage]
             shift = len(passage_text(title, text)) - len(text)
             begin = span.begin - shift
-            if not found:
+            if not candidates:
                 is_doubtful = begin >= 0 and find_doubt(question, title, text, begin, span.end - shift)
                 if is_contradicted or is_doubtful or standing_of(documents[span.passage].meta):
-                    # The answer must not count as sure: another document may contradict it, its sentence may only have
-                    # its words, or its own document has the label "superseded", "draft" or "old".
-                    sure = min(sure, self.probable)
-            probability = sure if not found else min(sure, share * min(1.0, left))
+                    # The answer must not count as sure. Another document may contradict it, or its sentence may not
+                    # state it. Or its own document has the label "superseded", "draft" or "old".
+                    best_probability = min(best_probability, self.probable)
+
+            probability = best_probability if not candidates else min(best_probability, share * min(1.0, share_factor))
             sentence = self._find_sentence(question, text, begin)
+
             rest = text.replace(sentence, "", 1)
             if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
-                # A heading states nothing by itself: take the best sentence of the rest of the passage instead.
+                # A heading states nothing by itself. So the best sentence of the rest of the passage is taken.
                 sentence = self._find_sentence(question, rest, -1)
-            found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
-        # The rule for rows found no answer, so a cell is at best probable, and not even probable if its row lacks a
-        # word. No answer may become likelier than the first one.
-        limits = row_limits(question, [one.sentence for one in found], documents, self.probable)
+            candidates.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
+
+        # The rule for rows found no answer. So a cell of a row is at best probable, and less than probable if its row
+        # lacks a word of the question. No answer may become likelier than the first one.
+        limits = row_limits(question, [candidate.sentence for candidate in candidates], documents, self.probable)
         return [
-            replace(one, probability=min(one.probability, limits[0], limit))
-            for one, limit in zip(found, limits, strict=True)
+            replace(candidate, probability=min(candidate.probability, limits[0], limit))
+            for candidate, limit in zip(candidates, limits, strict=True)
         ]
 
     def _row_limit(self, question: str, sentence: str, documents: Sequence[Document]) -> float:
+        """Return the maximum probability of an answer with this sentence, as :func:`row_limits` does."""
         [limit] = row_limits(question, [sentence], documents, self.probable)
         return limit
 
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
-        # If `begin` is negative, no sentence of the text is known to state the answer: take the text's best sentence.
+        """Find the sentence of a text that contains the character at ``begin``.
+
+        If ``begin`` is negative, no sentence is known to state the answer. Then the sentence that covers most of the
+        question is returned.
+        """
         return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
     ) -> list[Candidate]:
-        # Trees decide. The encoder is not used: always saying yes would be right more often than its scores.
+        """Decide between yes and no.
+
+        :param question: A yes-or-no question.
+        :param documents: The documents.
+        :param passages: The title and the text of each document.
+        :returns: Two candidates, yes and no, the likelier one first. Both have the sentence that covers most of the
+            question.
+        """
+        # Trees decide. The encoder is not used, because always saying yes would be right more often than its scores.
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
+
         if question_form.asks_to_compare(question):
-            # The trees learnt from comparisons of countries, so they may be too sure about comparisons of other things.
+            # The trees were trained on comparisons of countries. They may be too sure about comparisons of other
+            # things.
             limit = self._loaded().card.comparison
             yes = min(max(yes, 1 - limit), limit)
+
         place, sentence = _best_sentence(question, passages, self.weight)
         document = documents[place]
-        # The trees compare words and not the columns in which they stand.
+
+        # The trees compare words, but not the columns in which the words stand.
         limit = max(0.5, self._row_limit(question, sentence, documents))
         yes = min(max(yes, 1 - limit), limit)
+
         both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]
-        return sorted(both, key=lambda one: -one.probability)
+        return sorted(both, key=lambda candidate: -candidate.probability)
 
     def _trees(self, file: str, features: Sequence[str]) -> Any:
+        """Load the trees of a file of the reader, unless they are loaded already."""
         return load_trees(self._folder / file, features)
 
     @property
     def _folder(self) -> Path:
+        """The folder with the files of the reader."""
         return Path(self.model).expanduser() if self.model else SHIPPED_READER
 
     def _loaded(self) -> ReaderParts:
+        """Load the card, the tokenizer and the encoder, unless they are loaded already."""
         return load_parts(self._folder)
 
 
-# Cached, because a run's last step reads the same documents again, and added documents rarely change the chosen ones.
-_read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read(one.question, one.documents))
-_read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(lambda one: one.reader._read_spans(one.question, one.documents))
+# Both results are cached, because the last step of a run reads the same documents again. If documents are added, the
+# chosen documents rarely change.
+_read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda reading: reading.reader._read(reading.question, reading.documents))
+_read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(
+    lambda reading: reading.reader._read_spans(reading.question, reading.documents)
+)
 
 
 def _passages(documents: Sequence[Document]) -> list[Passage]:
-    return [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
+    """Return the title and the text of each document."""
+    return [(str(document.meta.get("title") or ""), document.content or "") for document in documents]
 
 
 def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, documents: Sequence[Document]) -> int:
-    """Among the spans with the same answer, find the span whose sentence covers most of the question.
+    """Find the span whose sentence covers most of the question, among the spans with the same answer.
 
     If several sentences cover the same share, spans of current documents are preferred, then spans of newer documents.
+
+    :param place: The index of a span.
+    :param spans: All spans.
+    :param look: Measures how much of the question a sentence covers.
+    :param documents: The documents.
+    :returns: The index of the best span with the same answer.
     """
 
     def rank(other: int) -> tuple[float, bool, str, bool]:
@@ -351,7 +471,12 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
 
 
 def _place_of_answer(answer: str, choice: _Choice) -> int | None:
-    """Find a proposed answer among the chosen ones: the same answer, else one of which it is a part, or the reverse."""
+    """Find a proposed answer among the chosen ones.
+
+    The same answer is preferred. Else an answer counts that is a part of the proposed one, or contains it.
+
+    :returns: Its index among the chosen answers; None if there is none.
+    """
     wanted = f" {span_features.answer_key(answer)} "
     keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen]
     if wanted in keys:
@@ -366,10 +491,10 @@ def _is_alike(answer: str, other: str) -> bool:
 
 
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
-    """Check whether the sentence that has a proposed answer word for word does not state it."""
+    """Check whether the sentence that contains a proposed answer word for word does not state the answer."""
     text, answer = carrier.document.content or "", answer.strip().rstrip(".")
     begin, match = text.find(carrier.sentence), find_whole(answer, carrier.sentence)
-    # An answer that is the whole sentence says itself what is denied or planned.
+    # An answer that is the whole sentence says itself what is denied or planned. So no doubt is raised.
     is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
     if not is_part or not question_form.looks_english(question):
         return False
@@ -380,7 +505,7 @@ def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
 
 
 def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
-    """Check whether the clause that has a proposed answer is about another time or another name than the question."""
+    """Check whether the clause with a proposed answer is about another time or another name than the question."""
     match = find_whole(answer.strip().rstrip("."), carrier.sentence)
     if match is None or not question_form.looks_english(question):
         return False
@@ -389,28 +514,41 @@ def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
 
 
 def _is_cell(answer: str, text: str) -> bool:
-    """Check whether a proposed answer is the text of a cell, with or without its unit."""
+    """Check whether a proposed answer is the text of a cell, with or without its unit.
+
+    For example, ``_is_cell("240", "240 EUR")`` returns ``True``.
+    """
     proposed, cell = (part.strip().rstrip(".").casefold() for part in (answer, text))
     if proposed == cell:
         return True
-    # "240" for "240 EUR"
+
     with_unit = re.escape(proposed) + r"\s?[^\d\s]+"
     return proposed[-1:].isdigit() and re.fullmatch(with_unit, cell) is not None
 
 
 def answers_another_question(place: int, spans: span_features.Spans, look: SecondLook) -> bool:
-    """Check whether an answer's best sentence is about another time or thing than the question."""
+    """Check whether an answer's best sentence is about another time or thing than the question.
+
+    :param place: The index of one of its spans.
+    :param spans: All spans.
+    :param look: Looks at the span with the best sentence.
+    :returns: Whether this sentence answers another question.
+    """
     return look.answers_another_question(
         max((spans.candidates[other] for other in _same_answers(place, spans)), key=look.holds_of)
     )
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:
+    """List the indices of all spans with the same answer as a span."""
     return [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
-    """Return the index of the passage with the sentence that covers most of the question, and this sentence."""
-    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in shown_sentences(text)]
+    """Find the sentence that covers most of the question.
+
+    :returns: The index of its passage, and the sentence.
+    """
+    sentences = [(place, sentence) for place, (_, text) in enumerate(passages) for sentence in shown_sentences(text)]
     asked = question_weights(question, weight)
-    return max(sentences, key=lambda one: sum_of_weights(asked, stems_of(one[1])))
+    return max(sentences, key=lambda pair: sum_of_weights(asked, stems_of(pair[1])))

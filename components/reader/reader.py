@@ -1,4 +1,8 @@
-"""The interface of extractive readers, which find the answer to a question in documents and say how sure they are."""
+"""Define the interface of extractive readers.
+
+A reader finds the answer to a question in documents and estimates how likely the answer is right. It can also judge an
+answer that somebody else proposes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +18,10 @@ class Candidate:
     """A possible answer.
 
     :param text: The answer: a span of a document, ``yes`` or ``no``.
-    :param kind: ``span``, ``yes`` or ``no``; ``steps`` if the question asks how to do something.
-    :param document: The document that contains the span or, for ``yes`` and ``no``, the ``sentence``.
-    :param sentence: The sentence that states the answer; for ``steps``, together with the list that follows it; for
-        ``yes`` and ``no``, the sentence that contains most of the question's words.
+    :param kind: ``span``, ``yes`` or ``no``. It is ``steps`` if the question asks how to do something.
+    :param document: The document that contains the span. For ``yes`` and ``no``, it contains the ``sentence``.
+    :param sentence: The sentence that states the answer. For ``steps``, the list behind the sentence is added. For
+        ``yes`` and ``no``, it is the sentence that contains most of the question's words.
     :param probability: How likely the answer is right, from 0 to 1. The sum over all candidates is at most 1.
     """
 
@@ -32,14 +36,15 @@ class Candidate:
 class Judgement:
     """How well documents support an answer that somebody else proposes.
 
-    :param probability: How likely the answer is right, from 0 to 1; 0 if it is none of the reader's own candidates.
-    :param cover: The share of the question, by weight, that the answer's sentence covers, from 0 to 1; 0 if no sentence
-        carries the answer.
-    :param linked: The share that sentences which are linked to it add, as in a chain of facts.
+    :param probability: How likely the answer is right, from 0 to 1. It is 0 if the answer is none of the reader's own
+        candidates.
+    :param cover: How much of the question the answer's sentence covers, from 0 to 1. Each word counts by its weight. It
+        is 0 if no sentence contains the answer.
+    :param linked: How much more of the question is covered by sentences that are linked to it, as in a chain of facts.
     :param is_outdated: Whether a newer document gives another answer, or the answer's clause is about another time or
         another name than the question.
-    :param is_doubtful: Whether the answer's sentence only has its words, as one that denies it, or another document
-        without a date says otherwise.
+    :param is_doubtful: Whether the answer's sentence contains the words of the answer but may not state the answer. It
+        is also set if another document without a date says otherwise.
     """
 
     probability: float = 0.0
@@ -50,15 +55,22 @@ class Judgement:
 
 
 class Reader(Protocol):
-    """Find answers in documents. A reader may also have a method ``warm_up``, which loads its model."""
+    """Find answers in documents.
+
+    A reader may also have a method ``warm_up``, which loads its model.
+    """
 
     @property
     def threshold(self) -> float:
-        """An answer is given to the user if its probability, from 0 to 1, is at least this."""
+        """The minimum probability, from 0 to 1, of an answer that is given to the user."""
 
     @property
     def probable(self) -> float:
-        """If the probability is at least this but below `threshold`, only the sentence with the answer is given."""
+        """The minimum probability, from 0 to 1, of a probable answer.
+
+        If the probability is at least this but below :attr:`threshold`, the user gets only the sentence with the
+        answer.
+        """
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find possible answers in documents.
@@ -96,4 +108,7 @@ class Reader(Protocol):
 
 
 class ReaderMissing(Missing):
-    """The error when a file of the trained reader, or a package that it needs, is missing. It says what to do."""
+    """The error when a file of the trained reader, or a package that the reader needs, is missing.
+
+    Its message says what to do.
+    """

@@ -1,4 +1,8 @@
-"""The input of the reader's encoder: a question and passages as one sequence of tokens."""
+"""Make the input of the reader's encoder: a question and passages as one sequence of tokens.
+
+The sequence begins with the question. Each passage follows, with its title before its text. For each token the module
+remembers where the token stands in its passage, so that spans of tokens become spans of text.
+"""
 
 import re
 from collections.abc import Sequence
@@ -9,29 +13,45 @@ from typing import Any
 
 from prefrag.components.text.sentences import WORD_EDGE
 
+# The maximum number of tokens of an input, the question and all passages together.
 LONGEST = 512
-SEPARATORS = ("[CLS]", "[SEP]")  # the tokens before the question, and after it and each passage
+# The token before the question, and the token behind the question and behind each passage.
+SEPARATORS = ("[CLS]", "[SEP]")
+# The number of tokens that are used of a question. Further tokens are cut off.
 _LONGEST_QUESTION = 64
-# The number of texts whose tokens are cached: a passage is encoded with others, alone, and again in later steps.
+# The maximum number of texts whose tokens are cached. A passage is encoded several times: with others, alone, and again
+# in later steps.
 _CACHED_TEXTS = 256
-# Matches titles such as `PMID 23649844`, which only number a record in a database and say nothing about its content.
+# A title that only numbers a record in a database and says nothing about its content. It matches "PMID 23649844".
 _RECORD_NUMBER = re.compile(r"(?:\S+\s+)?\d{5,}")
 
 
 @dataclass(frozen=True)
 class ReaderInput:
-    """A question and passages as tokens."""
+    """A question and passages as tokens.
 
-    ids: list[int]  # the token ids, at most `LONGEST` of them
-    types: list[int]  # for each token: 0 up to the end of the question, 1 after it
-    texts: list[str]  # the text of each passage as the encoder sees it, title first
-    passage: list[int]  # for each token the index of its passage; -1 if it belongs to no passage
-    begin: list[int]  # for each token the index of its first character in the passage's text
-    end: list[int]  # for each token the index after its last character in the passage's text
+    :param ids: The ids of the tokens.
+    :param types: For each token 0 up to the end of the question, and 1 behind it.
+    :param texts: The text of each passage as the encoder sees it, with the title first.
+    :param passage: For each token the index of its passage; -1 if the token belongs to no passage.
+    :param begin: For each token the index of its first character in the passage's text.
+    :param end: For each token the index after its last character in the passage's text.
+    """
+
+    ids: list[int]
+    types: list[int]
+    texts: list[str]
+    passage: list[int]
+    begin: list[int]
+    end: list[int]
 
 
 def load_tokenizer(file: Path) -> Any:
-    """Load a ``tokenizer.json`` as a ``tokenizers.Tokenizer``, with truncation and padding switched off."""
+    """Load the tokenizer of an encoder, with truncation and padding switched off.
+
+    :param file: A ``tokenizer.json``.
+    :returns: A ``tokenizers.Tokenizer``.
+    """
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(file))
@@ -41,37 +61,64 @@ def load_tokenizer(file: Path) -> Any:
 
 
 def passage_text(title: str, text: str) -> str:
-    """Put the title and a full stop before a text, unless the title is empty or only a record number (``PMID 123``)."""
+    """Put the title and a full stop before a text.
+
+    For example, ``passage_text("Heat", "It is a film.")`` returns ``"Heat. It is a film."``, and
+    ``passage_text("PMID 23649844", "It helps.")`` returns ``"It helps."``.
+
+    :param title: The title. It is left out if it is empty or only the number of a record.
+    :param text: The text of the passage.
+    :returns: The text that the encoder reads.
+    """
     title = title.strip()
     return f"{title}. {text}" if title and not _RECORD_NUMBER.fullmatch(title) else text
 
 
 def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], longest: int = LONGEST) -> ReaderInput:
-    """Make the input of the encoder: the question and then the passages, with a separator token after each of them.
+    """Make the input of the encoder: the question and then the passages, with a separator token behind each of them.
 
-    Only the first 64 tokens of the question are used. If the input would have more than ``longest`` tokens, the longest
-    passages lose their ends: they are all cut to the same length.
+    Only the first 64 tokens of the question are used. If the input would have too many tokens, the longest passages
+    lose their ends. They are all cut to the same length.
+
+    :param tokenizer: The tokenizer of the encoder.
+    :param question: The question.
+    :param passages: The title and the text of each passage.
+    :param longest: The maximum number of tokens of the input.
+    :returns: The input.
     """
     texts = [passage_text(title, text) for title, text in passages]
-    asked, _, _ = _tokens(tokenizer, question, longest)
+    question_tokens, _, _ = _tokens(tokenizer, question, longest)
+
     encoded = [_tokens(tokenizer, text, longest) for text in texts]
+
     first, separator = (tokenizer.token_to_id(token) for token in SEPARATORS)
-    ids = [first, *asked[:_LONGEST_QUESTION], separator]
-    cut = _fair_length([len(own) for own, _, _ in encoded], longest - len(ids) - len(texts))
+    ids = [first, *question_tokens[:_LONGEST_QUESTION], separator]
+
+    cut = _fair_length([len(tokens) for tokens, _, _ in encoded], longest - len(ids) - len(texts))
+
     passage, begin, end = [-1] * len(ids), [0] * len(ids), [0] * len(ids)
     types = [0] * len(ids)
-    for place, (own, begins, ends) in enumerate(encoded):
-        kept = len(own) if len(own) <= cut else _whole_words(texts[place], ends, cut)
-        ids += [*own[:kept], separator]
-        types += [1] * (kept + 1)
-        passage += [*([place] * kept), -1]
-        begin += [*begins[:kept], 0]
-        end += [*ends[:kept], 0]
+    for place, (tokens, begins, ends) in enumerate(encoded):
+        count = len(tokens) if len(tokens) <= cut else _whole_words(texts[place], ends, cut)
+        ids += [*tokens[:count], separator]
+        types += [1] * (count + 1)
+        passage += [*([place] * count), -1]
+        begin += [*begins[:count], 0]
+        end += [*ends[:count], 0]
+
     return ReaderInput(ids, types, texts, passage, begin, end)
 
 
 def _whole_words(text: str, ends: Sequence[int], cut: int) -> int:
-    """Find how many tokens to keep, so that no word is cut in two and no half of a number can be the answer."""
+    """Find how many tokens of a passage to keep, so that no word is cut in two.
+
+    Otherwise half of a number could be the answer.
+
+    :param text: The text of the passage.
+    :param ends: For each token the index after its last character.
+    :param cut: The maximum number of tokens.
+    :returns: The number of tokens to keep, at least half of ``cut``.
+    """
     for number in range(cut, cut // 2, -1):
         if WORD_EDGE.match(text, ends[number - 1]):
             return number
@@ -80,15 +127,25 @@ def _whole_words(text: str, ends: Sequence[int], cut: int) -> int:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
-    """Tokenise a text; return the ids of its tokens, and the characters at which the tokens begin and end."""
+    """Tokenise a text.
+
+    :returns: The ids of its tokens, and the indices of the characters at which the tokens begin and end.
+    """
     # Texts are not encoded as a batch: the tokenizer would use threads, which costs more time than it saves here.
-    found = tokenizer.encode(text, add_special_tokens=False)
-    offsets = found.offsets[:most]
-    return found.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    offsets = encoding.offsets[:most]
+    return encoding.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:
-    """Find the maximum number of tokens per passage at which all passages fit into ``room`` tokens."""
+    """Find the maximum number of tokens per passage with which all passages have room.
+
+    For example, ``_fair_length([10, 50, 60], 90)`` returns ``40``.
+
+    :param lengths: The number of tokens of each passage.
+    :param room: The number of tokens for all passages together.
+    :returns: The maximum number for one passage.
+    """
     left, cut = room, 0
     for number, length in enumerate(sorted(lengths)):
         cut = max(0, left // (len(lengths) - number))

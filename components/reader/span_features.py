@@ -1,4 +1,14 @@
-"""The features of possible answers (spans of passages), by which the boosted trees of the reader rank the answers."""
+"""Compute the features by which boosted trees rank the possible answers to a question.
+
+A possible answer is a span of a passage. :func:`span_features` is the entry. It makes one row per span, in three steps:
+
+1. For each passage alone, find its spans and compute the features that need no other passage. The result is cached.
+2. Compute the features that compare the passages, such as whether one passage names the title of another one.
+3. Compute the features from the scores of the encoder.
+
+In this module, a text covers a share of the question. This share is the sum of the weights of those words of the
+question that the text has. The weights of all words of the question add up to 1.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -17,18 +27,24 @@ from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words
 
+# A function that returns the weight of a word, from 0 (common) to 1 (rare).
 WordWeight = Callable[[str], float]
 
+# A run of letters or digits.
 _WORD = re.compile(r"[^\W_]+")
+# The blanks between two sentences. It matches "open. The". It does not match "Mr. smith".
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
-# How many words on each side of a span count as near, and the distance of the question's words where none is near.
-_NEAR, _NO_WORD_NEAR = 6, 9
-# How many characters before a span are searched for "in the" and for a dash.
+# The number of words on each side of a span that count as near.
+_NEAR = 6
+# The feature "nearest_question_word", in words, if no word of the question is near.
+_NO_WORD_NEAR = 9
+# The number of characters before a span that are searched for "in the" and for a dash.
 _LONGEST_BEFORE = 9
-# From this rank on, answers count as equally unlikely.
+# Ranks of answers above this number are set to this number, because such answers are equally unlikely.
 _LOWEST_RANK = 30
-# How many of the encoder's spans are taken, besides those that a pattern finds.
+# The maximum number of spans that the encoder proposes, in addition to the spans of the patterns.
 _MOST_PROPOSED = 20
+# For each topic of a question, the stems of words that hint at it. A feature says whether one of them is near a span.
 _CUES = {
     "born": {"born", "birth"},
     "died": {"died", "death", "dead"},
@@ -40,11 +56,20 @@ _CUES = {
     "named": {"named", "calle", "known"},
     "located": {"locat", "based", "situa"},
 }
+# A preposition directly before a span. It matches "opened in the ". It does not match "opened by ".
 _IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
+# A dash directly before a span.
 _DASH = re.compile(r"[\u2013-]\s*$")
+# The ending of a word for a people. It matches "German", "Danish" and "French".
 _NATIONALITY = re.compile(r"(?:an|ish|ese|ch)$")
-# How many passages (each with its question), texts and words have their results cached for the next step of a run.
-_CACHED_PASSAGES, _CACHED_TEXTS, _CACHED_WORDS = 128, 1_024, 8_192
+# The maximum number of cached results for a question, or for a passage together with its question. The next step of a
+# run often needs them again.
+_CACHED_PASSAGES = 128
+# The maximum number of texts whose stems are cached.
+_CACHED_TEXTS = 1_024
+# The maximum number of words whose stem or weight is cached.
+_CACHED_WORDS = 8_192
+# The names of the features that need no encoder, in the order of the columns. The trees were trained with this order.
 _SPAN_FEATURES = (
     *(f"kind_{kind}" for kind in KINDS),
     "words", "characters", "has_capital", "has_digit", "of_people", "share_in_question", "is_in_question",
@@ -55,60 +80,96 @@ _SPAN_FEATURES = (
     "passage_covers", "passage_covers_below_best", "occurs_in", "first_year_rank", "second_year_rank",
     "linked_first_year_rank", "linked_second_year_rank", "is_first_year_of_passage", "weight",
 )  # fmt: skip
+# The names of the features from the scores of the encoder.
 READ_FEATURES = (
     "read_start", "read_end", "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none",
     "read_yes_no", "read_rank", "in_best_read", "holds_best_read", "read_linked",
 )  # fmt: skip
+# The names of all features of a span, in the order of the columns.
 FEATURES = (*ASKED_FEATURES, *_SPAN_FEATURES, *READ_FEATURES)
 
 
 @dataclass(frozen=True)
 class Spans:
-    """The possible answers to a question, with their features."""
+    """The possible answers to a question, with their features.
+
+    :param candidates: The spans.
+    :param keys: The :func:`answer_key` of each span. Spans with the same key are the same answer.
+    :param rows: The features, one row per span and one column per name in :data:`FEATURES`.
+    """
 
     candidates: list[SpanCandidate]
-    keys: list[str]  # the `answer_key` of each span, which is the same for equal answers
-    rows: Values  # the features, one row per span, see `FEATURES`
+    keys: list[str]
+    rows: Values
 
 
 def answer_key(text: str) -> str:
-    """Normalise an answer, so that equal answers have the same key."""
+    """Normalise an answer, so that equal answers have the same key.
+
+    For example, ``answer_key("The Merlin Hour")`` returns ``"merlin hour"``.
+
+    :param text: The answer.
+    :returns: Its words in lower case, without punctuation and articles.
+    """
     words = normalize_words(text).split()
     return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def stem(word: str) -> str:
-    """Cut a lower-case word to its first five letters. If it has no more than five, remove a final "s" instead."""
+    """Cut a word to its first five letters. From a word of up to five letters, remove each "s" at its end instead.
+
+    For example, ``stem("directed")`` returns ``"direc"`` and ``stem("boats")`` returns ``"boat"``.
+
+    :param word: A word in lower case.
+    :returns: Its stem.
+    """
     return word[:5] if len(word) > 5 else word.rstrip("s")
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def stems_of(text: str) -> frozenset[str]:
-    """List the stems of a text's words."""
+    """List the stems of a text's words.
+
+    For example, ``stems_of("The boats sank.")`` returns ``{"the", "boat", "sank"}``.
+
+    :param text: The text.
+    :returns: The stems, without repetitions.
+    """
     return frozenset(stem(word) for word in _WORD.findall(text.lower()))
 
 
 class PassageWords:
-    """The words of a passage: where each begins, and its weight in the question. ``asked`` maps stems to weights."""
+    """The words of a passage: where each word begins, and its weight in the question."""
 
     def __init__(self, title: str, text: str, asked: dict[str, float]):
+        """Split a passage into words and sentences.
+
+        :param title: The title of the passage.
+        :param text: The text of the passage.
+        :param asked: The stems of the question with their weights, from :func:`question_weights`.
+        """
         self.title = normalize_words(short_title(title))
         self.text = passage_text(title, text)
         self.spoken = f" {normalize_words(self.text)} "
         if self.text == text:
             # `passage_text` has left the title out, because it is only the number of a record.
             self.title = ""
+
         words = list(_WORD.finditer(self.text))
         self.begins = [word.start() for word in words]
         self.stems = [stem(word[0].lower()) for word in words]
-        self.weights = [asked.get(one, 0.0) for one in self.stems]
+        self.weights = [asked.get(word_stem, 0.0) for word_stem in self.stems]
+
+        # The share of the question that the whole passage covers, from 0 to 1.
         self.covers = sum_of_weights(asked, {*self.stems})
+        # The index of the first character of each sentence.
         self.sentences = [0, *(match.end() for match in _SENTENCE.finditer(self.text))]
         edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
         self.sentence_covers = [sum_of_weights(asked, {*self.stems[left:right]}) for left, right in pairwise(edges)]
+
         self.years = [int(year) for year in YEAR.findall(text)]
-        # Where brackets begin and end, to tell what is inside them.
+        # Where brackets begin and end, to find the spans inside them.
         self.in_brackets = [match.span() for match in re.finditer(r"\([^()]*\)", self.text)]
 
 
@@ -117,37 +178,47 @@ def span_features(
 ) -> Spans:
     """Find all spans of passages that may answer a question, and compute their features.
 
+    :param question: The question.
     :param passages: The title and the text of each passage.
-    :param scores: The encoder's scores of the passages. If None, the features that need the scores are NaN.
+    :param scores: The encoder's scores of the passages. If None, the encoder proposes no spans, and the features that
+        need its scores are NaN.
     :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The spans with their features; empty if there are no spans.
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
     words = [part.words for part in parts]
     candidates = [
-        SpanCandidate(place, one.text, one.kind, one.begin, one.end)
+        SpanCandidate(place, span.text, span.kind, span.begin, span.end)
         for place, part in enumerate(parts)
-        for one in part.candidates
+        for span in part.candidates
     ]
+
     keys = [key for part in parts for key in part.keys]
+
     proposed = scores.best_spans(_MOST_PROPOSED) if scores is not None else []
-    places = {(one.passage, one.begin, one.end) for one in candidates}
-    further = [one for one in proposed if (one.passage, one.begin, one.end) not in places]
+    places = {(span.passage, span.begin, span.end) for span in candidates}
+    further = [span for span in proposed if (span.passage, span.begin, span.end) not in places]
     candidates += further
+
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
-    further_keys = [answer_key(one.text) for one in further]
+    further_keys = [answer_key(span.text) for span in further]
     keys += further_keys
+
     spoken, stems = f" {normalize_words(question)} ", set(question_weights(question, weight))
     rows_of_parts = [part.rows for part in parts if part.keys]
+
     if further:
         rows = [
-            _features_of(one, key, words[one.passage], spoken, stems, weight)
-            for one, key in zip(further, further_keys, strict=True)
+            _features_of(span, key, words[span.passage], spoken, stems, weight)
+            for span, key in zip(further, further_keys, strict=True)
         ]
         rows_of_parts.append(np.array(rows, np.float32))
+
     alone = np.concatenate(rows_of_parts)
     links = _Links(spoken, words)
     asked = np.array(asked_for(question), np.float32)
+
     columns = [
         np.tile(asked, (len(candidates), 1)),
         alone[:, :-_AFTER],
@@ -160,7 +231,13 @@ def span_features(
 
 @dataclass(frozen=True)
 class _Read:
-    """The possible answers in one passage, with the features that do not depend on other passages."""
+    """The possible answers in one passage, with the features that do not depend on other passages.
+
+    :param words: The words of the passage.
+    :param candidates: The spans, all with the passage index 0.
+    :param keys: The answer key of each span.
+    :param rows: The features, one row per span.
+    """
 
     words: PassageWords
     candidates: list[SpanCandidate]
@@ -170,75 +247,109 @@ class _Read:
 
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _Read:
+    """Find the spans of one passage, and compute the features that do not depend on other passages."""
     asked = question_weights(question, weight)
     words, spoken, stems = PassageWords(title, text, asked), f" {normalize_words(question)} ", set(asked)
     candidates = span_candidates(0, title, text)
-    keys = [answer_key(one.text) for one in candidates]
-    rows = [_features_of(one, key, words, spoken, stems, weight) for one, key in zip(candidates, keys, strict=True)]
+    keys = [answer_key(span.text) for span in candidates]
+    rows = [_features_of(span, key, words, spoken, stems, weight) for span, key in zip(candidates, keys, strict=True)]
     return _Read(words, candidates, keys, np.array(rows, np.float32))
 
 
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def word_weights_of(question: str, weight: WordWeight) -> dict[str, float]:
-    """Map the stems of a question's words, except :data:`PLAIN_WORDS`, to their weights from 0 to 1."""
+    """Map the stems of a question's words to their weights, without the words in :data:`PLAIN_WORDS`.
+
+    :param question: The question.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The weight of each stem, from 0 to 1.
+    """
     return {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in PLAIN_WORDS}
 
 
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
-    """Weigh the words of a question, so that the weights add up to one."""
-    found = word_weights_of(question, weight)
-    total = sum(found.values()) or 1.0
-    return {one: value / total for one, value in found.items()}
+    """Weigh the words of a question, so that the weights add up to 1.
+
+    For example, ``question_weights("Who built the old mill?", lambda word: 0.5)`` returns
+    ``{"built": 1 / 3, "old": 1 / 3, "mill": 1 / 3}``.
+
+    :param question: The question.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The share of each stem.
+    """
+    weights = word_weights_of(question, weight)
+    total = sum(weights.values()) or 1.0
+    return {word_stem: value / total for word_stem, value in weights.items()}
 
 
-# The features that depend on other passages are inserted before the last two values that `_features_of` returns.
+# The number of values at the end of `_features_of`. The features that depend on other passages are inserted before
+# them.
 _AFTER = 2
 
 
 def _features_of(
-    one: SpanCandidate, key: str, passage: PassageWords, spoken: str, asked: set[str], weight: WordWeight
+    span: SpanCandidate, key: str, passage: PassageWords, spoken: str, asked: set[str], weight: WordWeight
 ) -> list[float]:
-    # The span's words are those from `first` up to `after`.
-    first = bisect_left(passage.begins, one.begin)
-    after = bisect_left(passage.begins, one.end)
-    own = passage.stems[first:after]
-    share_in_question = sum(word in asked for word in own) / max(1, len(own))
+    """Compute the features of a span that do not depend on other passages.
+
+    :param span: The span.
+    :param key: Its answer key.
+    :param passage: The words of its passage.
+    :param spoken: The question, normalised, with a blank at both ends.
+    :param asked: The stems of the question.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The values in the order of ``_SPAN_FEATURES``, without those that depend on other passages.
+    """
+    # The words of the span are those from `first` up to, but not including, `after`.
+    first = bisect_left(passage.begins, span.begin)
+    after = bisect_left(passage.begins, span.end)
+
+    span_stems = passage.stems[first:after]
+    share_in_question = sum(word in asked for word in span_stems) / max(1, len(span_stems))
+
     begin_of_left = max(0, first - _NEAR)
     left = passage.stems[begin_of_left:first]
     right = passage.stems[after : after + _NEAR]
     left_weights = passage.weights[begin_of_left:first]
     right_weights = passage.weights[after : after + _NEAR]
+
     best = max([*left_weights, *right_weights], default=0.0)
     distances = []
     if best:
         distances = [len(left) - place for place, value in enumerate(left_weights) if value]
         distances += [place + 1 for place, value in enumerate(right_weights) if value]
+
     near = {*left, *right}
     cues = _NO_CUES if near.isdisjoint(_OF_CUES) else _near_cues(left, near)
-    sentence = max(0, bisect_right(passage.sentences, one.begin) - 1)
-    before = passage.text[max(0, one.begin - _LONGEST_BEFORE) : one.begin]
-    follows = passage.text[one.end : one.end + 1]
-    in_brackets = any(begin < one.begin < end for begin, end in passage.in_brackets)
+
+    sentence = max(0, bisect_right(passage.sentences, span.begin) - 1)
+
+    before = passage.text[max(0, span.begin - _LONGEST_BEFORE) : span.begin]
+    follows = passage.text[span.end : span.end + 1]
+    in_brackets = any(begin < span.begin < end for begin, end in passage.in_brackets)
+
     is_in_question = bool(key) and f" {key} " in spoken
     is_own_title = bool(key) and key == passage.title
+
     first_year = str(passage.years[0]) if passage.years else ""
-    is_first_year = one.kind in ("date", "year") and one.text[-4:] == first_year
-    # In the order of `_SPAN_FEATURES`, with `_AFTER` values behind the place of those that depend on other passages.
+    is_first_year = span.kind in ("date", "year") and span.text[-4:] == first_year
+
+    # In the order of `_SPAN_FEATURES`. The features that depend on other passages are missing here.
     return [
-        *_ROW_OF_KIND[one.kind],
-        len(own),
-        len(one.text),
-        float(one.text[:1].isupper()),
-        float(any(map(str.isdigit, one.text))),
-        float(_NATIONALITY.search(one.text) is not None),
+        *_ROW_OF_KIND[span.kind],
+        len(span_stems),
+        len(span.text),
+        float(span.text[:1].isupper()),
+        float(any(map(str.isdigit, span.text))),
+        float(_NATIONALITY.search(span.text) is not None),
         share_in_question,
         float(is_in_question),
         float(is_own_title),
         0.0,  # "is_other_title", which is never set: the shipped trees expect a value in its place
         passage.sentence_covers[sentence],
         sentence,
-        one.begin / max(1, len(passage.text)),
+        span.begin / max(1, len(passage.text)),
         min(distances, default=_NO_WORD_NEAR),
         sum(left_weights),
         sum(right_weights),
@@ -253,14 +364,23 @@ def _features_of(
     ]
 
 
+# For each kind of span the features "kind_...": 1 for its own kind, 0 for the others.
 _ROW_OF_KIND = {kind: [float(kind == other) for other in KINDS] for kind in KINDS}
+# The topics whose words count on either side of a span. The words of all other topics count only on the left.
 _CUES_OF_BOTH_SIDES = ("family", "won")
+# The stems of all topics.
 _OF_CUES = frozenset().union(*_CUES.values())
+# The features "near_..." if none of these stems is near.
 _NO_CUES = [0.0] * len(_CUES)
 
 
 def _near_cues(left: list[str], near: set[str]) -> list[float]:
-    """Tell for each of the cues whether it is near: on the left or, for some, on either side."""
+    """Check for each topic in ``_CUES`` whether a word for it is near a span.
+
+    :param left: The stems on the left of the span.
+    :param near: The stems on both sides.
+    :returns: 1 or 0 for each topic.
+    """
     values = []
     for cue, stems in _CUES.items():
         searched = near if cue in _CUES_OF_BOTH_SIDES else left
@@ -269,11 +389,12 @@ def _near_cues(left: list[str], near: set[str]) -> list[float]:
 
 
 def _year_at(place: int, passage: PassageWords) -> int:
+    """Return the first (0) or second (1) year of a passage; 0 if there is none."""
     return passage.years[place] if len(passage.years) > place else 0
 
 
 class _Links:
-    """Which passages mention the titles of other passages, and how the years in the passages compare."""
+    """How passages mention the titles of each other, and how their years compare."""
 
     def __init__(self, spoken: str, words: Sequence[PassageWords]):
         self.titles = [word.title for word in words]
@@ -282,11 +403,13 @@ class _Links:
         # For each passage, whether it mentions the title of each passage, never its own.
         self.mentions = [self._mentioned_by(word, place) for place, word in enumerate(words)]
         self.linked = [self._linked(place) for place in range(len(words))]
+
         # The first and the second year of each passage; 0 if it has none.
         first = [_year_at(0, word) for word in words]
         second = [_year_at(1, word) for word in words]
         self._years = (first, second, self._through_links(first), self._through_links(second))
         self._ranks = [[self._rank(years, place) for years in self._years] for place in range(len(words))]
+
         # Of passages with the same title, the first one counts.
         self._place_of: dict[str, int] = {}
         for place, title in enumerate(self.titles):
@@ -294,19 +417,31 @@ class _Links:
                 self._place_of.setdefault(title, place)
 
     def _mentioned_by(self, passage: PassageWords, place: int) -> list[bool]:
+        """Check for each title whether a passage mentions it. The passage's own title never counts."""
         return [
             other != place and bool(title) and f" {title} " in passage.spoken for other, title in enumerate(self.titles)
         ]
 
     def _linked(self, place: int) -> float:
-        """Return 1 if a passage that the question names mentions the title, 0.5 if only others do, 0 if none does."""
-        naming = [is_named for is_named, row in zip(self.named, self.mentions, strict=True) if row[place]]
+        """Return how a passage is linked: 1, 0.5 or 0.
+
+        It is 1 if a passage that the question names mentions the title, 0.5 if only other passages do, and 0 if none
+        does.
+        """
+        naming = [
+            is_named
+            for is_named, mentioned_titles in zip(self.named, self.mentions, strict=True)
+            if mentioned_titles[place]
+        ]
         if any(naming):
             return 1.0
         return 0.5 if naming else 0.0
 
     def _through_links(self, years: Sequence[int]) -> list[int]:
-        """Find for each passage the earliest year of the passages that it mentions, without those named; 0 if none."""
+        """Find for each passage the earliest year of the passages that it mentions.
+
+        Passages that the question names are left out. The year is 0 if there is none.
+        """
         linked: list[int] = []
         for row in self.mentions:
             others = (year for other, year in enumerate(years) if row[other] and not self.named[other])
@@ -314,20 +449,27 @@ class _Links:
         return linked
 
     def _rank(self, years: Sequence[int], place: int) -> float:
-        """Count the passages named by the question that have an earlier year, minus those that have a later year."""
+        """Compare the year of a passage with those of the passages that the question names.
+
+        :param years: The year of each passage; 0 if unknown.
+        :param place: The index of the passage.
+        :returns: The number of these passages with an earlier year, minus the number of those with a later year.
+        """
         own = years[place]
         if not own:
             return 0.0
+
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
         earlier = sum(year < own for year in others)
         later = sum(year > own for year in others)
         return float(earlier - later)
 
-    def place_of(self, one: SpanCandidate, key: str) -> int:
-        """Return the index of the passage whose title is the span or, if there is none, of the span's own passage."""
-        return self._place_of.get(key, one.passage)
+    def place_of(self, span: SpanCandidate, key: str) -> int:
+        """Return the index of the passage whose title is the span, or else of the span's own passage."""
+        return self._place_of.get(key, span.passage)
 
     def features_of(self, place: int) -> list[float]:
+        """Compute the features of a passage that depend on the titles of the passages."""
         return [
             len(self.titles),
             float(self.named[place]),
@@ -336,27 +478,30 @@ class _Links:
             float(any(self.mentions[place])),
         ]
 
-    def year_ranks(self, one: SpanCandidate, key: str) -> list[float]:
-        return self._ranks[self.place_of(one, key)]
+    def year_ranks(self, span: SpanCandidate, key: str) -> list[float]:
+        """Return the four ranks of the years for a span, in the order in which ``_SPAN_FEATURES`` names them."""
+        return self._ranks[self.place_of(span, key)]
 
 
 def _features_among_passages(
     candidates: Sequence[SpanCandidate], keys: Sequence[str], words: Sequence[PassageWords], links: _Links
 ) -> Values:
-    """Compute the features that depend on other passages, one row per candidate."""
+    """Compute the features that depend on other passages, one row per span."""
     said = [passage.spoken for passage in words]
     occurs: dict[str, int] = {}
     for key in set(keys):
         spaced = f" {key} "
         occurs[key] = sum([spaced in text for text in said])
+
     best_covers = max(passage.covers for passage in words)
     of_passage = [
         [place, *links.features_of(place), passage.covers, passage.covers - best_covers]
         for place, passage in enumerate(words)
     ]
+
     rows = [
-        [*of_passage[one.passage], occurs[key], *links.year_ranks(one, key)]
-        for one, key in zip(candidates, keys, strict=True)
+        [*of_passage[span.passage], occurs[key], *links.year_ranks(span, key)]
+        for span, key in zip(candidates, keys, strict=True)
     ]
     return np.array(rows, np.float32)
 
@@ -368,12 +513,23 @@ def _features_from_scores(
     scores: EncoderScores | None,
     links: _Links,
 ) -> Values:
+    """Compute the features from the scores of the encoder, one row per span.
+
+    :param candidates: The spans.
+    :param keys: The answer key of each span.
+    :param proposed: The spans that the encoder proposes, the likeliest first.
+    :param scores: The scores; if None, all features are NaN.
+    :param links: The links between the passages.
+    :returns: The features in the order of :data:`READ_FEATURES`.
+    """
     if scores is None:
         return np.full((len(candidates), len(READ_FEATURES)), np.nan, np.float32)
+
     both = scores.scores_of(candidates)
     span = np.maximum(both.sum(axis=1), LEAST)
     best = float(span.max())
-    # The probability of each answer is the sum of those of its spans.
+
+    # The probability of an answer is the sum of the probabilities of its spans.
     by_key: defaultdict[str, float] = defaultdict(float)
     for key, value in zip(keys, np.exp(span).tolist(), strict=True):
         by_key[key] += value
@@ -381,14 +537,19 @@ def _features_from_scores(
     likeliest_first = sorted(by_key, key=by_key.__getitem__, reverse=True)
     rank_of = {key: rank for rank, key in enumerate(likeliest_first)}
     ranks = np.minimum(_LOWEST_RANK, [rank_of[key] for key in keys])
+
     shares = scores.passage_shares()
     top = proposed[0] if proposed else candidates[int(span.argmax())]
     linked_share = [_greatest_share(shares, row) for row in links.mentions]
-    passages, begins, ends = np.array([(one.passage, one.begin, one.end) for one in candidates]).T
+
+    passages, begins, ends = np.array(
+        [(candidate.passage, candidate.begin, candidate.end) for candidate in candidates]
+    ).T
     is_of_top = passages == top.passage
     is_in_top = is_of_top & (top.begin <= begins) & (ends <= top.end)
     holds_top = is_of_top & (begins <= top.begin) & (top.end <= ends)
     _, yes, no, none = scores.kinds
+
     # In the order of `READ_FEATURES`; a single number holds for all candidates.
     columns = (
         *both.T,
@@ -408,20 +569,28 @@ def _features_from_scores(
 
 
 def _greatest_share(shares: Values, is_counted: Sequence[bool]) -> float:
-    """Return the greatest of the shares that are counted; 0 if none is."""
+    """Return the greatest of the shares that are counted; 0 if none is counted."""
     counted = (float(share) for share, counts in zip(shares, is_counted, strict=False) if counts)
     return max(counted, default=0.0)
 
 
 def word_weights(tokenizer: object) -> WordWeight:
-    """Make a function that weighs words by rarity: the encoder's vocabulary is sorted, the commonest words first."""
-    known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
+    """Make a function that weighs words by their rarity.
+
+    The vocabulary of the encoder is sorted, with the commonest words first. So the number of a word tells how rare it
+    is.
+
+    :param tokenizer: The tokenizer of the encoder.
+    :returns: A function that returns the weight of a lower-case word, from 0 (common) to 1 (rare). A word that is not
+        in the vocabulary has the weight 1.
+    """
+    vocabulary: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
     # "the" is the commonest word. Before it, the vocabulary contains only signs and single letters.
-    first, size = known.get("the", 0), len(known)
+    first, size = vocabulary.get("the", 0), len(vocabulary)
 
     @lru_cache(maxsize=_CACHED_WORDS)
     def weight(word: str) -> float:
-        number = known.get(word)
+        number = vocabulary.get(word)
         if number is None:
             return 1.0
         return float(np.log1p(max(0, number - first)) / np.log1p(max(1, size - first)))
@@ -430,7 +599,14 @@ def word_weights(tokenizer: object) -> WordWeight:
 
 
 def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
-    """Return the share of a question's word weights that is in all passages together, and in the best two of them."""
+    """Measure how much of a question passages cover.
+
+    :param question: The question.
+    :param passages: The title and the text of each passage.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The share that all passages cover together, and the share that the best two passages cover together. Both
+        are from 0 to 1.
+    """
     asked = question_weights(question, weight)
     shared = [stems_of(passage_text(*passage)) & asked.keys() for passage in passages]
     pairs = combinations_with_replacement(shared, 2)

@@ -1,4 +1,8 @@
-"""The features of a yes-or-no question and its passages, by which boosted trees decide between yes and no."""
+"""Compute the features by which boosted trees decide between yes and no.
+
+The features compare the words of a yes-or-no question with the words of its passages. Some count words that deny or
+support something. Others compare the nationalities, names and years of two things that the question names.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,24 +16,33 @@ from prefrag.components.reader.span_features import WordWeight, question_weights
 from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words
 
+# Words of a question. For each word, one feature says whether the question contains it.
 _ASKED_WORDS = (
     "both same or effective country nationality are is does do can did was were located associated "
     "between involved any from born older approved used role increase first"
 )
 _ASKED = _ASKED_WORDS.split()
+# The number of the sentences nearest to the question whose words are examined.
 _MOST_SENTENCES = 3
+# The blanks between two sentences. It matches "open. The".
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
+# A word that denies or limits something. It matches "not", "lacked" and "however".
 _DENIES = re.compile(
     r"\b(?:no|not|never|without|lack\w*|neither|fail\w*|unlikely|absence|cannot|unable|nor|however|despite)\b", re.I
 )
+# A word that supports something, mostly in medical texts. It matches "effectively" and "increases".
 _SUPPORTS = re.compile(
     r"\b(?:effective\w*|significant\w*|associated|improv\w*|confirm\w*|demonstrat\w*|show\w*|approved|success\w*"
     r"|promising|reduc\w*|increas\w*|found)\b",
     re.I,
 )
+# A word with a capital letter and the ending of a nationality. It matches "German", "Danish" and "French".
 _NATIONALITY = re.compile(r"\b[A-Z][a-z]+(?:an|ish|ese|ian|ch)\b")
+# A word of at least four letters with a capital letter.
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
+# A year from 1000 to 2099. It matches "in 1966".
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
+# The names of the features, in the order of the columns. The trees were trained with this order.
 FEATURES = (
     *(f"asks_{word}" for word in _ASKED),
     "people_shared", "people_shared_through_links", "names_shared", "years_shared", "titles_in_question",
@@ -39,33 +52,46 @@ FEATURES = (
 
 
 def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> Values:
-    """Compute the features of a yes-or-no question and its passages, as one row; see :data:`FEATURES`."""
+    """Compute the features of a yes-or-no question and its passages.
+
+    :param question: A yes-or-no question.
+    :param passages: The title and the text of each passage.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: One row, with a column per name in :data:`FEATURES`.
+    """
     spoken = f" {normalize_words(question)} "
     asked = question_weights(question, weight)
+
     texts = [passage_text(title, text) for title, text in passages]
     said = [f" {normalize_words(text)} " for text in texts]
     stems = [frozenset(map(stem, words.split())) for words in said]
     covers = [sum_of_weights(asked, own) for own in stems]
     uncovered = asked.keys() - frozenset().union(*stems)
+
     titles = [_title_key(title, text) for title, text in passages]
     # The passages whose titles the question has.
     named = [place for place, title in enumerate(titles) if title and f" {title} " in spoken]
+
     nationalities = [set(_NATIONALITY.findall(text)) for _, text in passages]
     names = [set(_NAME.findall(text)) for _, text in passages]
     years = [set(_YEAR.findall(text)) for _, text in passages]
-    # For each of them, the nationalities in the other passages that it mentions.
+
+    # For each of these passages, the nationalities in the other passages that it mentions.
     linked: list[set[str]] = []
     for place in named:
         mentioned = [
             other for other, title in enumerate(titles) if title and other not in named and f" {title} " in said[place]
         ]
         linked.append(set().union(*(nationalities[other] for other in mentioned)))
+
     top_sentences = _top_sentences(texts, asked)
     top_denials = [_DENIES.search(sentence) is not None for sentence in top_sentences]
     top_supports = [_SUPPORTS.search(sentence) is not None for sentence in top_sentences]
     denials = [len(_DENIES.findall(text)) for text in texts]
     supports = [len(_SUPPORTS.findall(text)) for text in texts]
+
     count = max(1, len(texts))
+
     # In the order of `FEATURES`.
     row = [
         *(float(f" {word} " in spoken) for word in _ASKED),
@@ -90,15 +116,24 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _title_key(title: str, text: str) -> str:
-    """Return the words of a passage's title; empty where `passage_text` leaves it out, because it only numbers it."""
+    """Return the words of a passage's title, normalised.
+
+    They are empty if `passage_text` leaves the title out, because it only is the number of a record.
+    """
     return "" if passage_text(title, text) == text else normalize_words(short_title(title))
 
 
 def _top_sentences(texts: Sequence[str], asked: Mapping[str, float]) -> list[str]:
-    """List the sentences that cover most of a question, the best first."""
+    """List the sentences that cover most of a question, the best first.
+
+    :param texts: The passages.
+    :param asked: The stems of the question with their weights.
+    :returns: Up to three sentences.
+    """
 
     def cover(sentence: str) -> float:
-        # In the order of the words, because the sum of floats depends on it. Words with the same stem count twice.
+        # The words are added in their order, because the sum of floats depends on it. Words with the same stem count
+        # twice.
         words = dict.fromkeys(normalize_words(sentence).split())
         return sum(asked.get(stem(word), 0.0) for word in words)
 
@@ -107,7 +142,13 @@ def _top_sentences(texts: Sequence[str], asked: Mapping[str, float]) -> list[str
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Return 1 if the first two non-empty sets share a value, else 0; NaN if fewer than two sets are non-empty."""
+    """Check whether the first two sets that are not empty share a value.
+
+    For example, ``_shared([{"1966"}, set(), {"1966", "1970"}])`` returns ``1.0``.
+
+    :param sets: The sets.
+    :returns: 1 if they share a value, else 0; NaN if fewer than two sets are not empty.
+    """
     first_two = [values for values in sets if values][:2]
     if len(first_two) < 2:
         return float("nan")
