@@ -76,8 +76,10 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     clause = sentence[start:stop]
 
     for pattern in _TIMES:
-        asked, said = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
-        differs = bool(asked) and bool(said) and asked.isdisjoint(said)
+        values_of_question, values_of_clause = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
+        differs = (
+            bool(values_of_question) and bool(values_of_clause) and values_of_question.isdisjoint(values_of_clause)
+        )
         if differs and not pattern.search(sentence[begin:end]):
             return True
 
@@ -101,18 +103,18 @@ def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bo
         return False
 
     start, stop = _clause_around(sentence, begin, end)
-    asked = set(normalize_words(question).split())
+    words_of_question = set(normalize_words(question).split())
     names = [name for name in _NAME.finditer(sentence) if not _OF_CALENDAR.fullmatch(name.group())]
     inside = [name for name in names if start <= name.start() < stop]
 
     # The first word of a sentence has a capital letter even if it is no name.
     has_other = any(name.start() > 0 or " " in name.group() for name in inside)
-    told = {word for name in inside for word in normalize_words(name.group()).split()} - FUNCTION_WORDS
-    if not has_other or asked & told:
+    words_of_clause = {word for name in inside for word in normalize_words(name.group()).split()} - FUNCTION_WORDS
+    if not has_other or words_of_question & words_of_clause:
         return False
 
     outside = [name for name in names if not start <= name.start() < stop]
-    named = [name for name in outside if asked.issuperset(normalize_words(name.group()).split())]
+    named = [name for name in outside if words_of_question.issuperset(normalize_words(name.group()).split())]
     clauses = [slice(*_clause_around(sentence, *name.span())) for name in named]
     return any(_DIGIT.search(sentence[clause]) for clause in clauses)
 

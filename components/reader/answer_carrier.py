@@ -160,12 +160,12 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
     for document in documents:
         title = str(document.meta.get("title") or "")
         for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
-            said = f"{title} {sentence}"
-            cover = len(asked & stems_of(said)) / max(1, len(asked))
+            titled_sentence = f"{title} {sentence}"
+            cover = len(asked & stems_of(titled_sentence)) / max(1, len(asked))
             is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
 
-            share = sum(_stands(word, said) for word in own) / max(1, len(own))
-            is_carried = share >= least and all(_stands(word, said, whole=True) for word in telling)
+            share = sum(_stands(word, titled_sentence) for word in own) / max(1, len(own))
+            is_carried = share >= least and all(_stands(word, titled_sentence, whole=True) for word in telling)
             # An answer that denies something is not carried by a sentence that affirms it.
             if is_denied and not ANY_NEGATION.search(sentence):
                 is_carried = False
@@ -286,10 +286,10 @@ def _stands(word: str, text: str, whole: bool = False) -> bool:
     """
     if _UNSPACED.search(word):
         return word in text
-    own, said = _forms(word), _forms(text)
+    forms_of_word, forms_of_text = _forms(word), _forms(text)
     if whole:
-        return not own.words.isdisjoint(said.words)
-    return not (own.words | own.stems).isdisjoint(said.words | said.stems)
+        return not forms_of_word.words.isdisjoint(forms_of_text.words)
+    return not (forms_of_word.words | forms_of_word.stems).isdisjoint(forms_of_text.words | forms_of_text.stems)
 
 
 class _Forms(NamedTuple):

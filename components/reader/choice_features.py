@@ -57,11 +57,11 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
     asked = [*(float(word in words) for word in _WH), len(words), len(_OF.findall(question))]
 
     rows = []
-    for (place, score), share, own in zip(ranked, shares, odds, strict=False):
+    for (place, score), share, own_odds in zip(ranked, shares, odds, strict=False):
         candidate = spans.candidates[place]
-        odds_rank = sum(other > own for other in odds)
+        odds_rank = sum(other > own_odds for other in odds)
         # In the order of `FEATURES`.
-        row = [score, score - ranked[0][1], share, own, own - max(odds), odds_rank]
+        row = [score, score - ranked[0][1], share, own_odds, own_odds - max(odds), odds_rank]
         row += [*look.covers_of(candidate), *look.lacks_of(candidate), *spans.rows[place][_PLACES], *asked]
         rows.append(row)
     return np.array(rows, np.float32)

@@ -18,9 +18,12 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_wor
 
 # A text in brackets.
 _BRACKET = re.compile(r"\([^()]*\)")
-# The words for an event, as patterns. The words of one pattern name the same event, such as "came out" and "released".
+# The words for a birth, as a pattern. Each of the following patterns names one event. The words in a pattern mean the
+# same event, such as "came out" and "released".
 _BIRTH = r"born"
+# The words for a death.
 _DEATH = r"died|passed away|killed|(?:his|her|their) death"
+# The words for the release of a work.
 _RELEASE = r"released?|c[ao]me out|premiered?|published|issued|debuted|aired"
 # The events that are not of a person's life.
 _EVENTS = (
@@ -45,8 +48,8 @@ _DEATHS = frozenset(("died", "die", "death"))
 _NEGATION = re.compile(r"\b(?:not|never|neither|nor|cannot|except)\b|n['\u2019]t\b", re.IGNORECASE)
 # The end of a clause. The words for an event are compared only with words of their own clause.
 _CLAUSE_END = re.compile(r"[.;:!?]\s|[,()\n]|\b(?:and|but)\b")
-# Words before the event that show that it is not an event of the passage's title, did not happen, or had not happened
-# yet. It matches "which was", "to be" and "Her son".
+# Words before the event that show that the event does not count. It is not an event of the passage's title, or it did
+# not happen, or it had not happened yet. It matches "which was", "to be" and "Her son".
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:which|that|who|whose|where|when|while|not|never|will|would|should|to|after|before|(?i:his|her|their|its))\b"
 )
@@ -89,6 +92,7 @@ _BEGINNING = 400
 # The maximum number of characters between a word for an event and its date.
 _NEAR = 60
 
+# The title and the text of a passage.
 Passage = tuple[str, str]
 
 

@@ -56,7 +56,7 @@ def find_newer_answer(
     :returns: Two values. First, whether a document about the same thing is newer than all documents that state the best
         answer. Second, the index in ``chosen`` of the answer to use. This is the newest answer whose sentence covers at
         least as much of the question as the best answer's sentence. The index is 0, for the best answer, if no other
-        answer is newer, or if the question names a year or asks about the past.
+        answer is newer. It is also 0 if the question names a year or asks about the past.
     """
 
     def share_covered(place: int) -> float:
@@ -116,8 +116,9 @@ def has_rival(
 ) -> bool:
     """Check whether two documents without a date give different answers in sentences of the same form.
 
-    Then nothing shows which of them holds, as with two copies of the same rules. If the other document lacks a name,
-    letter or number of the question which the best document has, it is about another thing, as Hall B is beside Hall A.
+    Then nothing shows which of them holds, as with two copies of the same rules. The other document must have each
+    name, letter and number of the question that the best document has. Else it is about another thing, as Hall B is
+    beside Hall A.
 
     :param question: The question.
     :param chosen: The best answers, best first, each as the index of its span and its score.

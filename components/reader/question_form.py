@@ -266,4 +266,5 @@ def asked_for(question: str) -> list[float]:
     return [*(float(word in words) for word in _ASKED), float(asks_yes_no(question)), float("or" in words)]
 
 
+# The names of these features, in the same order.
 ASKED_FEATURES = (*(f"asks_{word}" for word in _ASKED), "form_yes_no", "form_choice")

@@ -22,14 +22,14 @@ from prefrag.components.reader.span_features import word_weights
 SHIPPED_READER = Path(__file__).parent / "shipped"
 # The names of the files in the folder of a reader.
 ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
-# The trees that rank spans, choose among the best answers, decide between yes and no, and estimate how likely the
-# chosen answer is right.
+# The trees for four decisions: to rank spans, to choose among the best answers, to decide between yes and no, and to
+# estimate how likely the answer is right.
 SPAN_TREES, CHOICE_TREES, YES_NO_TREES, SURE_TREES = (
     f"{name}_trees.json" for name in ("span", "choice", "yes_no", "sure")
 )
 # The maximum number of runs of the encoder at the same time. Each run needs 35 MB of memory, which the process does not
-# give back. More runs gain little. The rest of the work on a question takes a third as long as a run, and only one
-# thread at a time does this work.
+# give back. More runs gain little. The rest of the work on a question takes a third as long as a run. Only one thread
+# at a time does this work.
 _MOST_AT_ONCE = 4
 # The maximum number of cached outputs of the encoder, of about 20 kB each.
 _CACHED_OUTPUTS = 256

@@ -27,7 +27,9 @@ BEFORE, AFTER = "\u00ab ", " \u00bb"
 # A small probability that is added before a logarithm, so that the logarithm of 0 is never taken.
 _LEAST = 1e-4
 
+# The title and the text of a passage.
 Passage = tuple[str, str]
+# A function that lets the encoder read passages: from a question and passages to scores.
 ScorePassages = Callable[[str, Sequence[Passage]], EncoderScores]
 
 
@@ -145,9 +147,9 @@ class SecondLook:
             :func:`~prefrag.components.reader.question_form.question_head`. Third, the largest share that a sentence of
             another passage adds to the first one.
         """
-        held = self._held(candidate)
-        added = sum_of_weights(self._asked, self._second(candidate)[1] - held)
-        return self.holds_of(candidate), sum_of_weights(self._head, held), added
+        covered = self._held(candidate)
+        added = sum_of_weights(self._asked, self._second(candidate)[1] - covered)
+        return self.holds_of(candidate), sum_of_weights(self._head, covered), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
         """Find the rarest word of the question that a text lacks.
@@ -160,13 +162,13 @@ class SecondLook:
             sentence again. The fourth weight is only for words of the
             :func:`~prefrag.components.reader.question_form.question_head`.
         """
-        held = self._held(candidate)
+        covered = self._held(candidate)
         whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
         return (
             self._rarest(self._weights, set().union(*whole)),
             self._rarest(self._weights, whole[candidate.passage]),
-            self._rarest(self._weights, held),
-            self._rarest({stem: self._weights[stem] for stem in self._head}, held),
+            self._rarest(self._weights, covered),
+            self._rarest({stem: self._weights[stem] for stem in self._head}, covered),
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:

@@ -425,8 +425,8 @@ class _Links:
     def _linked(self, place: int) -> float:
         """Return how a passage is linked: 1, 0.5 or 0.
 
-        It is 1 if a passage that the question names mentions the title, 0.5 if only other passages do, and 0 if none
-        does.
+        It is 1 if a passage that the question names mentions the title. It is 0.5 if only other passages do, and 0 if
+        none does.
         """
         naming = [
             is_named
@@ -455,13 +455,13 @@ class _Links:
         :param place: The index of the passage.
         :returns: The number of these passages with an earlier year, minus the number of those with a later year.
         """
-        own = years[place]
-        if not own:
+        own_year = years[place]
+        if not own_year:
             return 0.0
 
         others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
-        earlier = sum(year < own for year in others)
-        later = sum(year > own for year in others)
+        earlier = sum(year < own_year for year in others)
+        later = sum(year > own_year for year in others)
         return float(earlier - later)
 
     def place_of(self, span: SpanCandidate, key: str) -> int:
@@ -469,7 +469,11 @@ class _Links:
         return self._place_of.get(key, span.passage)
 
     def features_of(self, place: int) -> list[float]:
-        """Compute the features of a passage that depend on the titles of the passages."""
+        """Compute the features of a passage that depend on the titles of the passages.
+
+        :param place: The index of the passage.
+        :returns: The features from "passages" to "links_out".
+        """
         return [
             len(self.titles),
             float(self.named[place]),
@@ -487,11 +491,11 @@ def _features_among_passages(
     candidates: Sequence[SpanCandidate], keys: Sequence[str], words: Sequence[PassageWords], links: _Links
 ) -> Values:
     """Compute the features that depend on other passages, one row per span."""
-    said = [passage.spoken for passage in words]
+    texts = [passage.spoken for passage in words]
     occurs: dict[str, int] = {}
     for key in set(keys):
         spaced = f" {key} "
-        occurs[key] = sum([spaced in text for text in said])
+        occurs[key] = sum([spaced in text for text in texts])
 
     best_covers = max(passage.covers for passage in words)
     of_passage = [

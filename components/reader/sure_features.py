@@ -54,8 +54,8 @@ def sure_features(
     key, candidate = spans.keys[place], spans.candidates[place]
     alone = look.alone(candidate)
 
-    said = [f" {normalize_words(' '.join(passage))} " for passage in passages]
-    own = said[candidate.passage]
+    normalised_texts = [f" {normalize_words(' '.join(passage))} " for passage in passages]
+    text_of_answer = normalised_texts[candidate.passage]
 
     margin = choice - chosen[1][1] if len(chosen) > 1 else _NO_MARGIN
 
@@ -65,7 +65,7 @@ def sure_features(
 
     shares = answer_shares([score for _, score, _ in chosen])
     in_passage_alone = alone.scores_of([replace(candidate, passage=0)])
-    absent = [name for name in spaced if name not in own]
+    absent = [name for name in spaced if name not in text_of_answer]
 
     # In the order of `FEATURES`.
     values = [
@@ -76,7 +76,7 @@ def sure_features(
         *_agreement(key, scores),
         *question_cover(question, passages, weight),
         len(spaced),
-        sum(_stands_nowhere(name, said) for name in spaced),
+        sum(_stands_nowhere(name, normalised_texts) for name in spaced),
         len(absent),
         float(alone.kinds[3]),
         float(in_passage_alone.sum()),

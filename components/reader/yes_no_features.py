@@ -63,9 +63,9 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     asked = question_weights(question, weight)
 
     texts = [passage_text(title, text) for title, text in passages]
-    said = [f" {normalize_words(text)} " for text in texts]
-    stems = [frozenset(map(stem, words.split())) for words in said]
-    covers = [sum_of_weights(asked, own) for own in stems]
+    normalised_texts = [f" {normalize_words(text)} " for text in texts]
+    stems = [frozenset(map(stem, words.split())) for words in normalised_texts]
+    covers = [sum_of_weights(asked, text_stems) for text_stems in stems]
     uncovered = asked.keys() - frozenset().union(*stems)
 
     titles = [_title_key(title, text) for title, text in passages]
@@ -80,7 +80,9 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     linked: list[set[str]] = []
     for place in named:
         mentioned = [
-            other for other, title in enumerate(titles) if title and other not in named and f" {title} " in said[place]
+            other
+            for other, title in enumerate(titles)
+            if title and other not in named and f" {title} " in normalised_texts[place]
         ]
         linked.append(set().union(*(nationalities[other] for other in mentioned)))
 

@@ -197,7 +197,7 @@ def _phrases(question: str) -> Iterator[tuple[str, str]]:
 def _is_of_another_kind(kind: str, noun: str, text: str) -> bool:
     """Check whether a text has another kind of a noun than the question, and never the kind of the question.
 
-    The kind of the question must not stand in the text, or must be said there of other nouns only, as in
+    The kind of the question must not stand in the text, or must describe only other nouns there. An example is
     "martial spirit and Christian piety".
 
     For example, ``_is_of_another_kind("telephone", "number", "The fax number is 12.")`` returns ``True``.
@@ -252,11 +252,11 @@ def _is_other_time(statement: Statement) -> bool:
 
     An example is "How many boats came after the fire?": "Before the fire, twenty boats came."
     """
-    for asked in _ORDER.finditer(statement.question):
-        words = stems_of(asked["time"]) & statement.asked
-        for told in _ORDER.finditer(statement.sentence):
-            is_turned = (asked["before"] is None) != (told["before"] is None)
-            if words and is_turned and 2 * len(words & stems_of(told["time"])) > len(words):
+    for time_in_question in _ORDER.finditer(statement.question):
+        words = stems_of(time_in_question["time"]) & statement.asked
+        for time_in_sentence in _ORDER.finditer(statement.sentence):
+            is_turned = (time_in_question["before"] is None) != (time_in_sentence["before"] is None)
+            if words and is_turned and 2 * len(words & stems_of(time_in_sentence["time"])) > len(words):
                 return True
     return False
 
@@ -338,10 +338,10 @@ def _is_elsewhere(statement: Statement) -> bool:
 
 def _governs_another(statement: Statement) -> bool:
     """Check whether a noun of the question has another thing behind its preposition, as "hours on weekdays" has."""
-    told = stems_of(f"{statement.named}. {statement.sentence}")
+    stems_of_text = stems_of(f"{statement.named}. {statement.sentence}")
     for noun, preposition, thing in _PLACED.findall(statement.question):
         thing_stem = stem(thing.lower())
-        if thing_stem in told or not statement.lacking <= {thing_stem}:
+        if thing_stem in stems_of_text or not statement.lacking <= {thing_stem}:
             continue
         # "Shaped by thousands of years" may be said as "shaped by millennia", so verbs are left out.
         is_common = noun.lower() in COMMON or thing.lower() in COMMON
@@ -446,9 +446,9 @@ def _is_turned(statement: Statement) -> bool:
         if any(re.search(rf"(?<![\w-]){re.escape(word)}\b", text, re.IGNORECASE) for _, word in apart):
             return True
 
-    asked, told = set(words_of(statement.question)), set(words_of(statement.sentence))
-    only_asked = {word for word in asked - told if len(word) > 4}
-    only_told = {word for word in told - asked if len(word) > 4}
+    words_of_question, words_of_sentence = set(words_of(statement.question)), set(words_of(statement.sentence))
+    only_asked = {word for word in words_of_question - words_of_sentence if len(word) > 4}
+    only_told = {word for word in words_of_sentence - words_of_question if len(word) > 4}
 
     for prefix in _PREFIXES:
         if any(f"{prefix}{word}" in only_told for word in only_asked):
@@ -458,19 +458,19 @@ def _is_turned(statement: Statement) -> bool:
     return False
 
 
-def _is_among(number: str, told: list[str]) -> bool:
+def _is_among(number: str, number_texts: list[str]) -> bool:
     """Check whether a number is among the numbers of a sentence, or lies in a range such as "10 to 14".
 
     For example, ``_is_among("12", ["10 to 14"])`` returns ``True`` and ``_is_among("12", ["10 and 14"])`` returns
     ``False``.
 
     :param number: The number of the question.
-    :param told: The texts behind a noun of the sentence, each with one or more numbers.
+    :param number_texts: The texts behind a noun of the sentence, each with one or more numbers.
     :returns: Whether one of the texts has the number.
     """
-    ranges = [(int(low), int(high)) for several in told for low, high in _RANGE.findall(several)]
+    ranges = [(int(low), int(high)) for number_text in number_texts for low, high in _RANGE.findall(number_text)]
     is_inside = len(number) <= 6 and any(low <= int(number) <= high for low, high in ranges)
-    return is_inside or any(number in re.findall(r"\d+", several) for several in told)
+    return is_inside or any(number in re.findall(r"\d+", number_text) for number_text in number_texts)
 
 
 def _is_other_thing(statement: Statement) -> bool:
@@ -511,9 +511,12 @@ def _is_other_thing(statement: Statement) -> bool:
         return True
 
     # One of two opposites stands in the question, and only the other one stands in the sentence.
-    asked, told = set(words_of(statement.question)), set(words_of(titled_sentence))
+    words_of_question, words_of_text = set(words_of(statement.question)), set(words_of(titled_sentence))
 
-    return any(len(pair & asked) == 1 and pair & told and not pair & asked & told for pair in _OPPOSITES)
+    return any(
+        len(pair & words_of_question) == 1 and pair & words_of_text and not pair & words_of_question & words_of_text
+        for pair in _OPPOSITES
+    )
 
 
 # The rule for each doubt, in the order in which the rules are tried.

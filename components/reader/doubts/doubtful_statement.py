@@ -244,17 +244,17 @@ def _is_over(statement: Statement) -> bool:
     if not _ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
 
-    own = statement.own_clauses
+    own_clauses = statement.own_clauses
     # "The office is open from 9 until 17" is true in the present.
     is_span = _SPAN.search(statement.answer) is not None or statement.before.endswith("from ")
-    if is_span and not any(map(_PAST.search, own)) and not _OVER.search(statement.after):
+    if is_span and not any(map(_PAST.search, own_clauses)) and not _OVER.search(statement.after):
         return False
 
     # "The cook is Eva, who followed Ann, who was the cook until June" gives the present cook in its first clause.
-    is_told = re.search(r"\b(?:is|are)\b", own[0]) is not None and statement.asks_most(own[0])
-    clauses = own if is_told else statement.clauses
+    is_told = re.search(r"\b(?:is|are)\b", own_clauses[0]) is not None and statement.asks_most(own_clauses[0])
+    clauses = own_clauses if is_told else statement.clauses
 
-    is_of_clause = not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own[0])
+    is_of_clause = not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own_clauses[0])
     if is_of_clause and any(map(_OVER.search, clauses)):
         return True
 
@@ -273,7 +273,7 @@ def _is_over(statement: Statement) -> bool:
     # "Bo had been the mayor": the office stands behind a verb in the past.
     title = re.escape(office[1].split()[-1])
     held_office = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{title}\b")
-    return any(map(held_office.search, own if is_told else [statement.sentence]))
+    return any(map(held_office.search, own_clauses if is_told else [statement.sentence]))
 
 
 def _is_conditional(statement: Statement) -> bool:

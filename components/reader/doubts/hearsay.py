@@ -136,9 +136,9 @@ def _is_rumour(statement: Statement) -> bool:
 
     A question for the charge itself, such as "What was Ann accused of?", is left out.
     """
-    said = _HEARSAY.search(statement.sentence)
+    rumour = _HEARSAY.search(statement.sentence)
     # "What was Ann accused of?" asks for what she was "accused of having" done.
-    is_charge_asked = said is not None and said["charge"] is not None and statement.asks(said["charge"])
+    is_charge_asked = rumour is not None and rumour["charge"] is not None and statement.asks(rumour["charge"])
     return not is_charge_asked and statement.matches(_HEARSAY)
 
 
@@ -162,9 +162,11 @@ def asks_report(statement: Statement) -> bool:
     :param statement: The sentence with the answer.
     :returns: Whether the question asks for a report.
     """
-    asked = _ASKS_REPORT.search(statement.question)
-    told = stems_of(f"{statement.named} {statement.sentence}")
-    return asked is not None and any(stem(word) in told for word in words_of(asked["speaker"]) if word not in COMMON)
+    report = _ASKS_REPORT.search(statement.question)
+    stems_of_text = stems_of(f"{statement.named} {statement.sentence}")
+    return report is not None and any(
+        stem(word) in stems_of_text for word in words_of(report["speaker"]) if word not in COMMON
+    )
 
 
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:

@@ -123,8 +123,12 @@ class Statement:
     def clauses(self) -> list[str]:
         """The clauses of the sentence that the rules examine.
 
-        They are the clauses that contain the answer, the clauses with most of the question's words, and a clause with
-        "who" or "which" directly behind the answer. The opening line of a list is added, if there is one.
+        They are:
+
+        - the clauses that contain the answer
+        - the clauses with most of the question's words
+        - a clause with "who" or "which" directly behind the answer
+        - the opening line of a list, if there is one
         """
         clauses = [self.sentence[left:right] for left, right in self._clause_spans]
         return [*clauses, self.opening] if self.opening else clauses
@@ -136,9 +140,9 @@ class Statement:
         Names and numbers of the question are left out. A sentence may replace an ordinary word by another word, but
         hardly ever a name or a number.
         """
-        told = stems_of(f"{self.named}. {self.sentence}")
+        stems_of_text = stems_of(f"{self.named}. {self.sentence}")
         words = [word for word in WORD.findall(self.question) if word[0].islower() and word not in COMMON]
-        return frozenset(map(stem, words)) - told
+        return frozenset(map(stem, words)) - stems_of_text
 
     @cached_property
     def _clause_spans(self) -> list[tuple[int, int]]:
@@ -171,12 +175,12 @@ class Statement:
         """
         begin = len(self.before)
         end = begin + len(self.answer)
-        own = next(
+        clause_of_answer = next(
             (self.sentence[left:right] for left, right in self._all_spans if left <= begin < right), self.sentence
         )
 
         behind = [self.sentence[left:right] for left, right in self._all_spans if end <= left <= end + 2]
-        return [own, *filter(_TELLS_MORE.match, behind)]
+        return [clause_of_answer, *filter(_TELLS_MORE.match, behind)]
 
     @cached_property
     def answer(self) -> str:
@@ -231,9 +235,11 @@ class Statement:
     def matches(self, pattern: re.Pattern[str], is_verb: bool = False) -> bool:
         """Check whether the sentence has a form, such as a negation, that may apply to the answer.
 
-        :param pattern: The form. A form that the question or the answer itself contains does not count.
-        :param is_verb: Whether the form is a verb. If another clause has most of the question's words and a verb of its
-            own, the form then counts only in clauses with a word of the question.
+        A form that the question or the answer itself contains does not count.
+
+        :param pattern: The form.
+        :param is_verb: Whether the form is a verb. Another clause may have most of the question's words and its own
+            verb. The form then counts only in clauses with a word of the question.
         :returns: Whether the form stands in one of the :attr:`clauses` and may apply to the answer.
         """
         if pattern.search(self.question) or pattern.search(self.answer):

@@ -1,7 +1,7 @@
 """Find out whether a sentence only plans, wishes or requires what is asked for.
 
-Such a sentence has a modal verb such as "would", the future, an infinitive as in "hopes to run", or a gerund as in
-"dreams of running".
+Such a sentence has one of four forms: a modal verb such as "would", the future, an infinitive as in "hopes to run", or
+a gerund as in "dreams of running".
 """
 
 import re

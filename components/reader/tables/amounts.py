@@ -29,8 +29,8 @@ _AMOUNT = re.compile(r"([^\d\s+-]*)\s*([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?
 # "12,5" has fewer or more than three digits behind it, which no English comma has. It matches "1.500" and "12,5". It
 # does not match "1,500" and "1.50".
 _GERMAN = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?!\.?\d)|,(?!\d{3}(?!\d))\d")
-# A number in English or German form, which is the group, with up to three other signs before it and any text behind it.
-# It matches "1.500,00 EUR".
+# A number in English or German form, which is the group. Up to three other signs may stand before the number, and any
+# text behind it. It matches "1.500,00 EUR".
 _DIGITS = re.compile(r"[^\d\s+-]{0,3}\s*([+-]?\d[\d.,]*)\s*\D*")
 # Words in the name of a column whose numbers are rates, which cannot be added.
 _RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average", "prozent", "quote", "anteil", "satz"))
@@ -83,8 +83,8 @@ def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal,
 def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool:
     """Check whether the numbers of a column can be added.
 
-    They can if they are no rates, if no other column holds different units for them, and if they can be read in only
-    one way.
+    They must not be rates. No other column may hold different units for them. And they must be readable in only one
+    way.
 
     :param table: The table.
     :param lines: The rows that are to be added.

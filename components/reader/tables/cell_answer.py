@@ -129,7 +129,7 @@ def _value(fit: Fit) -> str:
 def _suits(question: str, value: str, fit: Fit) -> bool:
     """Check whether a value has the form that the question asks for.
 
-    The answer to "How many" must be a number, the answer to "When" must have a digit, and the answer to "Who" must have
+    The answer to "How many" must be a number. The answer to "When" must have a digit. The answer to "Who" must have
     none.
     """
     has_digit = any(map(str.isdigit, value))

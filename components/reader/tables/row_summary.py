@@ -254,10 +254,10 @@ def _may_hold_several(table: TableExcerpt, column: int) -> bool:
     """
     cells = {text.casefold() for text in column_cells(table.lines.values(), column) if text}
     parts = [_parts_of(cell) for cell in cells]
-    joined = [own for own in parts if len(own) > 1]
+    joined = [parts_of_cell for parts_of_cell in parts if len(parts_of_cell) > 1]
     parts_of_joined = set[str]().union(*joined)
     # A part that stands in one cell only is counted once.
-    return sum(len(own & parts_of_joined) for own in parts) > len(parts_of_joined)
+    return sum(len(parts_of_cell & parts_of_joined) for parts_of_cell in parts) > len(parts_of_joined)
 
 
 def _parts_of(cell: str) -> set[str]:

@@ -30,9 +30,9 @@ _WORD = re.compile(r"[^\W_]+(?:[-.,:/@'\u2019_][^\W_]+)*")
 _MEASURE = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
 # A short form with a dot. Its group is the word without the dot. It matches "Tel.". It does not match "a.b".
 _SHORT = re.compile(r"([^\W\d_]+)\.(?!\w)")
-# The length, in letters, that a word of a question must have at least to be found inside a longer word or a short form.
+# A word of a question is searched for inside a longer word or a short form only if it has at least this many letters.
 _LEAST_COMPOUND = 5
-# The length, in letters, that a short form such as "Tel." must have at least.
+# A short form such as "Tel." counts only if it has at least this many letters.
 _LEAST_SHORT = 3
 # A question for a number of things, which are the group. It matches "How many invoices are open?".
 HOW_MANY = re.compile(r"\W*how many\s+(\w+)", re.IGNORECASE)
