@@ -192,8 +192,8 @@ def _fit(
         places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, bound)}
 
     rest = [word for word in words if not places[word]]
-    # A column identifies the row if it is the only column with a word of the question. An e-mail address may also
-    # contain a part of a name.
+    # A column identifies the row if it alone holds a word of the question. A word that several columns hold does not
+    # count: an e-mail address may also contain a part of a name.
     telling = set[int]().union(*(columns for columns in places.values() if len(columns) == 1))
 
     column = _asked_column(words, rest, table, telling)

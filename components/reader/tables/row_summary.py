@@ -119,6 +119,7 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
 
     # For each column, the words that its cells must hold.
     wanted: dict[int, list[Word]] = {}
+    # For each word that names columns, the numbers of these columns.
     names: dict[Word, set[int]] = {}
 
     for place, word in enumerate(words):
