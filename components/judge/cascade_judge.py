@@ -1,4 +1,8 @@
-"""The judge that asks boosted decision trees first, and a language model only if the trees are unsure."""
+"""The judge that asks boosted decision trees first, and a language model only if the trees are unsure.
+
+The trees are fast and free. They are sure if their probability is near 0 or 1. Only the other verdicts cost a model
+call.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +17,10 @@ from prefrag.components.state.state import State, Verdict
 
 
 class CascadeJudge(Block):
-    """Judge with boosted trees and, if they are unsure, with a model. A verdict's score always comes from the trees."""
+    """Judge with boosted trees and, if the trees are unsure, with a language model.
+
+    The score of a verdict always comes from the trees, even if the model gave the verdict.
+    """
 
     def __init__(
         self, tree_judge: TreeJudge, model_judge: ScoringJudge, unsure_from: float = 0.2, unsure_to: float = 0.8
@@ -21,7 +28,8 @@ class CascadeJudge(Block):
         """Set up the judge.
 
         :param tree_judge: The judge that is called first. It estimates the probability that a passage is needed.
-        :param model_judge: The judge that is called if the trees are unsure.
+        :param model_judge: The judge that is called if the trees are unsure. The trees are unsure between the two
+            bounds below, or if they give no probability.
         :param unsure_from: At this probability or less, the trees are sure that no passage is needed.
         :param unsure_to: At this probability or more, the trees are sure that a passage is needed.
         :raises ValueError: When a bound is out of range, or ``unsure_from`` is above ``unsure_to``.
@@ -35,12 +43,20 @@ class CascadeJudge(Block):
         self.unsure_to = unsure_to
 
     def warm_up(self) -> None:
-        """Load the trees and prepare the model; raises TreesMissing if there is no file of trees."""
+        """Load the trees and prepare the model.
+
+        :raises TreesMissing: When there is no file of trees.
+        """
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search."""
+        """Judge the passages of the last search.
+
+        :param state: The state after a search.
+        :returns: The verdict, and the state with the model's calls added if the model was asked.
+        :raises RunError: When the model fails. The error holds the state.
+        """
         by_trees, state = await call_matching(self.tree_judge.judge, self.tree_judge.judge_async, state)
         if not self._is_unsure(by_trees):
             return by_trees, state
@@ -50,7 +66,15 @@ class CascadeJudge(Block):
     judge = as_blocking(judge_async)
 
     async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score the relevance of each passage. If the trees are unsure of one passage, the model scores all of them."""
+        """Score how relevant each passage is to the question.
+
+        If the trees are unsure of one passage, the model scores all passages.
+
+        :param state: The state after a search.
+        :param passages: Passages that the search found, or parts of them.
+        :returns: The scores from -1 to 1, and the state with the model's calls added if the model was asked.
+        :raises RunError: When the model fails. The error holds the state.
+        """
         by_trees, state = await call_matching(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_any(by_trees):
             return by_trees, state
@@ -59,12 +83,14 @@ class CascadeJudge(Block):
     score = as_blocking(score_async)
 
     def _is_unsure_of_any(self, relevance: Relevance) -> bool:
+        """Check whether the trees are unsure of at least one passage."""
         return any(
-            # The score is between -1 and 1. Convert it to a probability, to compare it with the bounds.
+            # The score is between -1 and 1. Convert it to a probability from 0 to 1, to compare it with the bounds.
             score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
             for score in relevance.scores
         )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
+        """Check whether the trees are unsure of their verdict."""
         # A verdict has no score if the passages are unlike the training data, or if the tree judge used no trees.
         return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

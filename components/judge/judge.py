@@ -1,4 +1,8 @@
-"""The interface of judges, which decide whether to keep the passages that a search has found."""
+"""The interface of judges, which decide whether to keep the passages that a search has found.
+
+:class:`SourceSwitchJudge` asks a judge for a verdict on all passages of a search. The evaluator of CRAG asks for a
+score of each passage. Every method has a blocking and an asynchronous form with the same result.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +15,19 @@ from prefrag.components.state.state import State, Verdict
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each passage of a list is to the question."""
+    """How relevant each passage of a list is to the question.
 
-    scores: tuple[float | None, ...]  # a score from -1 to 1 for each passage, or None if there is no reliable score
-    judged_by: str  # ``model`` or ``classifier``
-    parsed: bool = True  # False when the model's scores could not be read
-    analysis: str = ""  # why scores are missing
+    :param scores: A score for each passage, from -1 (not relevant) to 1 (relevant). None for a passage without a
+        reliable score.
+    :param judged_by: ``model`` for a language model, ``classifier`` for boosted trees.
+    :param parsed: False if the model's scores could not be read.
+    :param analysis: Why scores are missing; empty if none are missing.
+    """
+
+    scores: tuple[float | None, ...]
+    judged_by: str
+    parsed: bool = True
+    analysis: str = ""
 
 
 class Judge(Protocol):
@@ -29,7 +40,7 @@ class Judge(Protocol):
         """Judge the passages of the last search.
 
         :param state: The state after a search that found at least one passage.
-        :returns: The verdict, and the state with the judge's model calls added.
+        :returns: The verdict (True keeps the passages), and the state with the judge's model calls added.
         :raises RunError: When a model fails. The error holds the state.
         """
 

@@ -1,4 +1,8 @@
-"""Estimate whether the passages of a run suffice for its question, by what they hold and how sure a reader is."""
+"""Estimate whether the passages of a run suffice for its question, so that no other source is needed.
+
+:class:`SourceSwitchJudge` asks for this estimate before it follows a verdict of code. The estimate comes from boosted
+trees. Their features are explained in ``sufficiency_features.py``.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -16,25 +20,32 @@ from prefrag.components.trees import BoostedTrees, load_trees
 
 logger = logging.getLogger(__name__)
 
+# The passages suffice if the estimated probability is at least this. Below, another source may be searched.
 THRESHOLD = 0.4
+# The file of the trees that are used if no other file is set.
 SHIPPED_TREES = Path(__file__).parent / "sufficiency_trees.json"
-# The number of passages that are compared in pairs: the number of pairs grows with its square.
+# The maximum number of passages that are compared. Each passage is paired with each other passage, so the number of
+# pairs grows with the square of this number.
 MOST_COMPARED = 20
 
 
 class PairSufficiency(Block):
     """Estimate whether what was found suffices, so that no other source is needed.
 
-    A second search often brings nothing that the first did not bring, because the first already found all there is to
-    find. Equation 3 of PrefRAG then says to switch the source, whether the first source has the answer or not.
-    Boosted trees estimate whether it has, by the score of the best pair of passages (equation 2 of DR-RAG), by how many
-    of the question's words and names are in one passage, in this pair, in three passages and in all of them, and by how
-    sure the reader is of the answer that it finds in them.
+    A second search often brings nothing new, because the first search has already found all there is to find. Equation
+    3 of PrefRAG then says to switch the source. It says so even if the first source has the answer.
 
-    A high estimate means that the passages belong to the question, and hardly that they state its answer. Where the
-    passages lack the answer, a run then stays with the first source although another one has the answer.
-    docs/numbers.md has how often.
+    Boosted trees estimate whether the first source has the answer. They use these features:
 
+    - the score of the best pair of passages (equation 2 of DR-RAG);
+    - how many of the question's words and names are in one passage, this pair, three passages and all passages;
+    - how sure the reader is of the answer that it finds in the passages.
+
+    A high estimate means that the passages are about the question. It does not mean that they state the answer. If the
+    passages lack the answer, a run may stay with the first source although another source has the answer.
+    docs/numbers.md says how often that happens.
+
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.judge.pair_sufficiency import PairSufficiency
@@ -58,17 +69,18 @@ class PairSufficiency(Block):
         term_statistics: TermStatistics | None = None,
         reader: Reader | None = None,
     ):
-        """Set up the estimate; the trees are not read yet.
+        """Set up the estimate. The trees are not read yet.
 
-        :param pair_scorer: The scorer of pairs. The shipped trees learnt from the scores of :class:`TreePairScorer`
-            with the label ``pair``.
-        :param threshold: The probability from which the passages suffice, from 0 to 1. Its card,
-            sufficiency_trees.md, says on which questions the default was chosen.
-        :param trees: A file written by ``prefrag train sufficiency``; by default the shipped trees.
+        :param pair_scorer: Estimates for each pair of passages whether both are needed. The shipped trees learnt from
+            the scores of :class:`TreePairScorer` with the label ``pair``.
+        :param threshold: The passages suffice if the estimated probability is at least this, from 0 to 1. The file
+            sufficiency_trees.md says on which questions the default was chosen.
+        :param trees: A file written by ``prefrag train sufficiency``. None means the shipped trees.
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
-            Without it, all words of at least four letters get the same weight.
-        :param reader: Finds an answer in the passages. Without it, the estimate knows only what the passages hold.
-        :raises ValueError: When ``threshold`` is out of range, or the path is empty.
+            With None, only words of at least four letters count, and all have the same weight.
+        :param reader: Finds an answer in the passages. With None, the estimate uses only the words and the pairs of the
+            passages.
+        :raises ValueError: When ``threshold`` is out of range, or ``trees`` is an empty text.
         """
         check_range(0, 1, threshold=threshold)
         if trees is not None and not trees:
@@ -82,13 +94,13 @@ class PairSufficiency(Block):
         self.reader = reader
 
     def warm_up(self) -> None:
-        """Load the trees, the reader, and what scores the pairs.
+        """Load the trees, the scorer of pairs and the reader.
 
         :raises Missing: When a file is missing.
         """
         self._trees()
         for part in (self.pair_scorer, self.reader):
-            # A reader or a scorer of somebody else may have nothing to load.
+            # A reader or scorer from another package may have no `warm_up`.
             warm_up = getattr(part, "warm_up", None)
             if warm_up is not None:
                 warm_up()
@@ -97,8 +109,9 @@ class PairSufficiency(Block):
         """Estimate the probability that the passages are all that the question needs.
 
         :param question: The question.
-        :param passages: The passages of one source, the most important first; the first 20 count.
-        :returns: The probability, from 0 to 1; 0 without a passage.
+        :param passages: The passages of one source, the most important first. Only the first 20 are compared.
+        :returns: The probability, from 0 to 1. Without passages, it is 0.
+        :raises Missing: When a file is missing.
         """
         if not passages:
             return 0.0
@@ -111,4 +124,5 @@ class PairSufficiency(Block):
     estimate_async = in_thread_async(estimate)
 
     def _trees(self) -> BoostedTrees:
+        """Return the trees of the file that is set, or the shipped trees."""
         return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)

@@ -1,4 +1,9 @@
-"""The judge that needs no language model: it uses boosted decision trees, which are small and fast."""
+"""The judge that needs no language model, because it uses boosted decision trees.
+
+For each passage that a search found, the trees estimate the probability that the passage is needed. The judge computes
+from these the probability that at least one passage is needed, and compares it with a threshold. A verdict takes some
+5 ms. The file switch_trees.md says how the shipped trees were trained and how often they are right.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,25 +26,43 @@ from prefrag.components.text.term_statistics import (
 )
 from prefrag.components.trees import BoostedTrees, load_trees
 
-COST_OF_LEAVING = 2.0  # how much worse a needless switch is than keeping useless passages
-# Because of rounding, a share may be slightly more than 1.
+# How many times worse a needless switch is than keeping useless passages. With 2, passages are kept if the probability
+# that one of them is needed is at least 1/3. A higher cost keeps more passages.
+COST_OF_LEAVING = 2.0
+# How far a feature may lie outside the range of the training data. Because of rounding, a share may be slightly more
+# than 1.
 _ROUNDING = 1e-6
-# Divided by 1 + cost, this is the share of the question's words a passage must contain: with cost 2, 1.65 / 3 = 55%.
+# This number divided by 1 + cost is the share of the question's words that one passage must contain. With cost 2, the
+# share is 1.65 / 3 = 55%.
 _WORD_SHARE_FACTOR = 1.65
+# The file of the trees that are used if no other file is set.
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate the probability that at least one of the passages is needed; 0 if there are no passages."""
+    """Estimate the probability that at least one of the passages is needed.
+
+    The passages are taken to be independent. For example, two passages that are each needed with probability 0.5 give
+    1 - 0.5 * 0.5 = 0.75.
+
+    :param trees: The trees.
+    :param features: The features of each passage, as :func:`switch_features` returns them.
+    :returns: The probability, from 0 to 1. Without passages, it is 0.
+    """
     probabilities = trees.probabilities([as_row(passage) for passage in features])
     none_is_needed = math.prod(1 - needed for needed in probabilities)
     return 1 - none_is_needed
 
 
 def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
-    """Find a feature whose value is outside the range of the training data, so that the trees can only guess.
+    """Find a feature whose value is outside the range of the training data.
 
-    Returns a text with the feature, its value and the range; None if all values are in range.
+    The trees can only guess about passages with such a value.
+
+    :param trees: The trees, which know the ranges.
+    :param features: The features of each passage.
+    :returns: A text with the feature, its value and the range, such as ``words is 9000, outside of 0 to 500``. None if
+        all values are in range.
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
@@ -49,17 +72,27 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
 
 
 def least_probability(cost_of_leaving: float) -> float:
-    """Compute the threshold: passages are kept if the probability that one of them is needed is at least this."""
+    """Compute the threshold: passages are kept if the probability that one of them is needed is at least this.
+
+    For example, ``least_probability(2)`` is 1/3, and ``least_probability(0)`` is 1.
+
+    :param cost_of_leaving: How many times worse a needless switch is than keeping useless passages.
+    :returns: The threshold, from 0 to 1.
+    """
     return 1 / (1 + cost_of_leaving)
 
 
 class TreeJudge(Block):
-    """Judge by the probability that one of the passages is needed. Boosted trees estimate it within milliseconds.
+    """Judge by the probability that one of the passages is needed, as boosted trees estimate it.
 
-    Use it where the language model is too small or too slow to judge. Passages unlike the training data are kept. The
-    trees do not judge if some source may only be searched with the user's original question, not with generated
-    queries. The passages are then kept if one passage of this run contains 55% of the question's words, by weight.
+    Use this judge where the language model is too small or too slow to judge. Passages unlike the training data are
+    kept.
 
+    The trees do not judge if some source may only be searched with the user's original question, not with generated
+    queries. The judge then compares words. The passages are kept if one passage of this run contains 55% of the
+    question's words. Rare words count more in this share.
+
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.judge.tree_judge import TreeJudge
@@ -80,12 +113,13 @@ class TreeJudge(Block):
     ):
         """Set up the judge.
 
-        :param trees: A file written by ``prefrag train judge``; by default the shipped trees.
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever: it turns texts into words and knows in
-            how many documents a word occurs. Without it, all words of at least four letters have the same weight.
-        :param cost_of_leaving: How much worse a needless switch is than keeping useless passages. The run switches if
-            the probability that no passage is needed is over ``cost / (1 + cost)``. With 0 it switches at any doubt,
-            with infinity never.
+        :param trees: A file written by ``prefrag train judge``. None means the shipped trees.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever. It splits texts into words, and knows
+            in how many documents a word occurs. With None, only words of at least four letters count, and all have the
+            same weight.
+        :param cost_of_leaving: How many times worse a needless switch is than keeping useless passages. The run
+            switches if the probability that no passage is needed is over ``cost / (1 + cost)``. With 0, it switches
+            unless the trees are certain that a passage is needed. With infinity, it never switches.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
@@ -96,16 +130,27 @@ class TreeJudge(Block):
         self.cost_of_leaving = cost_of_leaving
 
     def warm_up(self) -> None:
-        """Load the trees; raises TreesMissing without their file, ValueError if they were made for other features."""
+        """Load the trees.
+
+        :raises TreesMissing: When there is no file of trees.
+        :raises ValueError: When the trees were made for other features.
+        """
         self._load()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search."""
+        """Judge the passages of the last search.
+
+        :param state: The state after a search.
+        :returns: The verdict and the unchanged state. The verdict's score is the probability that a passage is needed.
+            The score is None if the passages are unlike the training data, or if no trees judged.
+        :raises TreesMissing: When the trees are needed and there is no file of trees.
+        """
         if math.isinf(self.cost_of_leaving):
-            # Not by words: an estimate of what suffices can overrule these.
+            # `judged_by` is `classifier`, because the estimate of what suffices could overrule a True of `words`.
             return Verdict(True, "classifier", "Kept, because cost_of_leaving is infinite."), state
         if any(map(state.takes_question, state.settings.sources)):
             return self._judge_by_words(state), state
+
         probability, unknown = self.estimate(state)
         least = least_probability(self.cost_of_leaving)
         if unknown and self.cost_of_leaving:
@@ -124,6 +169,7 @@ class TreeJudge(Block):
         wanted, *terms_of_passages = [set(terms) for terms in analyze_texts(texts, self.term_statistics)]
         # Sorted, because a sum of floats depends on the order in which they are added.
         weights = dict(sorted(term_weights(wanted, self.term_statistics).items()))
+
         whole = sum(weights.values())
         largest = max((sum_of_weights(weights, terms) for terms in terms_of_passages), default=0.0)
         share = round(largest / whole, 4) if whole else 1.0
@@ -132,17 +178,32 @@ class TreeJudge(Block):
         return Verdict(share >= least, "words", analysis)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
-        """Estimate the probability that the last search found a needed passage; if it is only a guess, also say why."""
+        """Estimate the probability that the last search found a needed passage.
+
+        :param state: The state after a search.
+        :returns: The probability, from 0 to 1. The second value says why the probability is only a guess, see
+            :func:`find_unknown`. It is None if the passages are like the training data.
+        :raises TreesMissing: When there is no file of trees.
+        """
         features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score each passage by the probability that it is needed; passages unlike those in training get no score."""
+        """Score each passage by the probability that it is needed.
+
+        The probabilities 0, 0.5 and 1 become the scores -1, 0 and 1.
+
+        :param state: The state after a search.
+        :param passages: Passages that the search found, or parts of them.
+        :returns: The scores and the unchanged state. A passage unlike the training data has the score None.
+        :raises TreesMissing: When there is no file of trees.
+        """
         features = self._describe(state, passages)
         trees = self._load()
         unknown = [find_unknown(trees, [passage]) for passage in features]
         probabilities = trees.probabilities([as_row(passage) for passage in features])
+
         scores: list[float | None] = []
         for reason, probability in zip(unknown, probabilities, strict=True):
             scores.append(None if reason else round(2 * probability - 1, 4))
@@ -152,9 +213,12 @@ class TreeJudge(Block):
     score_async = in_thread_async(score)
 
     def _describe(self, state: State, passages: Sequence[Document]) -> list[dict[str, float]]:
+        """Compute the features of passages that the last search found."""
+        # The number of earlier steps that searched.
         earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])
         query = state.step.searches[-1].query
         return switch_features(state.question, query, passages, state.observed, earlier, self.term_statistics)
 
     def _load(self) -> BoostedTrees:
+        """Return the trees of the file that is set, or the shipped trees."""
         return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)
