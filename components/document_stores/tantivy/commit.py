@@ -1,4 +1,8 @@
-"""The state of an index after one commit, with queries and caches."""
+"""The state of an index after one commit, with queries and caches.
+
+A commit is the state of the index after a write. :class:`Index` makes a :class:`Commit` whenever the files show a new
+commit, and sends all searches to the latest. A commit never changes, so its caches are never out of date.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,22 +27,27 @@ from prefrag.components.document_stores.tantivy.schema import (
 )
 from prefrag.components.document_stores.ties import is_tied, sort_ties
 
-TITLE_BOOST = 1.25  # a word in the title weighs this many times as much as a word in the text
+# A word in the title weighs this many times as much as a word in the text.
+TITLE_BOOST = 1.25
 # The maximum number of words whose document frequency is cached. A full cache takes a few megabytes.
 _MAX_FREQUENCIES = 100_000
-# The maximum number of words whose query clauses are cached (6 MB if full). Queries of one question share most words.
+# The maximum number of words whose query clauses are cached. A full cache takes 6 MB. The queries of one question share
+# most words.
 _MAX_CLAUSES = 20_000
-# In an index with at least this many documents, a search uses only the _MAX_WORDS rarest words of a query: the others
-# take most of the time and rarely matter. With filters, all words are used: a matching document may have no rare word.
+# In an index with at least this many documents, a search uses only the `_MAX_WORDS` rarest words of a query.
 LARGE_INDEX = 200_000
+# The number of words that such a search uses. The other words take most of the time and rarely change the result. With
+# filters, all words are used, because a matching document may contain no rare word.
 _MAX_WORDS = 16
 # The maximum number of cached documents. The queries of one question often find the same documents.
 _MAX_DOCUMENTS = 512
 
-# If the last of the documents wanted has the same score as others, this many further documents are sorted at most.
+# A search for `top_k` documents may find more documents with the same score as the last of these. At most this many
+# further documents are read, so that documents with equal scores can be sorted by their ids.
 _MAX_TIED = 256
 
-# The sum of a word's document frequencies in title and text, and a query clause for each field that has the word.
+# What is cached for a word: the sum of its document frequencies in title and text, and a query clause for each field
+# that contains the word.
 _Word = tuple[int, list[tuple[Occur, Query]]]
 
 
@@ -49,46 +58,77 @@ class Commit:
     It caches query clauses, documents and word counts. The next commit gets a new object, so no cache is out of date.
     """
 
+    # Tantivy's handle on the commit.
     searcher: tantivy.Searcher
+    # The version of the commit file: inode, time of the last change, size. None if there was no such file.
     version: tuple[int, int, int] | None
-    whole: bool  # True if the files of the index contain no deleted documents
+    # True if the files of the index contain no deleted documents. Tantivy's counts of words are then exact. Otherwise,
+    # they include deleted documents.
+    whole: bool
     _schema: tantivy.Schema
     _language: str
+    # The number of documents by word.
     _frequencies: dict[str, int] = field(default_factory=dict)
+    # The query clauses by word.
     _clauses: dict[str, _Word] = field(default_factory=dict)
+    # The names of all metadata fields; None until they are needed.
     _names: set[str] | None = None
+    # The id, content and metadata of documents, by the segment and the number in the segment.
     _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
     def text_query(self, text: str, filters: dict[str, Any] | None) -> Query | None:
-        """Build a query that adds up the BM25 scores of title and text; None if no word of ``text`` is in the index."""
-        # The query is built from terms, because parsing would fail for some texts. A repeated word counts once:
-        # counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
+        """Build a query that adds up the BM25 scores of title and text.
+
+        :param text: The text of the query.
+        :param filters: The filters of the search. With filters, all words of a long text are used.
+        :returns: The query; None if no word of the text is in the index.
+        """
+        # The query is built from terms, because parsing would fail for some texts. A repeated word counts once.
+        # Counting repetitions cost 3 points of recall at 5 on MuSiQue and gained nothing on other data.
         tokens = dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text)))
         words = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
+
         if len(words) > _MAX_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
+            # The rarest words that occur in the index.
             words = sorted((word for word in words if word[0]), key=itemgetter(0))[:_MAX_WORDS]
+
         clauses = list(chain.from_iterable(clauses for _, clauses in words))
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """Build a query that finds all documents with one of these title keys, with a score of 0."""
+        """Build a query that finds all documents with one of these title keys, with a score of 0.
+
+        :param keys: The title keys, as `title_key` makes them.
+        :returns: The query.
+        """
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the ``top_k`` documents that match a query best, best first. Equal scores are sorted by their ids."""
+        """Find the documents that match a query best.
+
+        :param query: The query.
+        :param top_k: The maximum number of documents to return.
+        :param filters: Haystack's filters on the metadata; None or empty for none.
+        :returns: The documents, best first. Documents with equal scores are sorted by their ids.
+        :raises FilterError: When the filters cannot be applied to a document.
+        """
         searcher = self.searcher
         if not filters:
+            # One hit more than wanted shows whether the last score is tied. If so, all hits with this score are read.
             hits = searcher.search(query, limit=top_k + 1, count=False).hits
             if is_tied([score for score, _ in hits], top_k):
                 hits = searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
                 hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((hits[top_k - 1][0], hit[0]), 1)]
             return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
+
         candidates = candidate_query(self._schema, filters)
         if candidates is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
-        # The index can apply only part of the filter, so each hit is checked here. If too few match, the search is
-        # repeated with a higher limit and from the first hit, because hits with nearly equal scores may swap places.
+
+        # The index can apply only a part of the filters, so each hit is checked here. If too few hits match, the search
+        # is repeated with a higher limit. It begins again at the first hit, because hits with nearly equal scores may
+        # swap places. `checked` has the document of each hit, or None if it does not match the filters.
         limit = max(1, min(searcher.num_docs, top_k + 1))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -102,72 +142,108 @@ class Commit:
                 match = checked[key]
                 if match is not None:
                     documents.append(match)
+
             scores = [document.score or 0.0 for document in documents]
-            # Which of several documents with the same score belong to the best can only be told once all are there.
+            # If the last wanted score is tied, all documents with this score are needed before they can be sorted.
             is_decided = limit > top_k + _MAX_TIED or not is_tied(scores, top_k)
             has_enough = len(documents) > top_k and is_decided
             has_all = len(hits) < limit or limit >= searcher.num_docs
             if has_enough or has_all:
                 return sort_ties(documents)[:top_k]
+
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Raise a FilterError for filters on a metadata field that no document has."""
+        """Check that documents have the metadata fields that filters use. In an empty index, every field is accepted.
+
+        :param filters: Haystack's filters.
+        :raises FilterError: When no document has a field of the filters.
+        """
         for name in named_fields(filters) if self.searcher.num_docs else ():
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
 
     def _has_terms_of(self, name: str) -> bool:
-        # If the value of a field is a dictionary, only the values inside it have terms, which begin with `name.`
+        """Check whether the index has a term for a value of this metadata field."""
+        # If the value of a field is a dictionary, only the values inside it have terms. These begin with the name of
+        # the field and a dot.
         prefixes = (f"{name}{KEY_END}", f"{name}.")
         return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
 
     def _metadata_names(self) -> set[str]:
+        """Return the names of all metadata fields that documents have."""
         # Not every value has a term, so the documents are read. This is slow, but happens only for unknown fields.
         if self._names is None:
             self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Yield the documents that match filters, without keeping them all in memory."""
+        """Yield the documents that match filters, without keeping them all in memory.
+
+        :param filters: Haystack's filters on the metadata. None or empty yields all documents.
+        :returns: An iterator over the documents, in no particular order.
+        :raises FilterError: When the filters cannot be applied to a document.
+        """
         query = candidate_query(self._schema, filters) if filters else None
         for document in self._read_all(query if query is not None else Query.all_query()):
             if not filters or matches_filters(filters, document):
                 yield document
 
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
-        """Read the documents with these ids, in this order; ids that do not exist are ignored."""
+        """Read documents by their ids.
+
+        :param document_ids: The ids. Ids that do not exist are ignored.
+        :returns: The documents, in the order of the ids.
+        """
         query = Query.term_set_query(self._schema, "id", [exact_term(document_id) for document_id in document_ids])
         documents = {document.id: document for document in self._read_all(query)}
         return [documents[document_id] for document_id in document_ids if document_id in documents]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Return the values that occur in this field of at least one document, compared as exact terms."""
-        searcher, often = self.searcher, self.searcher.doc_freq
+        """Find the values that occur in a field of at least one document.
+
+        :param field: A field of the index whose values are exact terms, such as ``id`` or ``title_key``.
+        :param values: The values to look up.
+        :returns: The values that occur.
+        """
+        searcher, count_documents_with = self.searcher, self.searcher.doc_freq
         present = set()
         for value in values:
-            # There may be a thousand values, so `exact_term` is not called for short ASCII values, which it never
-            # changes.
+            # `exact_term` never changes short ASCII values. It is not called for these, because there may be a thousand
+            # values.
             is_term = value.isascii() and len(value) <= LONGEST_TERM
-            if often(field, value if is_term else exact_term(value)):
+            if count_documents_with(field, value if is_term else exact_term(value)):
                 present.add(value)
         if self.whole:
             return present
+
+        # The counts above include deleted documents, so each value is searched for.
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in present}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
-        """For each text value of a metadata field, count the documents with this value."""
+        """For each text value of a metadata field, count the documents with this value.
+
+        :param name: The name of the field, without `meta.`.
+        :param filters: Haystack's filters. Only the operators `in` and `==` are applied.
+        :returns: The number of documents by value.
+        """
+        # The terms of text values begin with the name of the field, the separator and an "s".
         prefix = f"{name}{KEY_END}s"
         query = candidate_query(self._schema, filters) if filters else None
         if query is None and not self.whole:
-            # Without a query, deleted documents would be counted too.
+            # Without a query, deleted documents would be counted, too.
             query = Query.all_query()
         counted = self.searcher.terms_with_prefix("meta", prefix, filter_query=query)
         return {term.removeprefix(prefix): count for term, count in counted if count}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return the number of all documents, and for each word the number of those with the word in title or text."""
+        """For each word, count the documents that contain the word in the title or the text.
+
+        :param words: Words of a text, or tokens of the index.
+        :returns: The number of all documents, and the number by word. A word that the index leaves out, such as a stop
+            word, gets the number of all documents.
+        """
         searcher, cache = self.searcher, self._frequencies
         total = searcher.num_docs
         frequencies = {}
@@ -175,25 +251,32 @@ class Commit:
             if word in cache:
                 frequencies[word] = cache[word]
                 continue
-            # A word may be a stem already, and stemming could change a stem. So words in the index are looked up as is.
+
+            # A word may be a stem already, and stemming could change a stem. So a word that is in the index is looked
+            # up without stemming.
             text = indexed_form(word)
             is_indexed = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if is_indexed else text_analyzer(self._language).analyze(text)
             if not tokens:
                 frequencies[word] = total
                 continue
+
             frequencies[word] = self._count_with(tokens)
             if len(cache) < _MAX_FREQUENCIES:
                 cache[word] = frequencies[word]
         return total, frequencies
 
     def _clauses_of(self, token: str) -> _Word:
-        # A field without the word gets no clause: each clause costs several look-ups, and most words are in no title.
-        often = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
-        terms = {field: Query.term_query(self._schema, field, token, "freq") for field, count in often.items() if count}
+        """Make the query clauses of a word, and cache them."""
+        # A field without the word gets no clause, because each clause costs several look-ups. Most words are in no
+        # title.
+        counts = {field: self.searcher.doc_freq(field, token) for field in TEXT_FIELDS}
+        fields = [field for field, count in counts.items() if count]
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
         if "title" in terms:
             terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
-        word = sum(often.values()), [(Occur.Should, term) for term in terms.values()]
+
+        word = sum(counts.values()), [(Occur.Should, term) for term in terms.values()]
         if len(self._clauses) < _MAX_CLAUSES:
             self._clauses[token] = word
         return word
@@ -208,12 +291,15 @@ class Commit:
         return self._count(Query.boolean_query(wanted))
 
     def _in_fields(self, token: str, occur: Occur) -> Query:
+        """Build a query for a token in both fields (``Occur.Must``) or in at least one of them (``Occur.Should``)."""
         terms = [Query.term_query(self._schema, field, token, "freq") for field in TEXT_FIELDS]
         return Query.boolean_query([(occur, term) for term in terms])
 
     def _count(self, query: Query) -> int:
+        """Count the documents that match a query."""
+        # The type is Any, because `count` is missing in the type stubs of tantivy.
         result: Any = self.searcher.search(query, limit=1, count=True)
-        return int(result.count)  # `count` is missing in the type stubs
+        return int(result.count)
 
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
         """Read a document from the cache or the index. Each call returns a new object."""
@@ -222,9 +308,10 @@ class Commit:
         if cached is not None:
             document_id, content, meta = cached
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
+
         document = read_document(self.searcher, address, score)
-        # Documents with lists or dictionaries in their metadata are not cached: copies would share the same lists. Nor
-        # are those with an embedding, which take too much memory.
+        # A document with lists or dictionaries in its metadata is not cached, because copies would share these objects.
+        # A document with an embedding is not cached, because it takes too much memory.
         if document.embedding is None and all(
             isinstance(value, str | int | float | None) for value in document.meta.values()
         ):
@@ -234,6 +321,7 @@ class Commit:
         return document
 
     def _read_all(self, query: Query) -> Iterator[Document]:
+        """Yield all documents that match a query, without scores."""
         total = self.searcher.num_docs
         if total:
             query = Query.const_score_query(query, 1.0)

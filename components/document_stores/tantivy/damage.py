@@ -1,4 +1,8 @@
-"""Report damaged index files, which make tantivy panic or raise a ValueError, and files that cannot be read."""
+"""Explain errors of damaged or unreadable index files.
+
+Damaged files make tantivy panic or raise a ValueError. A panic is an error inside tantivy's Rust code. The decorator
+:func:`report_damage` turns both into a DocumentStoreError that says what to do.
+"""
 
 import errno
 import inspect
@@ -16,17 +20,25 @@ from prefrag.components.text.sentences import cut_text
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+# The beginnings of tantivy's messages about damaged files.
 _DAMAGE = ("An IO error occurred", "Data corrupted")
-# An error of tantivy may repeat a whole file.
+# The maximum number of characters of an error that a message quotes. An error of tantivy may repeat a whole file.
 _MOST_CHARACTERS = 500
-# How the errors of tantivy name the error of the operating system.
+# The number of the operating system's error in an error of tantivy: 13 in "os error 13", 5 in "code: 5".
 _SYSTEM_ERROR = re.compile(r"(?:os error |code: )(\d{1,5})")
 
 
 def explain_failure(path: Path, error: BaseException) -> str:
-    """Say why an index cannot be read, and what to do. Only if its files are damaged, this is to make it again."""
-    stated = _SYSTEM_ERROR.search(str(error))
-    number = error.errno if isinstance(error, OSError) else stated and int(stated[1])
+    """Say why an index cannot be read, and what to do.
+
+    :param path: The folder of the index.
+    :param error: The error of the operating system or of tantivy.
+    :returns: The message. It advises to make the index again only if the files are damaged. If the files cannot be
+        read, for example because of their permissions, they can stay.
+    """
+    named_error = _SYSTEM_ERROR.search(str(error))
+    number = error.errno if isinstance(error, OSError) else named_error and int(named_error[1])
+    # A missing file (ENOENT) counts as damage.
     if number and number != errno.ENOENT:
         reason = os.strerror(number)
         return f"The index {path} cannot be read ({reason}): make its disk and its files readable. Its files can stay."
@@ -38,7 +50,10 @@ def explain_failure(path: Path, error: BaseException) -> str:
 def report_damage(method: Method) -> Method:
     """Make a method of a store raise a DocumentStoreError if the files of its index are damaged.
 
-    A panic of tantivy is a BaseException, but not an `Exception`: a caller's `except Exception` would not catch it.
+    A panic of tantivy is a BaseException but not an `Exception`. So a caller's `except Exception` would not catch it.
+
+    :param method: A method or a generator method of a store that has the method ``locate``.
+    :returns: The method with its errors explained.
     """
 
     @wraps(method)
@@ -61,7 +76,8 @@ def report_damage(method: Method) -> Method:
 
 
 def _raise_if_damaged(store: Any, error: BaseException) -> None:
-    # The class is compared by its name, because it cannot be imported.
+    """Raise a DocumentStoreError if an error comes from damaged files. Do nothing for other errors."""
+    # The class of a panic is compared by its name, because it cannot be imported.
     is_panic = type(error).__name__ == "PanicException"
     names_damage = isinstance(error, ValueError) and str(error).startswith(_DAMAGE)
     if is_panic or names_damage:

@@ -1,4 +1,11 @@
-"""The document store of an on-disk BM25 index."""
+"""The document store of an on-disk BM25 index, which needs no server.
+
+:class:`TantivyDocumentStore` is the class that pipelines and the command line use. It finds the folder of the index,
+checks arguments and offers the methods of Haystack's stores. The work on the files is done by :class:`Index` and
+:class:`Commit`.
+
+The module also stores the user's answer to the question whether the web may be searched about these documents.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +42,28 @@ from prefrag.components.document_stores.tantivy.index_location import (
 )
 from prefrag.settings import settings
 
+# The number of characters of a document that `check` searches for.
 _CHECKED_CHARACTERS = 200
-# How Haystack's stores call the types of metadata.
+# The names of Haystack's stores for the types of metadata. Every other type is a "keyword".
 _TYPE_NAMES = {bool: "boolean", int: "int", float: "float"}
 
 
 class TantivyDocumentStore(Block):
     """Store documents in a tantivy index on disk and find them by BM25 (k1 1.2, b 0.75) over title and text.
 
-    It needs no server. Any number of processes can read an index while one process writes to it, and every call sees
-    the latest commit. `write_documents` returns once the documents are on disk. The title is `meta["title"]` and weighs
-    1.25 times as much as the text. Words are lower-cased and stemmed, and stop words are left out.
+    The store needs no server. Any number of processes can read an index while one process writes to it. Every call sees
+    the latest commit. `write_documents` returns once the documents are on disk.
+
+    The title is `meta["title"]`. A word in the title weighs 1.25 times as much as a word in the text. Words are
+    lower-cased and stemmed, and stop words are left out.
 
     Documents are stored with their id, content, metadata and embedding. Metadata may contain JSON values and dates. The
-    store keeps an embedding, but searches by words only: vectors are searched by :class:`VectorRetriever`.
+    store keeps embeddings, but it searches by words only. :class:`VectorRetriever` searches by vectors.
 
-    Objects of this class are cheap: in one process, all stores of the same folder share the opened index. A store may
-    be used from several threads.
+    Objects of this class are cheap, because all stores of the same folder in one process share the opened index. A
+    store may be used from several threads.
 
+    Usage example:
     ```python
     from haystack import Document
 
@@ -72,14 +83,16 @@ class TantivyDocumentStore(Block):
     ) -> None:
         """Set the folder of the index. The index is opened or created when it is first used.
 
-        :param path: The folder of the index, created by the first write. If None, every call looks for the index that
+        :param path: The folder of the index. The first write creates it. If None, every call looks for the index that
             `index` or `PREFRAG_INDEX` names. If neither is set, the first existing index of these three is used:
-            `default`, the index that `prefrag FOLDER` made, the demo (which is never written to).
+            `default`, the index that `prefrag FOLDER` made, the demo. The demo is never written to.
         :param index: The name of an index in the data directory, instead of a path.
         :param language: The language of the stemmer and the stop words, one of `LANGUAGES`. A new index gets this
-            language, or `english` if None. An existing index must have this language; None accepts any.
-        :param lock_timeout: Seconds to wait while another process writes.
-        :raises ValueError: When path and index are both given, the language is unknown or the timeout is negative.
+            language, or `english` if None. An existing index must have this language. With None, an existing index may
+            have any language.
+        :param lock_timeout: The maximum number of seconds to wait while another process writes.
+        :raises ValueError: When `path` and `index` are both set, `path` is empty, the language is unknown, or the
+            timeout is negative.
         """
         if path is not None and index is not None:
             raise ValueError("Give the store a path or the name of an index, not both.")
@@ -89,10 +102,12 @@ class TantivyDocumentStore(Block):
             language = language.lower()
             analysis.check_language(language)
         check_range(0, lock_timeout=lock_timeout)
+
         self.path = path
         self.index = index
         self.language = language
         self.lock_timeout = lock_timeout
+        # The index that the last call used. A call opens the index again only if the folder has another one now.
         self._latest: Index | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TantivyDocumentStore:
@@ -105,7 +120,10 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def count_documents(self) -> int:
-        """Count the documents; 0 for a folder without an index."""
+        """Count the documents.
+
+        :returns: The number of documents. It is 0 for a folder without an index.
+        """
         index = self._open()
         return index.commit().searcher.num_docs if index else 0
 
@@ -113,13 +131,12 @@ class TantivyDocumentStore(Block):
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
-        :param query: Any text; there are no operators.
+        :param query: Any text. There are no operators.
         :param top_k: The maximum number of documents to return.
         :param filters: Haystack's filters on the metadata. They apply to all documents, not only to the best `top_k`.
         :returns: The documents that contain a word of the query, with their scores, best first. Documents with equal
-            scores keep the order in which one call wrote them. If several calls wrote them, the order depends on how
-            tantivy merged the writes.
-        :raises ValueError: When top_k is under 1.
+            scores are sorted by their ids.
+        :raises ValueError: When `top_k` is under 1.
         :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """
         if top_k < 1:
@@ -131,18 +148,32 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
-        """Raise a FilterError, which lists the existing fields, for filters on a field that no document has."""
+        """Check that documents have the metadata fields that filters use.
+
+        :param filters: Haystack's filters.
+        :raises FilterError: When no document has a field of the filters. The message lists the existing fields.
+        """
         index = self._open()
         if index:
             index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """List the documents that match filters, in no particular order. Without filters, list all documents."""
+        """List the documents that match filters.
+
+        :param filters: Haystack's filters on the metadata. None lists all documents.
+        :returns: The documents, in no particular order.
+        :raises FilterError: When the filters cannot be understood or applied.
+        """
         return list(self.iterate_documents(filters))
 
     @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Yield the documents that `filter_documents` lists, without keeping them all in memory."""
+        """Yield the documents that `filter_documents` lists, without keeping them all in memory.
+
+        :param filters: Haystack's filters on the metadata. None yields all documents.
+        :returns: An iterator over the documents, in no particular order.
+        :raises FilterError: When the filters cannot be understood or applied.
+        """
         if filters:
             check_filters(filters)
         index = self._open()
@@ -151,14 +182,22 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
-        """Read documents in the order of the given ids; ids that do not exist are ignored."""
+        """Read documents by their ids.
+
+        :param document_ids: The ids. Ids that do not exist are ignored, and an id that occurs twice is read once.
+        :returns: The documents, in the order of the ids.
+        """
         index = self._open()
         wanted = list(dict.fromkeys(document_ids))
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
     def known_title_keys(self, keys: Iterable[str]) -> set[str]:
-        """Return the title keys (made by `title_key`) that occur in the index, in a few microseconds per key."""
+        """Find the title keys that occur in the index. This takes a few microseconds per key.
+
+        :param keys: Title keys, as `title_key` makes them.
+        :returns: The keys that at least one document has.
+        """
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
@@ -168,8 +207,14 @@ class TantivyDocumentStore(Block):
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, with their BM25 scores, best first.
 
-        ``titles`` maps each key, made by `title_key`, to a query, by which the documents with this title are ranked. If
-        only one document has the title, it usually gets no score, because there is nothing to rank.
+        :param titles: A query for each title key that `title_key` makes. The query ranks the documents that have this
+            title.
+        :param per_title: The maximum number of documents to return for each title.
+        :param filters: Haystack's filters on the metadata.
+        :returns: The documents of each title by its key. Titles without documents are left out. If only one document
+            has the title, it usually has no score, because there is nothing to rank.
+        :raises ValueError: When `per_title` is under 1.
+        :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """
         if per_title < 1:
             raise ValueError(f"per_title must be at least 1, not {per_title}.")
@@ -182,7 +227,10 @@ class TantivyDocumentStore(Block):
     def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
         """For each text value of a metadata field, count the documents with this value. No document is read.
 
-        Only `in` and `==` filters are applied: the index cannot check others. Values over 200 characters are left out.
+        :param name: The name of the field, without `meta.`.
+        :param filters: Haystack's filters. Only the operators `in` and `==` are applied, because the index cannot check
+            others.
+        :returns: The number of documents by value. Values over 200 characters are left out.
         """
         index = self._open()
         return index.commit().count_values(name, filters) if index else {}
@@ -191,20 +239,31 @@ class TantivyDocumentStore(Block):
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """For each word, count the documents that have a word with the same stem in title or text.
 
-        ``words`` are words of a text or tokens from `analyze`. Returns the number of all documents, and the count for
-        each word. A word that the index leaves out, such as a stop word, gets the number of all documents, and so the
-        lowest idf. A document contains a word of several tokens (`U.S.`) if it contains all these tokens.
+        :param words: Words of a text, or tokens from `analyze`. A word such as `U.S.` has several tokens. A document
+            contains such a word if it contains all these tokens.
+        :returns: The number of all documents, and the count by word. A word that the index leaves out, such as a stop
+            word, gets the number of all documents. It then has the lowest inverse document frequency.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into the tokens that the index compares, in order. They are stemmed, without stop words."""
+        """Split a text into the tokens that the index compares.
+
+        For example, "The squares of Vienna" becomes `["squar", "vienna"]`.
+
+        :param text: The text.
+        :returns: The stemmed words in order, without stop words.
+        """
         return self.analyze_many([text])[0]
 
     @report_damage
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """Split texts into tokens, each in the same way as `analyze`."""
+        """Split texts into tokens, each in the same way as `analyze`.
+
+        :param texts: The texts.
+        :returns: The tokens of each text.
+        """
         index = self._open()
         analyzer = analysis.text_analyzer(index.language if index else self.language or analysis.DEFAULT_LANGUAGE)
         return [analyzer.analyze(analysis.indexed_form(text)) for text in texts]
@@ -217,9 +276,9 @@ class TantivyDocumentStore(Block):
         call with thousands of documents is faster than many small calls.
 
         :param documents: The documents.
-        :param policy: What to do if an id exists already, or occurs twice among the documents: FAIL and NONE raise an
-            error, SKIP keeps the first document, OVERWRITE keeps the last.
-        :returns: The number of documents written; with OVERWRITE, the length of `documents`.
+        :param policy: What to do if an id exists already, or occurs twice among the documents. FAIL and NONE raise an
+            error. SKIP keeps the first document, and OVERWRITE keeps the last document.
+        :returns: The number of documents written. With OVERWRITE, this is the length of `documents`.
         :raises ValueError: When an element is not a Document, its metadata cannot be stored unchanged, or it has a blob
             or a sparse embedding.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
@@ -238,33 +297,48 @@ class TantivyDocumentStore(Block):
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:
         """Write documents, overwriting those with the same ids, and delete those whose ids are in `outdated`.
 
-        Both happen in one commit. Ids that do not exist are ignored. The errors are those of `write_documents`.
+        Both happen in one commit. The errors are those of `write_documents`.
+
+        :param documents: The documents to write.
+        :param outdated: The ids of the documents to delete. Ids that do not exist are ignored.
         """
         self._open_for_writing().write(documents, DuplicatePolicy.OVERWRITE, self.lock_timeout, outdated)
 
     @report_damage
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents; ids that do not exist are ignored."""
+        """Delete documents.
+
+        :param document_ids: The ids of the documents. Ids that do not exist are ignored.
+        """
         if document_ids and self._open():
             self.replace_documents([], document_ids)
 
     @report_damage
     def delete_all_documents(self) -> None:
-        """Delete every document; the index keeps its language."""
+        """Delete every document. The empty index keeps its language."""
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete the documents that match filters, and return their number; raises FilterError without a condition."""
+        """Delete the documents that match filters.
+
+        :param filters: Haystack's filters on the metadata.
+        :returns: The number of deleted documents.
+        :raises FilterError: When the filters have no condition or cannot be understood or applied.
+        """
         check_filters(filters)
         matching = [document.id for document in self.iterate_documents(filters)]
         self.delete_documents(matching)
         return len(matching)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Set these metadata fields of the documents that match filters, and return the number of these documents.
+        """Set metadata fields of the documents that match filters.
 
-        Raises FilterError without a condition, because this would change all documents.
+        :param filters: Haystack's filters on the metadata.
+        :param meta: The fields to set, with their new values. Other fields stay as they are.
+        :returns: The number of changed documents.
+        :raises FilterError: When the filters have no condition, because this would change all documents, or when they
+            cannot be understood or applied.
         """
         check_filters(filters)
         changed = [replace(document, meta={**document.meta, **meta}) for document in self.iterate_documents(filters)]
@@ -272,13 +346,21 @@ class TantivyDocumentStore(Block):
         return len(changed)
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
-        """Count the documents that match filters."""
+        """Count the documents that match filters.
+
+        :param filters: Haystack's filters on the metadata. Empty filters count all documents.
+        :returns: The number of documents.
+        """
         if not filters:
             return self.count_documents()
         return sum(1 for _ in self.iterate_documents(filters))
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
-        """Return the type of each metadata field: `boolean`, `int`, `float` or `keyword`. All documents are read."""
+        """Return the type of each metadata field. All documents are read.
+
+        :returns: For each field a dictionary such as `{"type": "int"}`. The types are `boolean`, `int`, `float` and
+            `keyword`.
+        """
         types: dict[str, dict[str, str]] = {}
         for document in self.iterate_documents():
             for name, value in document.meta.items():
@@ -287,9 +369,11 @@ class TantivyDocumentStore(Block):
         return types
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
-        """Return the lowest and highest value of a metadata field as ``min`` and ``max``. All documents are read.
+        """Return the lowest and the highest value of a metadata field. All documents are read.
 
-        Both are None if no document has a value, or if the values cannot be compared.
+        :param metadata_field: The name of the field, with or without `meta.`.
+        :returns: A dictionary with the keys `min` and `max`. Both values are None if no document has a value, or if the
+            values cannot be compared.
         """
         values = self._values_of(metadata_field)
         try:
@@ -308,11 +392,11 @@ class TantivyDocumentStore(Block):
         """List the different values of a metadata field, ordered by their texts. All documents are read.
 
         :param metadata_field: The name of the field, with or without `meta.`.
-        :param search_term: List only values with this text, in any case.
+        :param search_term: List only values that contain this text, in upper or lower case. None lists all values.
         :param from_: The number of values to leave out at the beginning.
         :param size: The maximum number of values to return.
-        :param filters: Read only documents that match these filters.
-        :returns: The values, and the number of all different values.
+        :param filters: Read only documents that match these filters. None reads all documents.
+        :returns: The values, and the number of different values before `from_` and `size` are applied.
         """
         values = self._values_of(metadata_field, filters)
         wanted = (search_term or "").casefold()
@@ -322,13 +406,19 @@ class TantivyDocumentStore(Block):
         return [different[text] for text in ordered[from_ : from_ + size]], len(ordered)
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """Count the different values of each of these metadata fields in the documents that match filters."""
+        """Count the different values of metadata fields in the documents that match filters.
+
+        :param filters: Haystack's filters on the metadata.
+        :param metadata_fields: The names of the fields, with or without `meta.`.
+        :returns: The number of different values by field, without `meta.`.
+        """
         return {
             name.removeprefix("meta."): len(set(map(_as_json, self._values_of(name, filters))))
             for name in metadata_fields
         }
 
     def _values_of(self, name: str, filters: dict[str, Any] | None = None) -> list[Any]:
+        """List the values of a metadata field in the documents that match filters, repetitions included."""
         field = name.removeprefix("meta.")
         values = (document.meta.get(field) for document in self.iterate_documents(filters))
         return [value for value in values if value is not None]
@@ -348,7 +438,11 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def check(self) -> None:
-        """Read a document and search for it; raises FileNotFoundError without index, DocumentStoreError if damaged."""
+        """Check that the index can be searched, by reading a document and searching for its text.
+
+        :raises FileNotFoundError: When there is no index.
+        :raises DocumentStoreError: When the index is damaged or cannot be read.
+        """
         index = self._open()
         if index is None:
             raise FileNotFoundError(f"There is no collection in {self.locate()}.")
@@ -357,22 +451,35 @@ class TantivyDocumentStore(Block):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
-        """Read the user's answer: may questions about these documents go to the web? None if there is no answer."""
+        """Read the user's answer to the question whether queries about these documents may be sent to the web.
+
+        :returns: The answer. None if the user has not answered.
+        """
         return read_web_consent(self.locate())
 
     def keep_web_consent(self, answer: bool) -> None:
-        """Store the answer in the index, replacing an earlier answer; raises DocumentStoreError without an index."""
+        """Store the user's answer about the web in the folder of the index. It replaces an earlier answer.
+
+        :param answer: Whether queries about these documents may be sent to the web.
+        :raises DocumentStoreError: When there is no index, or the disk cannot be written.
+        """
         keep_web_consent(self.locate(), answer)
 
     def locate(self) -> Path:
-        """Return the folder of the index, which may not exist yet."""
+        """Return the folder of the index.
+
+        :returns: The folder. The folder of a `path` may not exist yet.
+        :raises FileNotFoundError: When the store has no `path` and no index with the name exists.
+        """
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
 
     def _open(self) -> Index | None:
+        """Return the opened index; None if the folder has no index."""
         # The path is looked up at every call. So a server switches from the demo to `default` once `default` exists.
         return self._check_language(open_index(self.locate(), self._latest))
 
     def _open_for_writing(self) -> Index:
+        """Return the opened index, and make an empty index first if there is none."""
         if self.path is not None:
             path = Path(self.path).expanduser().absolute()
         else:
@@ -395,15 +502,21 @@ class TantivyDocumentStore(Block):
 
 
 def _as_json(value: object) -> str:
+    """Write a value as JSON, by which two values of different types differ: 1 becomes `1`, and "1" becomes `"1"`."""
     return json.dumps(value, default=str, sort_keys=True)
 
 
-# The user's answer about the web has its own file. If it were in the settings file, each answer would reopen the index.
+# The file of the user's answer about the web. The answer is not in the settings file, because each change of that file
+# makes all stores open the index again.
 _FILE = "prefrag-web.json"
 
 
 def read_web_consent(path: Path) -> bool | None:
-    """Read the answer about the web from the folder of an index; None if there is no valid answer."""
+    """Read the user's answer about the web from the folder of an index.
+
+    :param path: The folder.
+    :returns: The answer. None if there is no file or the file has no valid answer.
+    """
     try:
         answer = json.loads((path / _FILE).read_text(encoding="utf-8"))["web"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -412,9 +525,16 @@ def read_web_consent(path: Path) -> bool | None:
 
 
 def keep_web_consent(path: Path, answer: bool) -> None:
-    """Store the answer about the web in the folder of an index, replacing any earlier answer."""
+    """Store the user's answer about the web in the folder of an index. It replaces an earlier answer.
+
+    :param path: The folder.
+    :param answer: Whether queries about the documents of this index may be sent to the web.
+    :raises DocumentStoreError: When there is no index, or the disk cannot be written.
+    """
     if not index_exists(path):
         raise DocumentStoreError(f"There is no collection in {path}: index documents first.")
+
+    # The file is written under another name first, so that no reader sees an incomplete answer.
     written = path / f".{_FILE}.{os.getpid()}"
     try:
         written.write_text(json.dumps({"web": answer}) + "\n", encoding="utf-8")

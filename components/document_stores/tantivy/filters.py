@@ -1,4 +1,8 @@
-"""Haystack's filters: check their form, translate them for the index, and apply them to a document."""
+"""Haystack's filters: check their form, translate them for the index, and apply them to a document.
+
+The index can look up only exact values, not ranges such as `>=`. So filters are applied in two steps. The index first
+leaves out documents that cannot match. Haystack's own function then checks each of the other documents.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,9 +17,13 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 
 
 def check_filters(filters: Any) -> None:
-    """Raise a FilterError for malformed filters.
+    """Check the form of filters.
 
-    Haystack checks filters only when it applies them to a document. If a search finds nothing, it misses mistakes.
+    Haystack checks filters only when it applies them to a document. So it misses mistakes if a search finds nothing.
+
+    :param filters: Haystack's filters. For example, `{"field": "meta.year", "operator": ">", "value": 1990}` is a
+        comparison, and `{"operator": "AND", "conditions": [...]}` is a combination of filters.
+    :raises FilterError: When the filters are malformed. The message says what is missing or wrong.
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
@@ -26,6 +34,7 @@ def check_filters(filters: Any) -> None:
             f"The filter {filters} lacks {' and '.join(missing)}: a comparison has field, operator and value, "
             "a combination has operator and conditions."
         )
+
     if "field" not in filters:
         if filters["operator"] not in ("AND", "OR", "NOT") or not isinstance(filters["conditions"], list):
             raise FilterError(f"The filter {filters} needs the operator AND, OR or NOT and a list of conditions.")
@@ -40,23 +49,35 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Build a query for all documents that may match the filters; None if the index cannot exclude any documents."""
+    """Build a query for all documents that may match filters.
+
+    The query may also find documents that do not match. It never misses a document that matches.
+
+    :param schema: The schema of the index.
+    :param filters: Haystack's filters, checked by :func:`check_filters`.
+    :returns: The query; None if the index cannot exclude any documents.
+    """
     operator = filters["operator"]
     if "field" not in filters:
         parts = [candidate_query(schema, condition) for condition in filters["conditions"]]
         clauses = [part for part in parts if part is not None]
+        # A condition without a query cannot exclude documents. With AND, the other conditions still can. With OR, no
+        # document can be excluded.
         if operator == "AND" and clauses:
             return Query.boolean_query([(Occur.Must, part) for part in clauses])
         if operator == "OR" and clauses and len(clauses) == len(parts):
             return Query.boolean_query([(Occur.Should, part) for part in clauses])
         return None
+
     values = filters["value"] if operator == "in" else [filters["value"]]
     if operator not in ("==", "in") or not all(isinstance(value, str | int | float) for value in values):
         return None
+
     field = filters["field"]
     if field == "id":
         terms = [exact_term(value) for value in values if isinstance(value, str)]
         return Query.term_set_query(schema, "id", terms)
+    # The index has no exact terms for other fields of a document, such as its content.
     if not field.startswith("meta.") and field in Document.__dataclass_fields__:
         return None
     key = field.removeprefix("meta.")
@@ -64,7 +85,13 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
 
 
 def matches_filters(filters: dict[str, Any], document: Document) -> bool:
-    """Check whether a document matches filters."""
+    """Check whether a document matches filters.
+
+    :param filters: Haystack's filters.
+    :param document: The document.
+    :returns: Whether the document matches.
+    :raises FilterError: When the filters cannot be applied to the document, for example if `>` compares texts.
+    """
     try:
         return document_matches_filter(filters, document)
     except (TypeError, AttributeError) as error:

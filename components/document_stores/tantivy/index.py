@@ -1,4 +1,11 @@
-"""A tantivy index in a folder: how it is opened, made, searched and written."""
+"""A tantivy index in a folder: how it is opened, made, searched and written.
+
+Tantivy is a search library that runs inside this process. :class:`TantivyDocumentStore` is the class that the rest of
+the application uses. This module does its work on the files:
+
+- :func:`open_index` and :func:`open_for_writing` open the index in a folder. All callers in a process share one object.
+- :class:`Index` searches the latest commit and writes new commits. A commit is the state of the index after a write.
+"""
 
 import errno
 import json
@@ -30,22 +37,29 @@ from prefrag.errors import NO_ROOM
 
 # Increase this number when you change the schema or the analysis: indexes with another number are refused.
 _FORMAT = 2
+# The file in the folder of an index with the format and the language. It never changes after the index was made.
 _SETTINGS_FILE = "prefrag-index.json"
-_COMMIT_FILE = "meta.json"  # tantivy replaces this file at every commit
-_WRITER_MEMORY = 100_000_000  # bytes
+# Tantivy's own file, which lists the other files of the index. Tantivy replaces this file at every commit.
+_COMMIT_FILE = "meta.json"
+# The memory of a writer, in bytes. A writer whose memory is full writes a part of its documents to the disk.
+_WRITER_MEMORY = 100_000_000
+# The seconds between two attempts to get the write lock while another process writes.
 _LOCK_POLL_SECONDS = 0.05
 # If a write fails while fewer bytes than this are free, a full disk is reported as the cause.
 _LITTLE_SPACE = 10_000_000
-# Titles with at most this many documents are looked up in one common search, which reads all of their documents.
+# Titles with at most this many documents are looked up in one common search, which reads all of their documents. Each
+# title with more documents has a search of its own.
 _FEW_DOCUMENTS = 16
 
-# A file's inode, the time of its last change in nanoseconds, and its size in bytes.
+# What tells one version of a file from another: its inode, the time of its last change in nanoseconds, and its size in
+# bytes.
 _Version = tuple[int, int, int]
 
 
 class DiskFull(DocumentStoreError):
     """The error when a write fails because the disk is full."""
 
+    # The status of HTTP replies: "Insufficient Storage".
     http_status = 507
 
 
@@ -55,7 +69,10 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
-        Raises DocumentStoreError for another version's format; OSError and ValueError for damage.
+        :param path: The folder.
+        :raises DocumentStoreError: When the index was made by a version with another format.
+        :raises OSError: When a file cannot be read.
+        :raises ValueError: When the files are damaged.
         """
         self.path = path
         # Every search checks both files, so their paths are strings, which are faster than `Path` objects.
@@ -63,30 +80,39 @@ class Index:
         self.settings_version = _file_version(self.settings_file)
         try:
             settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
-            written, self.language = settings["format"], str(settings["language"])
+            written_format, self.language = settings["format"], str(settings["language"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{_SETTINGS_FILE} is cut off or overwritten") from error
-        if written != _FORMAT:
+        if written_format != _FORMAT:
             raise DocumentStoreError(
-                f"The index {path} has format {written}, but this version reads only format {_FORMAT}. "
+                f"The index {path} has format {written_format}, but this version reads only format {_FORMAT}. "
                 "Move the folder away and index the documents again."
             )
-        # To read a commit, tantivy locks a file in its folder. A folder that cannot be written is read through links.
+
+        # To read a commit, tantivy locks a file in the folder of the index. If this folder cannot be written, tantivy
+        # gets a temporary folder with links to the files. `_links` is this temporary folder.
         self._links: Path | None = None
         if not os.access(path, os.W_OK):
             self._links = Path(tempfile.mkdtemp(prefix="prefrag-"))
             finalize(self, shutil.rmtree, self._links, ignore_errors=True)
         self._link_files()
+
         self._index = tantivy.Index.open(str(self._links or path))
-        # tantivy does not store analyzers on disk, so they are registered whenever an index is opened.
+        # Tantivy does not store analyzers on disk, so they are registered whenever an index is opened.
         self._index.register_tokenizer(ANALYZER, text_analyzer(self.language))
+        # With "manual", tantivy reads a new commit only when `_reload` asks for it.
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
         self._commit: Commit | None = None
+        # The size in bytes of each file that tantivy has mapped into memory, by the path of the file.
         self._sizes: dict[str, int] = {}
 
     def commit(self) -> Commit:
-        """Return the latest commit of any process. The disk is read only if there is a new commit."""
+        """Return the latest commit of any process. The disk is read only if there is a new commit.
+
+        :returns: The commit.
+        :raises DocumentStoreError: When the files are damaged.
+        """
         # Checking the file takes a microsecond and never misses a commit made before the call. Tantivy's own watcher
         # may miss a commit, because it looks only twice a second.
         current = _file_version(self._commit_file)
@@ -98,14 +124,21 @@ class Index:
                 searcher = self._index.searcher()
                 whole = self._has_no_deleted(searcher, current)
                 with os.scandir(self.path) as files:
-                    # tantivy maps only the files of segments into memory. Their names begin with 32 hexadecimal digits.
-                    maps = (file for file in files if len(file.name.partition(".")[0]) == 32)
-                    self._sizes = {file.path: file.stat().st_size for file in maps}
+                    # Tantivy maps only the files of segments into memory. Their names begin with 32 hexadecimal digits.
+                    mapped_files = (file for file in files if len(file.name.partition(".")[0]) == 32)
+                    self._sizes = {file.path: file.stat().st_size for file in mapped_files}
                 latest = self._commit = Commit(searcher, current, whole, self._index.schema, self.language)
         return latest
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the documents that match a text best by BM25, best first."""
+        """Find the documents that match a text best by BM25.
+
+        :param text: The text of the query.
+        :param top_k: The maximum number of documents to return.
+        :param filters: Haystack's filters on the metadata; None or empty for none.
+        :returns: The documents with their scores, best first.
+        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
+        """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
@@ -115,15 +148,24 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Read the documents with each title, best first. The score is usually None if a title has only one document.
+        """Read the documents with each title, best first.
 
-        ``titles`` maps each key, made by `title_key`, to a query, by which the documents with this title are ranked.
+        :param titles: A query for each title key that `title_key` makes. The query ranks the documents that have this
+            title.
+        :param per_title: The maximum number of documents to return for each title.
+        :param filters: Haystack's filters on the metadata; None or empty for none.
+        :returns: The documents of each title by its key. Titles without documents are left out. The score is usually
+            None if a title has only one document.
+        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
         """
         commit = self.commit()
         if filters:
             commit.check_fields(filters)
+
         # Ranking by a long text takes longer than reading documents. So nothing is ranked for a title with only one
-        # document, and titles with few documents and the same query share one search.
+        # document. Titles with few documents and the same query share one search.
+        # `unranked` has the keys of titles with at most one document. `together` has the keys with few documents by
+        # their query, each with its number of documents. `alone` has a query and a single key with its limit.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
@@ -135,22 +177,27 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # A Python with other Unicode tables may have made the index. Documents whose key differs now are left out.
+
+        # The index may have been made by a Python with other Unicode tables. A document whose key is not among the
+        # wanted keys now is left out: it is added to a list that nobody reads.
         by_key: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
                 by_key.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
-        ranking: dict[str, Query | None] = {}
-        for text, most in (*together.items(), *alone):
-            if not any(most.values()):
+
+        # The query object of each text, so that a text which occurs twice is analysed once.
+        text_queries: dict[str, Query | None] = {}
+        for text, limits in (*together.items(), *alone):
+            if not any(limits.values()):
                 continue
-            if text not in ranking:
-                ranking[text] = commit.text_query(text, filters)
-            clauses = [(Occur.Must, commit.title_query(most))]
-            ranked = ranking[text]
-            if ranked is not None:
-                clauses.append((Occur.Should, ranked))
-            for document in commit.best(Query.boolean_query(clauses), sum(most.values()), filters):
+            if text not in text_queries:
+                text_queries[text] = commit.text_query(text, filters)
+            # A document must have one of the titles. The text only adds to its score.
+            clauses = [(Occur.Must, commit.title_query(limits))]
+            text_query = text_queries[text]
+            if text_query is not None:
+                clauses.append((Occur.Should, text_query))
+            for document in commit.best(Query.boolean_query(clauses), sum(limits.values()), filters):
                 by_key.get(title_key(str(document.meta["title"])), []).append(document)
         return {key: documents[:per_title] for key, documents in by_key.items() if documents}
 
@@ -159,14 +206,21 @@ class Index:
     ) -> int:
         """Add all the documents in one commit, or none of them if an error is raised.
 
-        ``timeout`` is how many seconds to wait while another process writes. Documents with the ids in ``outdated`` are
-        deleted in the same commit. Returns the number of documents written; with OVERWRITE, ``len(documents)``. Raises
-        ValueError if metadata cannot be stored unchanged, DuplicateDocumentError if the policy is FAIL or NONE and an
-        id is not new, and DocumentStoreError if another process writes too long or the disk cannot be written.
+        :param documents: The documents.
+        :param policy: What to do if an id exists already, or occurs twice among the documents. FAIL and NONE raise an
+            error. SKIP keeps the first document, and OVERWRITE keeps the last document.
+        :param timeout: The maximum number of seconds to wait while another process writes.
+        :param outdated: The ids of documents to delete in the same commit.
+        :returns: The number of documents written. With OVERWRITE, this is ``len(documents)``.
+        :raises ValueError: When metadata cannot be stored unchanged.
+        :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
+        :raises DocumentStoreError: When another process writes for too long, or the disk cannot be written.
         """
         with self.writer(timeout) as writer:
             # Ids are looked up while the writer holds the lock, so that no other process adds the same ids.
             present = self.commit().existing("id", (document.id for document in documents))
+
+            # The documents to write by their ids, as the policy demands.
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
                 counts = Counter(document.id for document in documents)
@@ -183,18 +237,24 @@ class Index:
                 for document in documents:
                     if document.id not in present:
                         by_id.setdefault(document.id, document)
+
             for document_id in outdated:
                 writer.delete_documents_by_term("id", exact_term(document_id))
+
             for document in by_id.values():
-                made = to_tantivy(document)
+                converted = to_tantivy(document)
                 with self._explain_write_errors():
                     if document.id in present:
                         writer.delete_documents_by_term("id", exact_term(document.id))
-                    writer.add_document(made)
+                    writer.add_document(converted)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete_all(self, timeout: float) -> None:
-        """Delete every document; the index keeps its language."""
+        """Delete every document. The empty index keeps its language.
+
+        :param timeout: The maximum number of seconds to wait while another process writes.
+        :raises DocumentStoreError: When another process writes for too long, or the disk cannot be written.
+        """
         with self.writer(timeout) as writer:
             writer.delete_all_documents()
 
@@ -202,7 +262,8 @@ class Index:
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
         """Open a writer that commits at the end, or leaves the index unchanged when an error is raised.
 
-        Raises :class:`DocumentStoreError` when another process writes for longer than ``timeout`` seconds.
+        :param timeout: The maximum number of seconds to wait while another process writes.
+        :raises DocumentStoreError: When another process writes for too long, or the disk cannot be written.
         """
         writer = self._open_writer(timeout)
         try:
@@ -218,7 +279,11 @@ class Index:
 
     @contextmanager
     def no_writers(self, timeout: float) -> Iterator[None]:
-        """Hold the write lock without writing anything, for example to move the folder away."""
+        """Hold the write lock without writing anything, for example to move the folder away.
+
+        :param timeout: The maximum number of seconds to wait while another process writes.
+        :raises DocumentStoreError: When another process writes for too long, or the index can only be read.
+        """
         writer = self._open_writer(timeout)
         try:
             yield
@@ -226,7 +291,9 @@ class Index:
             writer.wait_merging_threads()
 
     def _reload(self) -> None:
-        # Another account may write while the files are linked one by one. Then its commit names a file without a link.
+        """Make tantivy read the latest commit from the disk."""
+        # Another account may write while the files are linked one by one. Its commit then names a file without a link.
+        # So the files are linked and read up to three times.
         for is_last in (False, False, True):
             self._link_files()
             try:
@@ -236,7 +303,7 @@ class Index:
                     raise DocumentStoreError(explain_failure(self.path, error)) from error
 
     def _link_files(self) -> None:
-        """Link the files of an index that cannot be written from a folder that can."""
+        """Make links to the files of the index in the temporary folder, if the index is read through links."""
         if self._links is None:
             return
         for file in self.path.iterdir():
@@ -245,11 +312,13 @@ class Index:
                 link.symlink_to(file.absolute())
 
     def _open_writer(self, timeout: float) -> tantivy.IndexWriter:
+        """Open a writer, which holds the write lock. While another process holds the lock, wait and try again."""
         if self._links is not None:
             raise DocumentStoreError(
                 f"The index {self.path} can only be read: its disk is read-only, or this account may not write in the "
                 "folder. Change that, and start the program again."
             )
+
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -266,21 +335,24 @@ class Index:
 
     @contextmanager
     def _explain_write_errors(self) -> Iterator[None]:
+        """Turn tantivy's errors in this block into a DocumentStoreError that says what to do."""
         try:
             yield
         except ValueError as error:
             raise self._write_error(error) from error
 
     def _write_error(self, error: ValueError) -> DocumentStoreError:
+        """Make the error for a failed write of this index. If little space is free, a full disk is the cause."""
         free = shutil.disk_usage(self.path).free
-        # tantivy writes in another thread, and its error does not always give the cause.
+        # Tantivy writes in another thread, and its error does not always give the cause.
         reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
         return write_error(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _check_sizes(self) -> None:
-        """Raise an error if a file has become shorter: reading a mapped file past its end kills the process (SIGBUS).
+        """Raise a DocumentStoreError if a mapped file has become shorter.
 
-        Tantivy never changes a file, so another program must have done it. Checking a file takes about a microsecond.
+        Reading a mapped file past its end kills the process (SIGBUS). Tantivy never changes a file, so another program
+        must have changed it. Checking a file takes about a microsecond.
         """
         for path, size in self._sizes.items():
             try:
@@ -294,6 +366,10 @@ class Index:
                 )
 
     def _has_no_deleted(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
+        """Check whether the files contain no deleted documents.
+
+        The result is False if another commit was made meanwhile, because the numbers would not belong together.
+        """
         # Only the commit file contains `max_doc`, which counts deleted documents too. `num_docs` does not count them.
         try:
             segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
@@ -304,20 +380,31 @@ class Index:
 
 
 def write_error(error: OSError | ValueError, message: str) -> DocumentStoreError:
-    """Make the error for a failed write: DiskFull if the disk is full, which tantivy tells only in the error's text."""
+    """Make the error for a failed write.
+
+    :param error: The error of the operating system or of tantivy. Tantivy names a full disk only in the error's text.
+    :param message: What failed.
+    :returns: :class:`DiskFull` if the disk is full, otherwise a DocumentStoreError.
+    """
     is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {code})" in str(error) for code in NO_ROOM)
     if not is_full:
         return DocumentStoreError(message)
     return DiskFull(f"The disk is full: make room and try again. What was indexed before is still there. {message}")
 
 
+# The opened indexes of this process by their folders. An index that nobody uses any more disappears from here.
 _OPEN: WeakValueDictionary[Path, Index] = WeakValueDictionary()
+# Held while an index is opened, so that two threads do not open the same index twice.
 _OPEN_LOCK = threading.Lock()
 
 
 def index_exists(path: Path) -> bool:
-    """Check whether there is an index in a folder. One that has lost some of its files is there too, but damaged."""
-    # A new index is moved into place as a whole, so a folder with anything in it is no index that is being made.
+    """Check whether there is an index in a folder.
+
+    :param path: The folder.
+    :returns: True if the folder contains anything, so also for a damaged index that has lost some of its files.
+    """
+    # A new index is moved into place as a whole. So a folder with anything in it is never an index that is being made.
     try:
         with os.scandir(path) as entries:
             return next(entries, None) is not None
@@ -326,10 +413,12 @@ def index_exists(path: Path) -> bool:
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """Open the index in a folder, or return None if there is none; all callers share one object per folder.
+    """Open the index in a folder. All callers in this process share one object per folder.
 
-    ``latest`` is the index that the caller opened last. It is returned if the folder still contains the same index.
-    Raises DocumentStoreError if the index cannot be read, or if the folder has other files but no settings file.
+    :param path: The folder.
+    :param latest: The index that the caller opened last. It is returned if the folder still contains the same index.
+    :returns: The index; None if the folder is empty or does not exist.
+    :raises DocumentStoreError: When the index cannot be read, or when the folder has other files but no settings file.
     """
     latest = latest if latest is not None and latest.path == path else None
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
@@ -338,9 +427,11 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
         if index_exists(path) and _file_version(path / _SETTINGS_FILE) is None:
             raise DocumentStoreError(explain_failure(path, ValueError(f"{_SETTINGS_FILE} is missing")))
         return None
-    # The settings file of an index never changes, so another version of the file means that the index was replaced.
+
+    # The settings file of an index never changes. So another version of the file means that the index was replaced.
     if latest is not None and latest.settings_version == version:
         return latest
+
     with _OPEN_LOCK:
         index = _OPEN.get(path)
         if index is None or index.settings_version != version:
@@ -353,7 +444,13 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make an empty index first if there is none."""
+    """Open the index in a folder, and make an empty index first if there is none.
+
+    :param path: The folder.
+    :param language: The language of a new index. None means :data:`DEFAULT_LANGUAGE`.
+    :returns: The index. An existing index may have another language.
+    :raises DocumentStoreError: When the index cannot be made or read, or when the folder has other files.
+    """
     if _file_version(path / _SETTINGS_FILE) is None:
         _make_index(path, language or DEFAULT_LANGUAGE)
     index = open_index(path)
@@ -363,7 +460,10 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 
 def _make_index(path: Path, language: str) -> None:
-    """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
+    """Make an empty index.
+
+    It is made in a temporary folder, which is then moved into place. So no process sees an incomplete index.
+    """
     is_empty_folder = path.is_dir() and not index_exists(path)
     if path.exists() and not is_empty_folder:
         if _file_version(path / _COMMIT_FILE) is not None:
@@ -371,18 +471,20 @@ def _make_index(path: Path, language: str) -> None:
         raise DocumentStoreError(
             f"{path} is neither empty nor an index: restore its files, move the folder away, or choose another one."
         )
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as error:
         raise write_error(error, f"Cannot make an index in {path.parent} ({error.strerror}).") from error
+
     try:
         tantivy.Index(index_schema(), path=str(workplace))
         settings = {"format": _FORMAT, "language": language}
         (workplace / _SETTINGS_FILE).write_text(json.dumps(settings) + "\n", encoding="utf-8")
         workplace.rename(path)
     except (OSError, ValueError) as error:
-        # Another process may have made the same index first.
+        # Another process may have made the same index first. Then there is a settings file, and nothing is wrong.
         if _file_version(path / _SETTINGS_FILE) is None:
             reason = getattr(error, "strerror", None) or error
             raise write_error(error, f"Cannot make an index in {path} ({reason}).") from error
@@ -391,6 +493,7 @@ def _make_index(path: Path, language: str) -> None:
 
 
 def _file_version(path: str | Path) -> _Version | None:
+    """Return what tells this version of a file from others; None if there is no file."""
     try:
         stat = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

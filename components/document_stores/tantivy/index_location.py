@@ -1,4 +1,9 @@
-"""Where the indexes of this machine are, and which index is used by default."""
+"""Where the indexes of this machine are, and which index is used by default.
+
+All indexes are in the folder `indexes` of the data directory, each in a folder with its name. Users call an index a
+collection. Two more indexes are made of the sample documents that ship with this project: `demo`, and `demo-web`, which
+stands in for the web. They are built in the folder `demo` of the data directory.
+"""
 
 import difflib
 import errno
@@ -21,27 +26,38 @@ from prefrag.components.text.passage_record import read_passages
 from prefrag.errors import PrefragError, find_cause
 from prefrag.settings import settings
 
+# The environment variable with the name of the index to use.
 INDEX_VARIABLE = "PREFRAG_INDEX"
+# The index that is used, if it exists, when the user names no index.
 DEFAULT_INDEX = "default"
+# The index of the sample documents.
 DEMO_INDEX = "demo"
 # `evaluate --corpus FILE` and `ask --corpus FILE` make an index of the file. Its name begins with this prefix.
 CORPUS_PREFIX = "corpus-"
 # `prefrag FOLDER` makes an index that follows changes in FOLDER. Its file `prefrag-folder` contains the path of FOLDER.
 FOLLOWED_FOLDER_FILE = "prefrag-folder"
 
-# Lies in a data directory that was made private, so that this is not done again.
+# An empty file in a data directory that was made private. It shows that this need not be done again.
 _PRIVATE_MARK = ".private"
+# The name of an index: "papers", "a.b-2", but not ".hidden", "notes." or "two words".
 _VALID_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?")
-_MAX_NAMED = 10  # the maximum number of indexes that a message lists
+# The maximum number of indexes that a message lists.
+_MAX_NAMED = 10
+# A name that Windows reserves for a device, with or without an ending: "con", "NUL.txt", "com1", but not "console".
 _WINDOWS_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 # The error numbers of a file or folder that this account may not read, or not write.
 _CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-# The default index found in each folder of indexes. If it is deleted, questions fail: no other index answers instead.
+# The default index that this process has used, by the data directory. It stays the default index. If its files are
+# deleted, questions fail, because another index must not answer in its place.
 _found: dict[Path, str] = {}
 
 
 def data_directory() -> Path:
-    """Return `PREFRAG_DATA_DIR` if it is set, else `prefrag` in the user's data folder (`LOCALAPPDATA` on Windows)."""
+    """Return the folder in which all data of this application are stored.
+
+    :returns: The folder that `PREFRAG_DATA_DIR` names. If the variable is not set, the folder `prefrag` in the user's
+        data folder, which is `LOCALAPPDATA` on Windows and `XDG_DATA_HOME` or `~/.local/share` elsewhere.
+    """
     chosen = settings.data_dir
     if chosen:
         return chosen.absolute()
@@ -53,14 +69,17 @@ def data_directory() -> Path:
 
 
 def make_data_directory() -> Path:
-    """Make the data directory, which only its owner can read. Returns its path.
+    """Make the data directory, which only its owner can read.
 
-    A wider folder of an earlier version is narrowed, but only once, so that its owner can open it to others. Of a
-    folder that `PREFRAG_DATA_DIR` names, which may hold other things too, only the own folders in it are narrowed.
+    An earlier version may have made the folder readable for others. Its permissions are then changed, but only once.
+    So its owner can allow others to read it afterwards. A folder that `PREFRAG_DATA_DIR` names may contain files of
+    other programs. In this case, only the folders of this application in it become private.
+
+    :returns: The path of the data directory.
     """
     folder = data_directory()
     mark = folder / _PRIVATE_MARK
-    # If this fails, the write that follows says why.
+    # Errors are ignored here. If the folder cannot be made, the write that follows fails and says why.
     with suppress(OSError):
         if os.name == "posix" and not mark.exists():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -73,11 +92,16 @@ def make_data_directory() -> Path:
 
 
 def explain_closed_data(error: Exception) -> Exception:
-    """Say in words that the data directory is closed to this account, if that caused an error; else return the error.
+    """Replace an error by a clear message if this account may not read or write the data directory.
 
-    The code that reads and writes there is not asked to explain this: every part of the program would have to.
+    The message is made here, in one place. Otherwise, every part of the program that reads or writes in the data
+    directory would have to make it.
+
+    :param error: The error.
+    :returns: An error with the message. The error itself if it has another cause.
     """
     cause, folder = find_cause(error, OSError), data_directory()
+    # The file or folder that the operating system refused.
     place = Path(os.fsdecode(cause.filename)) if cause and isinstance(cause.filename, str | bytes) else None
     if cause is None or place is None or cause.errno not in _CLOSED:
         return error
@@ -90,7 +114,10 @@ def explain_closed_data(error: Exception) -> Exception:
 
 
 def _narrow(folder: Path) -> None:
-    """Let only the owner read a folder and all in it. Links are left as they are, because they may lead elsewhere."""
+    """Let only the owner read a folder and everything in it.
+
+    The targets of links are left as they are, because they may lie elsewhere.
+    """
     for place, _, files in os.walk(folder):
         os.chmod(place, 0o700)
         for path in (Path(place, name) for name in files):
@@ -99,7 +126,10 @@ def _narrow(folder: Path) -> None:
 
 
 def find_open_entries() -> list[Path]:
-    """List what other users of this machine can read in the data directory: folders and files at its top."""
+    """List the folders and files at the top of the data directory that other users of this machine can read.
+
+    :returns: The paths. The list is empty if other users cannot open the data directory, and on Windows.
+    """
     folder = data_directory()
     if os.name != "posix" or not os.path.isdir(folder) or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
         return []
@@ -107,15 +137,21 @@ def find_open_entries() -> list[Path]:
 
 
 def is_windows_name(name: str) -> bool:
-    """Check whether Windows reserves a name for a device, such as `con` or `nul.txt`."""
+    """Check whether Windows reserves a name for a device, such as `con` or `nul.txt`.
+
+    :param name: The name of a file or folder.
+    :returns: Whether Windows reserves the name.
+    """
     return _WINDOWS_NAME.fullmatch(name) is not None
 
 
 def index_path(name: str) -> Path:
-    """Return the folder of the index with this name, whether it exists or not.
+    """Return the folder of the index with this name, whether the index exists or not.
 
-    A name has up to 64 letters, digits, dots, dashes and underscores, begins with a letter or digit and does not end
-    with a dot. All other names and reserved names raise ValueError.
+    :param name: A name of up to 64 letters, digits, dots, dashes and underscores. It begins with a letter or digit and
+        does not end with a dot.
+    :returns: The folder.
+    :raises ValueError: When the name has another form, is reserved by Windows, or is that of a demo index.
     """
     if not _VALID_NAME.fullmatch(name) or is_windows_name(name):
         raise ValueError(
@@ -128,7 +164,10 @@ def index_path(name: str) -> Path:
 
 
 def list_names() -> list[str]:
-    """List the names of the indexes in the data directory."""
+    """List the names of the indexes in the data directory, without the demo indexes.
+
+    :returns: The names, sorted.
+    """
     folder = data_directory() / "indexes"
     try:
         names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
@@ -138,7 +177,12 @@ def list_names() -> list[str]:
 
 
 def suggest_indexes(name: str) -> str:
-    """Make the end of a message about a missing index. It suggests the most similar name, or lists the indexes."""
+    """Make the end of a message about a missing index.
+
+    :param name: The name of the missing index.
+    :returns: A sentence that suggests the most similar name or, if none is similar, lists the indexes. Empty if there
+        are no indexes.
+    """
     names = [index for index in list_names() if not index.startswith(CORPUS_PREFIX)]
     near = difflib.get_close_matches(name, names, n=1)
     if near:
@@ -153,29 +197,38 @@ def suggest_indexes(name: str) -> str:
 def chosen_index() -> str:
     """Return the name of the index that is read when the user names no index.
 
-    It is the name in `PREFRAG_INDEX`. If that is not set, it is the first of these that exists: `default`, the index
-    that follows a folder, the demo. If several indexes follow folders, FileNotFoundError is raised.
+    It is the name in `PREFRAG_INDEX`. If the variable is not set, it is the first of these that exists: `default`, the
+    index that follows a folder, the demo.
+
+    :returns: The name.
+    :raises FileNotFoundError: When several indexes follow folders and there is no `default`.
     """
     chosen = settings.index
     if chosen:
         return chosen
+
     own = _own_indexes()
     if own[1:]:
         several = ", ".join(own[:_MAX_NAMED])
         raise FileNotFoundError(
             f"Several folders are indexed ({several}): use --collection NAME or {INDEX_VARIABLE}=NAME."
         )
+    # The demo is not remembered, so that an index that is made later is used at once.
     return _found.setdefault(data_directory(), own[0]) if own else DEMO_INDEX
 
 
 def _own_indexes() -> list[str]:
-    """List the indexes to choose from if the user names none: one found before, or `default`, or those of folders."""
+    """List the names of the indexes to choose from if the user names no index.
+
+    The result is the index that this process has used before, or `default`, or else all indexes that follow folders.
+    """
     folder = data_directory()
     index = _found.get(folder)
     if index:
         return [index]
+
     names = list_names()
-    # A folder that was emptied is no reason to answer from the demo.
+    # If the folder of `default` exists but is empty, the demo must not answer in its place.
     if DEFAULT_INDEX in names or (folder / "indexes" / DEFAULT_INDEX).is_dir():
         return [DEFAULT_INDEX]
     followed = (name for name in names if (folder / "indexes" / name / FOLLOWED_FOLDER_FILE).is_file())
@@ -183,32 +236,42 @@ def _own_indexes() -> list[str]:
 
 
 def own_index() -> str:
-    """Return the name of :func:`chosen_index`, but `default` instead of the demo, which cannot be changed."""
+    """Return the name of the index that is written to when the user names no index.
+
+    :returns: The name that :func:`chosen_index` returns, but `default` instead of the demo, which cannot be changed.
+    :raises FileNotFoundError: When several indexes follow folders and there is no `default`.
+    """
     chosen = chosen_index()
     return DEFAULT_INDEX if chosen == DEMO_INDEX else chosen
 
 
 def set_index_variable(chosen: str = DEFAULT_INDEX) -> None:
-    """If `PREFRAG_INDEX` is not set, set it to ``chosen``, so that the demo is not used by default."""
+    """Set `PREFRAG_INDEX` if it is not set, so that the demo is not used by default.
+
+    :param chosen: The name of the index.
+    """
     os.environ[INDEX_VARIABLE] = settings.index or chosen
 
 
 def resolve_index(name: str | None = None) -> Path:
-    """Return the folder of the index with this name. If the name is None, the index is :func:`chosen_index`.
+    """Return the folder of an existing index. The indexes `demo` and `demo-web` are built on first use.
 
-    The indexes `demo` and `demo-web` are built on first use. Raises FileNotFoundError if the index does not exist. The
-    error's `__notes__` list other indexes. The command line prints the notes, but a server does not send them.
+    :param name: The name of the index. None means :func:`chosen_index`.
+    :returns: The folder.
+    :raises FileNotFoundError: When the index does not exist. The error's `__notes__` list other indexes. The command
+        line prints the notes, but a server does not send them to clients.
+    :raises ValueError: When the name is not valid.
     """
     name = name or chosen_index()
     if name in DEMO_CORPORA:
         return _find_demo(name)
     path = index_path(name)
     if not index_exists(path):
-        way = f"prefrag index YOUR_FILES --collection {name}"
+        command = f"prefrag index YOUR_FILES --collection {name}"
         if name == DEFAULT_INDEX:
-            way = f"prefrag index YOUR_FILES; or use the demo with {INDEX_VARIABLE}={DEMO_INDEX}"
+            command = f"prefrag index YOUR_FILES; or use the demo with {INDEX_VARIABLE}={DEMO_INDEX}"
         error = FileNotFoundError(
-            f"There is no collection '{name}' in {path.parent}: see `prefrag collections list`. Make it with: {way}"
+            f"There is no collection '{name}' in {path.parent}: see `prefrag collections list`. Make it with: {command}"
         )
         error.add_note(suggest_indexes(name))
         raise error
@@ -216,10 +279,14 @@ def resolve_index(name: str | None = None) -> Path:
 
 
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
-    """Return the folder of the index that is searched instead of the web, or None if there is no such index.
+    """Return the folder of the index that is searched instead of the web.
 
-    ``name`` comes first, then the name in `PREFRAG_WEB_INDEX`. If neither is set, the index is `demo-web`, but only if
-    the local index is the demo and ``demo`` is true.
+    :param name: The name of the index. None means the name in `PREFRAG_WEB_INDEX`. If the variable is not set either,
+        the index is `demo-web`, but only if the local index is the demo and ``demo`` is true.
+    :param local: The name of the local index. None means the index that is used by default.
+    :param demo: Whether `demo-web` may be used.
+    :returns: The folder; None if no index stands in for the web.
+    :raises FileNotFoundError: When the named index does not exist.
     """
     name = name or settings.web_index or None
     if name is not None:
@@ -230,13 +297,15 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
 
 
 def _find_demo(name: str) -> Path:
+    """Return the folder of a demo index in the data directory, and build the index if it does not exist yet."""
     return demo_index(name, data_directory() / "demo")
 
 
-# The name of each demo index, and the file with its passages in the project's folder `demo`.
+# The file with the passages of each demo index, by the name of the index. The files are in the project's folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Increase this number when you change how demo indexes are built: their folders' names change, so all are built again.
+# Increase this number when you change how demo indexes are built. It changes the names of their folders, so that all
+# demo indexes are built again.
 _BUILD = 2
 
 
@@ -245,6 +314,12 @@ def demo_index(name: str, folder: Path) -> Path:
 
     The name of the folder contains a hash of the corpus file, so that an edited corpus is indexed again. The folder
     appears only when it is complete, so two processes may build the same index at the same time.
+
+    :param name: `demo` or `demo-web`.
+    :param folder: The folder that contains the demo indexes.
+    :returns: The folder of the index.
+    :raises FileNotFoundError: When the file with the passages is missing.
+    :raises OSError: When the index cannot be written.
     """
     corpus = prefrag.ROOT / "demo" / DEMO_CORPORA[name]
     if not corpus.is_file():
@@ -261,11 +336,13 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # `modified` and `size` are parameters only for the cache: when they change, the file is read again.
+    """Compute the hash of a corpus file and of the way in which indexes are built, as 12 hexadecimal digits."""
+    # `modified` and `size` are parameters only for the cache. When they change, the file is read again.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 
 def _build(corpus: Path, path: Path) -> None:
+    """Build the index of a corpus in a temporary folder, and move it to ``path``."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
@@ -279,7 +356,8 @@ def _build(corpus: Path, path: Path) -> None:
         open_for_writing(workplace / "index").write(passages, DuplicatePolicy.NONE, timeout=10.0)
         (workplace / "index").rename(path)
     except OSError:
-        if not index_exists(path):  # another process may have built it first
+        # Another process may have built the same index first. Then nothing is wrong.
+        if not index_exists(path):
             raise
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
