@@ -1,4 +1,8 @@
-"""The folder names that clients see. They are relative to the folder that contains all files of the index."""
+"""The folder names that clients see, in place of the paths on this machine.
+
+The names are relative to the folder that contains all files of the index. So they do not show where on this machine the
+files are.
+"""
 
 import os
 from collections import defaultdict
@@ -7,16 +11,25 @@ from pathlib import Path, PurePath
 
 
 def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str, str]:
-    """Name the folder of each file, without revealing in which folder of this machine all the files are.
+    """Name the folder of each file.
 
-    A name is the path of the folder, with slashes, relative to the innermost folder that contains all files. Files
-    directly in that folder and files below ``uploads`` get an empty name. If only the root of the file system contains
-    all files, they are grouped by the first two parts of their paths. Each name then begins with the name of the
-    innermost folder that contains the whole group.
+    A name is the path of the folder, with slashes, relative to the innermost folder that contains all files. For
+    example, "/home/a/docs/3.txt" and "/home/a/docs/y/z/2.txt" have the names "" and "y/z". Files below ``uploads`` have
+    an empty name, too.
+
+    If only the root of the file system contains all files, the files are grouped by the first two parts of their paths.
+    Each name then begins with the name of the innermost folder that contains the whole group. For example,
+    "/home/a/docs/1.txt", "/srv/data/3.txt" and "/srv/data/y/2.txt" have the names "docs", "data" and "data/y".
+
+    :param paths: The paths of the files.
+    :param uploads: The folder of uploaded files. None if there is none.
+    :returns: The name of the folder by the path of the file.
     """
     parents = {path: os.path.dirname(path) for path in paths}
-    # Many files share a folder, and a path is slow to make.
+    # Many files share a folder, and a `PurePath` is slow to make. So each folder is converted once.
     folders = {parent: PurePath(parent) for parent in set(parents.values())}
+
+    # The folders of each group by the first two parts of their paths. The key is empty if there is only one group.
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
     user_folders = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
     if len(_common(user_folders)) > 1:
@@ -24,16 +37,19 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     else:
         for folder in user_folders:
             groups[folder.parts[:2]].add(folder)
+
     names = {}
-    for begin, members in groups.items():
+    for first_parts, members in groups.items():
         common = _common(members)
-        top = common[-1:] if begin and len(common) > 1 else ()
+        top = common[-1:] if first_parts and len(common) > 1 else ()
         names.update({folder: "/".join((*top, *folder.parts[len(common) :])) for folder in members})
     return {path: names.get(folders[parent], "") for path, parent in parents.items()}
 
 
 def _common(folders: Iterable[PurePath]) -> tuple[str, ...]:
+    """Return the parts with which all paths begin: ``("/", "a", "b")`` for "/a/b/c" and "/a/b/d"."""
     parts = [folder.parts for folder in folders]
+    # What the first and the last path in sorted order have in common, all paths between them have in common, too.
     first, last = min(parts, default=()), max(parts, default=())
     same = [part == other for part, other in zip(first, last, strict=False)]
     return first[: same.index(False) if False in same else len(same)]

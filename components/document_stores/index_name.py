@@ -8,7 +8,11 @@ from prefrag.components.parts import is_tantivy_store
 
 
 def name_index(store: Any) -> str:
-    """Return the name of a store's collection. If the store has a path instead, return the name of its folder."""
+    """Return the name of the collection that a store searches.
+
+    :param store: A Tantivy or an Elasticsearch document store.
+    :returns: The name. If a Tantivy store has a path instead of a name, the name of its folder.
+    """
     if not is_tantivy_store(store):
         return str(store._index)
     if store.path is not None:

@@ -1,4 +1,9 @@
-"""Make the filter that restricts a search to documents from certain folders, of certain kinds or with certain dates."""
+"""Make the filter that restricts a search to documents from certain folders, of certain kinds or with certain dates.
+
+A user writes folders, kinds and dates freely, for example "papers", "pdf" and "2024". An index can look up only exact
+values. So this module reads the values of the documents' metadata from the index, and chooses the values that match
+what the user wrote. The filter then lists these values.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,24 +18,34 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.errors import BadInput
 
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)  # a year, a month or a day
-_LISTED = 10  # the maximum number of names in a message
+# A year, a month or a day: "2024", "2024-06" or "2024-06-15".
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
+# The maximum number of names in a message.
+_LISTED = 10
+# A function that returns all values of a metadata field.
 _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
     """Make the filter for the folders, kinds and dates that a user wrote.
 
-    ``wanted`` may have the keys `folders`, `kinds`, `since` and `until`. Documents must match ``filters`` too. Each
-    condition of the new filter lists the values in the indexes that match what the user wrote. Tantivy and
-    Elasticsearch can look up such values as exact terms. Raises :class:`BadInput` for an invalid date. It is also
-    raised if no value matches what the user wrote, because a search would then find nothing.
+    Each condition of the filter lists the values in the indexes that match what the user wrote. Tantivy and
+    Elasticsearch can look up such values as exact terms.
+
+    :param stores: The document stores that are searched.
+    :param wanted: What the user wrote, under the keys `folders` and `kinds` (lists) and `since` and `until` (dates).
+        Every key may be missing.
+    :param filters: Haystack's filters that documents must match, too. None for none.
+    :returns: The filter. A document must match all of its conditions.
+    :raises BadInput: When a date is not valid. Also when no value matches what the user wrote, because a search would
+        then find nothing.
     """
     conditions: list[dict[str, Any]] = []
 
     def values(name: str) -> set[str]:
+        """Return the values of a metadata field in the documents that match the conditions so far."""
         so_far = {"operator": "AND", "conditions": conditions} if conditions else None
-        return {value for store in stores for value in _held_values(store, name, so_far)}
+        return {value for store in stores for value in _stored_values(store, name, so_far)}
 
     since = _check_date("since", wanted.get("since"))
     until = _check_date("until", wanted.get("until"))
@@ -52,32 +67,44 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
 
 
 def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    """Make the condition for the folders that a user wrote. ``collections`` are the names of the collections."""
+    """Make the condition for the folders that a user wrote.
+
+    :param collections: The names of the collections, each as :func:`_fold` writes it.
+    :param values: Returns all values of a metadata field.
+    :param wanted: The folders that the user wrote.
+    """
     paths = values("folder")
-    # Names are relative to the common folder, which contains all files, corpus files too, as in the document list.
-    every = paths | {str(PurePath(path).parent) for path in values("corpus")}
+    # Names are relative to the common folder, which contains all files. Corpus files count, too, so that the names are
+    # those of the document list.
+    all_paths = paths | {str(PurePath(path).parent) for path in values("corpus")}
     all_uploads = data_directory() / "uploads"
-    uploads = {path for path in every if path.startswith("upload:") or all_uploads in PurePath(path).parents}
-    files = {str(PurePath(path, "file")): path for path in every - uploads}
+    uploads = {path for path in all_paths if path.startswith("upload:") or all_uploads in PurePath(path).parents}
+
+    # `name_folders` takes the paths of files, so each folder gets a file.
+    files = {str(PurePath(path, "file")): path for path in all_paths - uploads}
     names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
+    # The names with slashes around them, so that only whole parts of a name are compared.
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
+
     # If the user writes the name of a collection, or of the common folder, the whole collection is meant.
     names_of_whole = set(collections)
-    common = {_without_end(path, names[path]) for path in every - uploads}
+    common = {_without_end(path, names[path]) for path in all_paths - uploads}
     if len(common) == 1:
         names_of_whole |= {_fold(parts[-1]) for parts in common if parts}
 
     folders: list[str] = []
     own_files: list[str] = []
     for written in wanted:
-        # A path as `prefrag documents list` prints it: of a file, or of a folder above it.
+        # The user may write a path as `prefrag documents list` prints it, of a file or of a folder.
         if PurePath(written).is_absolute():
             folders += [path for path in paths if PurePath(path).is_relative_to(written)]
             if str(PurePath(written).parent) in paths:
                 own_files.append(written)
             if folders or own_files:
                 continue
-        # An empty name means the whole collection. So does a name of the whole, unless a folder inside has it too.
+
+        # Otherwise, the user wrote a name. The folders that begin with the name come first, then those that have the
+        # name inside, then the whole collection. An empty name means the whole collection.
         folder = _fold(written)
         below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
         inside = [path for path, form in forms.items() if f"/{folder}/" in form]
@@ -85,6 +112,7 @@ def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -
         folders += below or inside or whole
     if not folders and not own_files:
         raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
+
     conditions = [_one_of("folder", folders)] if folders else []
     if own_files:
         conditions.append(_one_of("file_path", own_files))
@@ -92,27 +120,36 @@ def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -
 
 
 def _without_end(path: str, end: str) -> tuple[str, ...]:
-    """Return the parts of a path without those of the relative path with which it ends."""
+    """Return the parts of a path without the relative path with which it ends.
+
+    For example, ``_without_end("/a/b/c", "b/c")`` returns ``("/", "a")``.
+    """
     parts = PurePath(path).parts
     return parts[: max(0, len(parts) - len(PurePath(end).parts))]
 
 
 def _fold(folder: str) -> str:
-    """Normalise a folder name for comparison, as a path relative to the collection."""
+    r"""Normalise a folder name for comparison. For example, "./Papers\2024/" becomes "papers/2024"."""
     parts = normalize_unicode(folder).casefold().replace("\\", "/").split("/")
     return "/".join(part for part in parts if part.strip() not in ("", "."))
 
 
 def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
-    """Make the condition for the kinds that a user wrote: a kind of file, such as PDF, or the ending of a file name."""
+    """Make the condition for the kinds that a user wrote.
+
+    A word that is the name of a kind of file, such as "PDF", stands for this kind. Any other word stands for the ending
+    of a file name.
+    """
     all_kinds = values("kind")
     folded = {word.strip(" .").casefold() for word in wanted} - {""}
     kinds = [kind for kind in all_kinds if kind.casefold() in folded]
+
     others = folded - {kind.casefold() for kind in kinds}
     endings = tuple(f".{ending}" for ending in others)
     files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
     if not kinds and not files:
         raise _no_match("is of the kind", wanted, all_kinds)
+
     conditions = [_one_of("kind", kinds)] if kinds else []
     if files:
         conditions.append(_one_of("file_name", files))
@@ -120,11 +157,11 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_date(name: str, text: str | None) -> str | None:
-    """Return a date as it is; raises BadInput if it is no year, month or day of the calendar."""
+    """Return a date as it is. Raise BadInput if the text is not a year, month or day of the calendar."""
     if text is None:
         return None
     if _DATE.fullmatch(text):
-        # Instead of a year or a month, its first day is checked.
+        # Of a year or a month, the first day is checked.
         with suppress(ValueError):
             date.fromisoformat(f"{text}-01-01"[:10])
             return text
@@ -132,11 +169,16 @@ def _check_date(name: str, text: str | None) -> str | None:
 
 
 def _is_within(value: str, since: str | None, until: str | None) -> bool:
-    """Check whether a date lies in a span. A year or a month lies in the span if at least one of its days does."""
+    """Check whether a date lies between two others. Each of the three may be a year, a month or a day.
+
+    A year or a month lies between them if at least one of its days does. For example, "2024" is not before
+    "2024-06-15", but "2024-05" is.
+    """
     match = _DATE.match(value)
     if match is None:
         return False
-    # Dates are compared by the part that both have: 2024 with 2024-06-15 as 2024 with 2024.
+
+    # Two dates are compared by the part that both have. For example, 2024 and 2024-06-15 are compared by the year.
     written = match[0]
     if since and written[: len(since)] < since[: len(written)]:
         return False
@@ -144,10 +186,17 @@ def _is_within(value: str, since: str | None, until: str | None) -> bool:
 
 
 def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
+    """Make the condition that a metadata field has one of these values."""
     return {"field": f"meta.{name}", "operator": "in", "value": list(values)}
 
 
 def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInput:
+    """Make the error if no document matches. Its message lists the names that would match.
+
+    :param where: The verb of the message, such as "lies in the folder".
+    :param wanted: What the user wrote.
+    :param names: The names that the user can choose from.
+    """
     asked = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
     choices = sorted({*names} - {""})
     shown = choices[:_LISTED]
@@ -156,12 +205,14 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     return BadInput(f"No document {where} {asked}. The choices are: {', '.join(shown) or 'none'}")
 
 
-def _held_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
+def _stored_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
+    """Return the values of a metadata field in the documents of a store that match filters."""
     if isinstance(store, TantivyDocumentStore):
         counts = store.count_values(name, filters)
         if name in ("folder", "file_name"):
             documents_with_kind = sum(store.count_values("kind", filters).values())
-            # The counts leave out values over 200 characters, such as long paths. Then the documents are read instead.
+            # The counts leave out values over 200 characters, such as long paths. If fewer values are counted than
+            # documents have a kind, the documents are read instead.
             if sum(counts.values()) < documents_with_kind:
                 documents = store.iterate_documents(filters)
                 return {str(document.meta[name]) for document in documents if name in document.meta}

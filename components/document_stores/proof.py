@@ -1,4 +1,9 @@
-"""What was measured of the answers from an index (`prefrag prove`), and the certainty that was chosen by it."""
+"""The measurements of answers from an index that `prefrag prove` stores.
+
+`prefrag prove` asks questions about the documents of an index and measures how often a *Stated* answer is wrong. A
+*Stated* answer is an answer that the documents state, with enough certainty. The measurement can also choose the least
+probability of a *Stated* answer for this index. Both are stored as JSON in the folder of the index.
+"""
 
 import json
 from collections.abc import Sequence
@@ -10,14 +15,18 @@ from prefrag.components.parts import is_tantivy_store
 from prefrag.private_file import write_private
 from prefrag.settings import models
 
+# The name under which measurements of the reader are stored. The reader is a small program that answers without a
+# language model.
 READER = "the reader"
+# The file in the folder of an index with its measurements.
 PROOF_FILE = "prefrag-proof.json"
 
 
 def name_answerer() -> str:
-    """Return the name of the language model that is set up, or that of the reader that answers without one.
+    """Return the name of what answers questions with the present settings.
 
-    A server whose model has no name stands for it with its host.
+    :returns: The name of the language model on a server, or the file name of a model in this process. If the model on a
+        server has no name, the host of the server. Without a model, :data:`READER`.
     """
     model = models["llm"]
     if model.base_url:
@@ -26,9 +35,11 @@ def name_answerer() -> str:
 
 
 def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Read the measurements of an index, by what answered and by pipeline; empty if there are none or all are damaged.
+    """Read the measurements of an index.
 
     :param index: The folder of the index.
+    :returns: The measurements by the name of what answered (see :func:`name_answerer`) and by the name of the pipeline.
+        Empty if there are none or if the file is damaged.
     """
     try:
         stored = json.loads((index / PROOF_FILE).read_text(encoding="utf-8"))
@@ -41,12 +52,13 @@ def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, Any]) -> None:
-    """Store a measurement with its index. It replaces the earlier one of the same model and pipeline.
+    """Store a measurement with its index. It replaces an earlier measurement of the same model and pipeline.
 
     :param index: The folder of the index.
-    :param answerer: What answered.
+    :param answerer: The name of what answered, as :func:`name_answerer` returns it.
     :param pipeline: The name of the pipeline.
-    :param proof: The measurement: plain values. ``stated_from`` is the probability from which an answer is stated.
+    :param proof: The measurement, as plain values. Its key ``stated_from`` is the least probability of a *Stated*
+        answer, from 0 to 1, or None if none was chosen.
     :raises OSError: When the folder cannot be written.
     """
     proofs = read_proofs(index)
@@ -55,21 +67,26 @@ def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, Any])
 
 
 def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
-    """Find the least probability of an answer that is called stated, as it was chosen for some indexes.
+    """Find the least probability of a *Stated* answer that was chosen for the indexes of a run.
 
-    :param stores: The stores that a run searches. The strictest choice counts, whatever the pipeline.
-    :returns: By what answers, ``reader`` or ``model``; without a choice nothing, so that the usual limits alone decide.
+    :param stores: The stores that the run searches. Only Tantivy stores have measurements.
+    :returns: The probability under the key ``reader`` for answers of the reader, and under ``model`` for answers of the
+        language model. The highest probability of all indexes and pipelines counts. A key is missing if no probability
+        was chosen. The usual limits then decide alone.
     """
+    # The key of the result for each name under which measurements are stored.
     names, answerer = {READER: "reader"}, name_answerer()
     if answerer != READER:
         names[answerer] = "model"
+
     probabilities: dict[str, float] = {}
     for store in filter(is_tantivy_store, stores):
         try:
             proofs = read_proofs(store.locate())
         except (OSError, ValueError):
-            # A search of the index will report this.
+            # The error is not reported here, because a search of the index will report it.
             continue
+
         for name, part in names.items():
             for proof in proofs.get(name, {}).values():
                 chosen = proof.get("stated_from")

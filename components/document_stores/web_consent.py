@@ -1,4 +1,8 @@
-"""Read and store the user's answer to whether questions about the documents of a collection may go to the web."""
+"""Read and store whether queries about the documents of a collection may be sent to the web.
+
+The user is asked when documents are first indexed. The answer is stored with the collection. This module works for both
+kinds of document store.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +11,12 @@ from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
 
 
 def read_web_consent(store: Any) -> bool | None:
-    """Read the answer from a collection. None if the user has not answered, or this kind cannot store answers."""
+    """Read the user's answer from a collection.
+
+    :param store: The document store of the collection.
+    :returns: Whether queries may be sent to the web. None if the user has not answered, or if a store of this kind
+        cannot store answers.
+    """
     if is_tantivy_store(store):
         answer: bool | None = store.read_web_consent()
         return answer
@@ -19,7 +28,12 @@ def read_web_consent(store: Any) -> bool | None:
 
 
 def keep_web_consent(store: Any, answer: bool) -> None:
-    """Store the answer in a collection, replacing an earlier one; raises ValueError if it cannot store answers."""
+    """Store the user's answer in a collection. It replaces an earlier answer.
+
+    :param store: The document store of the collection.
+    :param answer: Whether queries about the documents may be sent to the web.
+    :raises ValueError: When a store of this kind cannot store answers.
+    """
     if is_tantivy_store(store):
         store.keep_web_consent(answer)
     elif is_elasticsearch_store(store):
@@ -31,7 +45,11 @@ def keep_web_consent(store: Any, answer: bool) -> None:
 
 
 def all_consent(stores: Sequence[object]) -> bool:
-    """Return True if the answer in every collection is yes. Return False without any, or if one is unreadable."""
+    """Check whether the user's answer is yes in every collection.
+
+    :param stores: The document stores of the collections.
+    :returns: True if every answer is yes. False if an answer is missing or cannot be read, or if there are no stores.
+    """
     try:
         return bool(stores) and all(read_web_consent(store) is True for store in stores)
     except Exception:

@@ -1,1 +1,1 @@
-"""What Haystack's Elasticsearch integration does not offer: title look-ups, checks of filters, clear errors."""
+"""Additions to Haystack's Elasticsearch integration: title look-ups, checks of filters, and clear errors."""

@@ -9,8 +9,12 @@ from prefrag.settings import settings
 def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """Collect the parameters that every Elasticsearch client and store needs.
 
-    ``hosts`` is one address, several addresses separated by commas, or a list. The default is
-    `PREFRAG_ELASTICSEARCH_URL`. Raises :class:`Missing` when a certificate file does not exist.
+    For example, the addresses "http://a:9200, http://b:9200" become ``{"hosts": ["http://a:9200", "http://b:9200"]}``.
+
+    :param hosts: One address, several addresses separated by commas, or a list. None means
+        `PREFRAG_ELASTICSEARCH_URL`.
+    :returns: The addresses under ``hosts``, and the paths of the certificate files that are set.
+    :raises Missing: When a certificate file does not exist.
     """
     addresses = hosts or settings.elasticsearch_url
     if isinstance(addresses, str) and "," in addresses:
@@ -27,5 +31,9 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
 
 
 def count_other_nodes(hosts: object) -> int:
-    """Count the nodes that a client can try after the first node has not answered."""
+    """Count the nodes that a client can try after the first node has not answered.
+
+    :param hosts: The value of ``hosts`` from :func:`connection_settings`.
+    :returns: The number of nodes. It is 0 for a single address.
+    """
     return len(hosts) - 1 if isinstance(hosts, list) else 0

@@ -5,26 +5,37 @@ from typing import Any
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
 
+# The fields whose words are stored as stems, so that a filter cannot compare their values.
 _ANALYSED = ("title", "content")
 
 
 def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
-    """Translate filters into a clause of an Elasticsearch query."""
+    """Translate filters into a clause of an Elasticsearch query.
+
+    :param filters: Haystack's filters on the metadata.
+    :returns: The clause, as the server expects it in JSON.
+    :raises FilterError: When the filters are malformed, or compare titles or texts.
+    """
     refuse_analysed_fields(filters)
     return _normalize_filters(filters)
 
 
 def refuse_analysed_fields(filters: object) -> None:
-    """Raise a FilterError for filters that compare titles or texts.
+    """Refuse filters that compare titles or texts.
 
-    The server would compare their word stems: `==` would find nothing, and `!=` would find what it should exclude. A
-    comparison with None is accepted, because it only checks whether there is a title or text.
+    The server would compare their word stems. With `==`, it would find nothing. With `!=`, it would find what it should
+    exclude. A comparison with None is accepted, because it only checks whether there is a title or text.
+
+    :param filters: Haystack's filters. Parts that are malformed are ignored.
+    :raises FilterError: When a condition compares the title or the text.
     """
     if not isinstance(filters, dict):
         return
+
     conditions = filters.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         refuse_analysed_fields(condition)
+
     field = filters.get("field")
     is_analysed = isinstance(field, str) and field.removeprefix("meta.") in _ANALYSED
     checks_presence = filters.get("operator") in ("==", "!=") and filters.get("value") is None

@@ -1,4 +1,8 @@
-"""Send requests to Elasticsearch, and turn its failures into errors that say what to do."""
+"""Send requests to Elasticsearch, and turn its failures into errors that say what to do.
+
+Haystack's store has only one asynchronous client. Such a client works only in the event loop that opened its
+connections. So this module keeps a client for each store and event loop.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,31 +21,45 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.both_ways import call_matching
 from prefrag.components.text.addresses import without_userinfo
 
+# The asynchronous clients of each store, by event loop.
 _clients: WeakKeyDictionary[Any, dict[asyncio.AbstractEventLoop, AsyncElasticsearch]] = WeakKeyDictionary()
+# Held while a store's client is exchanged, so that two threads do not exchange it at the same time.
 _one_at_a_time = Lock()
 
 
 async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
-    """Call ``request`` with the store's client. Each event loop has a client of its own."""
+    """Send a request with the store's client.
+
+    :param store: The store.
+    :param request: A function that gets the client and sends the request. With an asynchronous client, it returns an
+        awaitable.
+    :returns: The server's reply.
+    """
     return await call_matching(partial(_send, store, request), partial(_send_async, store, request))
 
 
 def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
+    """Send a request with the store's blocking client."""
     return request(store.client)
 
 
 async def _send_async(
     store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
 ) -> object:
+    """Send a request with the store's asynchronous client for the running event loop."""
     clients, loop = _clients.setdefault(store, {}), asyncio.get_running_loop()
-    for ended in [other for other in clients if other.is_closed()]:
-        client = clients.pop(ended)
+
+    # The clients of event loops that have been closed are of no use any more.
+    for closed_loop in [other for other in clients if other.is_closed()]:
+        client = clients.pop(closed_loop)
         if store._async_client is client:
             store._async_client = None
         with suppress(RuntimeError):
             await client.close()
+
     with _one_at_a_time:
-        # The store has a single client, which works only in the loop that opened its connections.
+        # The store has a single client. If it belongs to another loop, it is replaced by the client of this loop. If
+        # this loop has none, it is set to None, and the store makes a new one in the last line.
         if loop in clients or store._async_client in clients.values():
             store._async_client = clients.get(loop)
         clients[loop] = store.async_client
@@ -50,7 +68,12 @@ async def _send_async(
 
 @contextmanager
 def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
-    """Turn the failures of Elasticsearch into a :class:`DocumentStoreError` with advice."""
+    """Turn the failures of Elasticsearch in this block into a :class:`DocumentStoreError` with advice.
+
+    :param store: The store to which the requests are sent.
+    :raises DocumentStoreError: When the server does not answer in time, cannot be reached, has no such index, or
+        refuses a request.
+    """
     hosts = without_userinfo(str(store._hosts or "http://localhost:9200"))
     try:
         yield
@@ -75,7 +98,13 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
 
 
 def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
-    """Read the hits from the server's reply to a search; raises DocumentStoreError if the search was not complete."""
+    """Read the hits from the server's reply to a search.
+
+    :param store: The store that was searched.
+    :param reply: The reply.
+    :returns: The hits, best first.
+    :raises DocumentStoreError: When the server searched only a part of the index, or did not send a search result.
+    """
     index = store._index
     try:
         check_whole(store, reply)
@@ -89,6 +118,11 @@ def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, A
 
 
 def check_whole(store: ElasticsearchDocumentStore, reply: Any) -> None:
-    """Raise a DocumentStoreError if the server has searched or counted only part of the index."""
+    """Check that the server has searched or counted the whole index.
+
+    :param store: The store that was searched.
+    :param reply: The server's reply.
+    :raises DocumentStoreError: When the search timed out, or failed in a part of the index.
+    """
     if reply.get("timed_out") or reply.get("_shards", {}).get("failed"):
         raise DocumentStoreError(f"Elasticsearch searched only part of the index '{store._index}': check its health.")

@@ -1,4 +1,8 @@
-"""Look up passages in Elasticsearch by title."""
+"""Look up passages in Elasticsearch by title.
+
+Titles are compared by their keys, which `title_key` makes. A key is a normalised form of a title. All look-ups of a
+call are sent in one request (`msearch`), because every request takes time.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,7 +21,8 @@ from prefrag.components.text.unicode_form import normalize_unicode
 
 # The maximum number of title keys in one search. The server accepts up to 65,536 terms.
 _KEYS_PER_SEARCH = 10_000
-# Search for any document with a title, and for any with a title key. The empty dicts are the headers of `msearch`.
+# Two searches: for any document with a title, and for any document with a title key. In a request of `msearch`, each
+# search has a header before it, which is empty here.
 _ANY_TITLES: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -33,18 +38,29 @@ class ElasticsearchTitles:
     """
 
     def __init__(self, store: ElasticsearchDocumentStore) -> None:
+        """Set the store.
+
+        :param store: The store whose passages are looked up.
+        """
         self._store = store
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Return the title keys (made by `title_key`) that occur in the index."""
+        """Find the title keys that occur in the index.
+
+        :param keys: Title keys, as `title_key` makes them.
+        :returns: The keys that at least one passage has.
+        :raises DocumentStoreError: When the server does not answer, or when the index has titles but no title keys.
+        """
         searches = self._key_searches(keys)
         if not searches:
             return set()
+
         with explain_failures(self._store):
             responses = self._responses(await self._send(searches))
             present = {
                 bucket["key"] for response in responses for bucket in response["aggregations"]["keys"]["buckets"]
             }
+            # If no key occurs, the index may have been made without title keys.
             if not present:
                 self._check_keys(await self._send(_ANY_TITLES))
         return present
@@ -54,7 +70,15 @@ class ElasticsearchTitles:
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Read the best passages of each title. ``titles`` maps each title key to a query, which ranks its passages."""
+        """Read the best passages of each title.
+
+        :param titles: A query for each title key. The query ranks the passages that have this title.
+        :param per_title: The maximum number of passages to return for each title.
+        :param filters: Haystack's filters on the metadata.
+        :returns: The passages of each title by its key, best first. Titles without passages are left out.
+        :raises FilterError: When the filters are malformed, or compare titles or texts.
+        :raises DocumentStoreError: When the server does not answer, or searched only a part of the index.
+        """
         searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}
@@ -65,6 +89,7 @@ class ElasticsearchTitles:
     documents_by_title = as_blocking(documents_by_title_async)
 
     async def _send(self, searches: Sequence[Mapping[str, object]]) -> Any:
+        """Send searches, each with its header, in one request."""
         return await send(self._store, lambda client: client.msearch(index=self._index, searches=searches))
 
     @property
@@ -72,6 +97,7 @@ class ElasticsearchTitles:
         return self._store._index
 
     def _key_searches(self, keys: Iterable[str]) -> list[dict[str, object]]:
+        """Make the searches, each with its header, that count the passages of each key."""
         wanted = list(dict.fromkeys(keys))
         searches: list[dict[str, object]] = []
         for start in range(0, len(wanted), _KEYS_PER_SEARCH):
@@ -85,7 +111,8 @@ class ElasticsearchTitles:
     def _title_searches(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> list[dict[str, Any]]:
-        narrowed = [filter_clause(filters)] if filters else []
+        """Make the searches, each with its header, that find the passages of each title."""
+        filter_clauses = [filter_clause(filters)] if filters else []
         searches: list[dict[str, Any]] = []
         for key, text in titles.items():
             ranked = {
@@ -95,11 +122,13 @@ class ElasticsearchTitles:
                     "fields": [TITLE_FIELD, "content"],
                 }
             }
-            query = {"bool": {"filter": [{"term": {TITLE_KEY_FIELD: key}}, *narrowed], "should": [ranked]}}
+            # A passage must have the title key and match the filters. The text only adds to its score.
+            query = {"bool": {"filter": [{"term": {TITLE_KEY_FIELD: key}}, *filter_clauses], "should": [ranked]}}
             searches += [{}, {"size": per_title, "query": query, "_source": {"excludes": [TITLE_KEY_FIELD]}}]
         return searches
 
     def _responses(self, reply: Any) -> list[Any]:
+        """Return the server's response to each search; raise a DocumentStoreError if a search failed."""
         for response in reply["responses"]:
             if "error" in response:
                 raise DocumentStoreError(
@@ -109,6 +138,7 @@ class ElasticsearchTitles:
         return list(reply["responses"])
 
     def _check_keys(self, reply: object) -> None:
+        """Raise a DocumentStoreError if the index has titles but no title keys."""
         with_title, with_key = (response["hits"]["total"]["value"] for response in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
@@ -119,6 +149,7 @@ class ElasticsearchTitles:
 
 
 def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:
+    """Make documents of the hits for each title, best first."""
     documents = {}
     for key, response in zip(titles, responses, strict=True):
         hits = response["hits"]["hits"]
