@@ -1,4 +1,14 @@
-"""Rewrite English follow-up questions by rules, without a model: replace the pronoun by a name from an earlier turn."""
+"""Rewrite English follow-up questions by rules, without a language model.
+
+A follow-up question can be understood only with an earlier turn. A turn is a question and its answer. There are two
+kinds of follow-up:
+
+- A question with a pronoun: after "Who built the Aurora?", "When was it launched?" becomes "When was Aurora launched?".
+- A fragment: after "Who built the hall in Graz?", "And in Vienna?" becomes "Who built the hall in Vienna?".
+
+:class:`FollowUpRewriter` uses these rules if no model is set up. Where the rules are not sure, they give no rewritten
+question, and the user is asked.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,13 +16,18 @@ from itertools import pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-_MAX_NAME_WORDS = 8  # an answer with more words is not searched for names
-_MAX_FRAGMENT_WORDS = 5  # a text with more words is no fragment such as "in Vienna"
-# A word that begins with a capital, or a number with several parts, such as a version: "Vienna", "2.1".
+# The maximum number of words of an answer that is searched for names. A longer answer is not searched.
+_MAX_NAME_WORDS = 8
+# The maximum number of words of a fragment such as "in Vienna". A longer text counts as a full question.
+_MAX_FRAGMENT_WORDS = 5
+# A word that begins with a capital, or a number with several parts, such as a version: "Vienna", "2.1", but not "747".
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
-# What looks like a name: quoted words, a path ("/etc/hosts"), an e-mail address, or capitalised words with small words
-# and whole numbers between and behind them ("Museum of the City", "Boeing 747").
+# Up to two small words that may stand between two capitalised words of a name, each with a blank behind it: "of the ".
 _SMALL_WORDS = "(?:(?:of|the|de|von|van|and|for)[ ]){0,2}"
+# What looks like a name. The three lines of the expression match, in this order:
+# - words in quotation marks: "Blue Hall" with its marks;
+# - a path or an e-mail address: "/etc/hosts", "a@b.org";
+# - capitalised words, with small words between them and whole numbers behind them: "Museum of the City", "Boeing 747".
 _NAME = re.compile(
     rf"""
     [\"\u201c] ( [^\"\u201d]{{2,60}} ) [\"\u201d]
@@ -21,56 +36,76 @@ _NAME = re.compile(
     """,
     re.VERBOSE,
 )
+# A word between blanks, without quotation marks.
 _WORD = re.compile(r"[^\s\"\u201c\u201d]+")
 _HELP_VERBS = "can could did do does may might must shall should will would"
+# Auxiliary verbs. The main verb of the question comes after the noun: "does the trailer weigh".
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
 # English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
 _GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
+# An article or possessive and up to six words behind it: "the blue trailer", "my car".
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
+# A pronoun for a person.
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
 _TIME = "year|month|week|weekend|day|morning|afternoon|evening|time|century|decade|summer|winter|spring|autumn"
-# A pronoun for a thing. "This" is none in "this year". "That" and "there" only count at the end of the question, and
-# "that" also after a verb, as in "when was that built?".
+# A pronoun for a thing. The alternatives match, in this order:
+# - "it", "they" and their other forms;
+# - "this", "these" and "those", but not before a word for a time, as in "this year";
+# - "that" and "there" at the end of the question: "who lives there?";
+# - "that" after one of four verbs: "when was that built?". In "that is", it does not match.
 _THING = re.compile(
     rf"\b(?:it|its|they|them|their|theirs|(?:this|these|those)(?! (?:{_TIME})s?\b)|(?:that|there)(?=\W*$)"
     r"|(?<=\bis )that|(?<=\bwas )that|(?<=\bdoes )that|(?<=\bdid )that)\b",
     re.I,
 )
-# An "it" that refers to nothing, as in "how long does it take to", "what time is it" or "is it true that".
+# An "it" that refers to nothing, as in "how long does it take to go", "what time is it" or "is it true that". The "it"
+# in "is it old" refers to something, and does not match.
 _EMPTY = re.compile(
     r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
 )
-# A word that joins two clauses.
+# A word that joins two clauses, such as "when" in "how heavy is it when it is full".
 _JOINS = re.compile(
     r"\b(?:after|although|and|because|before|but|if|once|or|since|so|that|until|when|where|while)\b", re.I
 )
-# "Her" is possessive before a noun, as in "her house", and not before a word such as "and" or "in".
+# A possessive pronoun: "his", "its". "Her" is possessive before a noun, as in "her house". It is not possessive before
+# a word such as "and" or "in".
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
-# How a follow-up may begin: "And what about Vienna?"
+# The words with which a follow-up may begin: "And what about " in "And what about Vienna?".
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGINS = frozenset(_BEGIN.split())
+# A year from 1000 to 2099.
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+# A text that is only a year, with or without a small word before it: "in 1990?", "1990".
 _IN_A_YEAR = re.compile(rf"\W*(?:(?:in|for|of|from|since|until) )?({_YEAR.pattern})\W*", re.I)
-# A number without such a word before it may count something.
+# A year after one of these words: "in 1990", "than 1990". Without such a word, the number may count something, as in
+# "built 1990 ships".
 _NAMED_YEAR = re.compile(rf"\b(?:in|for|of|from|since|until|than|and|year) ({_YEAR.pattern})", re.I)
-# "The older one" stands for a thing that no rule can name.
+# The word "one" or "ones", as in "the older one". It stands for a thing that no rule can name.
 _STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
+# A question that begins with "who", or with one word and "who": "Who was", "And who is", but not "in 1990 who".
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
+# The same with "which" or "what": "Which ship", "in which year".
 _ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
+# Pronouns that may stand before a noun, as in "this ship".
 _DEMONSTRATIVES = ("this", "that", "these", "those")
+# The groups of pronouns that stand for the same thing.
 _SAME = tuple(
     frozenset(forms.split()) for forms in ("he him his", "she her hers", "it its", "they them their theirs these those")
 )
 
+# Pairs of a question and its answer, oldest first. The answer is empty if there is none.
 Turns = Sequence[tuple[str, str]]
 
 
 def find_reference(question: str) -> str:
     """Find the part of a question that can be understood only with an earlier turn.
 
-    It is a pronoun, or a fragment: for "and in Vienna?", return "in Vienna". If there is neither, return an empty text.
+    For example, the part is "it" in "when was it built?", and "in Vienna" in "and in Vienna?".
+
+    :param question: The question.
+    :returns: A pronoun or a fragment. Empty if the question can be understood alone.
     """
     lead = _LEADS.match(question)
     rest = question[lead.end() :] if lead else question
@@ -79,57 +114,79 @@ def find_reference(question: str) -> str:
         return rest.strip(" ?.!")
     if lead and _is_fragment(words):
         return rest.strip(" ?.!")
+
+    # A question of function words alone, such as "why?", names nothing.
     has_pronoun = _PERSON.search(question) or _THING.search(question)
     has_only_grammar = bool(words) and set(words) <= _GRAMMAR_WORDS
     if has_only_grammar and not has_pronoun:
         return question.strip(" ?.!")
+
     pronoun = _find_pronoun(question)
     return pronoun.group() if pronoun else ""
 
 
 def _is_fragment(words: Sequence[str]) -> bool:
-    """Check whether words are a fragment such as "in Vienna": few, and not beginning like a full question."""
+    """Check whether words are a fragment such as "in Vienna".
+
+    A fragment has few words and does not begin like a full question.
+    """
     if not 0 < len(words) <= _MAX_FRAGMENT_WORDS:
         return False
     return words[0] in _BEGINS or words[0] not in _GRAMMAR_WORDS
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
-    """Rewrite a follow-up so that it can be understood without the earlier ``turns`` (oldest first).
+    """Rewrite a follow-up question so that it can be understood without the earlier turns.
 
-    A question without references is returned unchanged. Returns None if no turn names what the question refers to.
+    For example, after the question "Who built the Aurora?", "When was it launched?" becomes "When was Aurora
+    launched?", and "Who lives there?" becomes "Who lives in Aurora?".
+
+    :param question: The question.
+    :param turns: The earlier questions with their answers, oldest first.
+    :returns: The rewritten question. A question without references is returned unchanged. None if no turn names what
+        the question refers to.
     """
     reference = find_reference(question)
     if not reference:
         return question
     if not turns:
         return None
+
     match = _find_pronoun(question)
     if match is None or match.group() != reference:
         return _complete_fragment(reference, turns)
 
     pronoun = reference.casefold()
-    find = _find_person if _PERSON.fullmatch(pronoun) else _find_thing
-    meant = find(turns, pronoun)
-    if not meant:
+    find_name = _find_person if _PERSON.fullmatch(pronoun) else _find_thing
+    name = find_name(turns, pronoun)
+    if not name:
         return None
+
     before, after = question[: match.start()], question[match.end() :]
+    # The noun after a word such as "this": "ship" in "this ship".
     noun = re.match(r" (\w+)", after) if pronoun in _DEMONSTRATIVES else None
     if noun and noun[1].casefold() not in _GRAMMAR_WORDS:
         last_question, _ = turns[-1]
-        # "This ship" is replaced only if the last question contains the word "ship".
+        # "This ship" becomes "the ship (Aurora)", but only if the last question contains the word "ship".
         if not re.search(rf"\b{noun[1]}s?\b", last_question, re.I):
             return None
-        return f"{before}the {noun[1]} ({meant}){after[noun.end() :]}"
+        return f"{before}the {noun[1]} ({name}){after[noun.end() :]}"
     if _POSSESSIVE.match(question, match.start()):
-        return f"{before}{meant}'s{after}"
+        return f"{before}{name}'s{after}"
     if pronoun == "there":
-        return f"{before}in {meant}{after}"
-    return f"{before}{meant}{after}"
+        return f"{before}in {name}{after}"
+    return f"{before}{name}{after}"
 
 
 def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the questions of a conversation, each with its answer, which is empty if no answer follows."""
+    """Pair the questions of a conversation with their answers.
+
+    For example, the turns (user, "a"), (assistant, "b") and (user, "c") give ``[("a", "b"), ("c", "")]``.
+
+    :param history: The turns of the conversation, oldest first, each with its role (``user`` or ``assistant``) and its
+        text.
+    :returns: The questions with their answers. The answer is empty if no answer follows the question.
+    """
     turns = []
     for (role, text), (next_role, next_text) in pairwise([*history, ("", "")]):
         if role == "user":
@@ -138,24 +195,32 @@ def pair_turns(history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _find_pronoun(question: str) -> re.Match[str] | None:
-    """Find the pronoun in a question; None if the pronoun may refer to a name in the question itself."""
+    """Find the pronoun in a question.
+
+    The result is None if there is no pronoun, or if the pronoun may refer to something in the question itself.
+    """
     if any(_names(question)):
         return None
-    # Blanks stand in place of an "it" that refers to nothing, so that all positions stay as they are.
+
+    # An "it" that refers to nothing is replaced by blanks, so that all positions stay as they are.
     bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
     person = _PERSON.search(bare)
     if person:
         return person
+
     thing = _THING.search(bare)
     join = _JOINS.search(bare[: thing.start()]) if thing else None
-    # Skip a pronoun that refers to a phrase in the clause before it: "How heavy is the trailer when it is full?"
+    # A pronoun may refer to a phrase in the clause before it: "How heavy is the trailer when it is full?"
     if join and any(_phrases(bare[: join.start()])):
         return None
     return thing
 
 
 def _names(text: str) -> Iterator[str]:
-    """List what looks like a name: capitalised or quoted words, paths, e-mail addresses and version numbers."""
+    """List what looks like a name: capitalised or quoted words, paths, e-mail addresses and version numbers.
+
+    For example, 'He said "Blue Hall" is in the Museum of the City.' has the names "Blue Hall" and "Museum of the City".
+    """
     return (" ".join(text[place].split()) for place in _name_places(text))
 
 
@@ -163,16 +228,19 @@ def _name_places(text: str) -> Iterator[slice]:
     """List where the names of a text stand, without quotation marks, punctuation and a possessive "s"."""
     for match in _NAME.finditer(text):
         words = list(_WORD.finditer(text, *match.span()))
+        # A function word at the beginning, such as "The", is no part of the name.
         while words and words[0][0].casefold() in _GRAMMAR_WORDS:
             del words[0]
         if not words:
             continue
+
         # A capitalised word alone at the beginning of a sentence is not taken for a name.
         before = text[: match.start()].rstrip()
         begins_sentence = not before or before[-1] in ".?!"
         word = words[0][0]
         if begins_sentence and len(words) == 1 and word.istitle() and word.isalpha():
             continue
+
         begin = words[0].start()
         name = text[begin : words[-1].end()].rstrip(".,;:!?")
         name = name.removesuffix("'s").removesuffix("\u2019s")
@@ -180,7 +248,10 @@ def _name_places(text: str) -> Iterator[slice]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """List the phrases of a text that begin with "the", "our", "my" or "your" and end before a function word."""
+    """List the phrases of a text that begin with "the", "our", "my" or "your" and end before a function word.
+
+    The first word of each phrase becomes "the". For example, "how heavy is our ship at sea" has the phrase "the ship".
+    """
     return (" ".join(("the", *text[place].split()[1:])) for place in _phrase_places(text))
 
 
@@ -192,7 +263,8 @@ def _phrase_places(text: str) -> Iterator[slice]:
             if word.casefold() in _GRAMMAR_WORDS:
                 break
             words.append(word)
-        # After "does" or "may", the last word is a verb and not part of the phrase.
+
+        # After "does" or "may", the last word is taken for a verb, which is no part of the phrase.
         if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
             del words[-1]
         if words:
@@ -201,81 +273,108 @@ def _phrase_places(text: str) -> Iterator[slice]:
 
 
 def _names_in_answer(answer: str) -> list[str]:
-    """List the names in a short answer. If the whole answer is one capitalised word, it counts as a name."""
+    """List the names in a short answer; empty for a long answer.
+
+    If the whole answer is one capitalised word, such as "Berg", it counts as a name.
+    """
     words = answer.split()
     if len(words) > _MAX_NAME_WORDS:
         return []
-    # Behind a dash, the word does not begin the text, where a capital would mean nothing.
+    # A capital at the beginning of a text means nothing. With a dash before it, a single word does not begin the text.
     return list(_names(f"- {answer}" if len(words) == 1 else answer))
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
-    """Find the name that a pronoun for a person stands for; empty if there is none, or if several may be meant."""
-    for asked, answer in _from_last(turns, pronoun):
-        names_in_answer = _names_in_answer(answer) if _ASKED_WHO.match(asked) else []
+    """Find the name that a pronoun for a person stands for.
+
+    The newest turn comes first. The result is empty if there is no name, or if several persons may be meant.
+    """
+    for question, answer in _from_last(turns, pronoun):
+        # The answer to a question with "who" is a person.
+        names_in_answer = _names_in_answer(answer) if _ASKED_WHO.match(question) else []
         if names_in_answer:
             return names_in_answer[0] if len(names_in_answer) == 1 else ""
-        # Of several names, the one that comes first is most likely the subject of the question.
-        name = next(_names(asked), None)
+
+        # The first of several names is most likely the subject of the question.
+        name = next(_names(question), None)
         if name is not None:
             return name
-    return next((phrase for asked, _ in reversed(turns) for phrase in _phrases(asked)), "")
+    return next((phrase for question, _ in reversed(turns) for phrase in _phrases(question)), "")
 
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
-    """Find the name or phrase that a pronoun for a thing stands for; empty if there is none."""
-    for asked, answer in _from_last(turns, pronoun):
-        names_in_answer = _names_in_answer(answer) if _ASKED_WHICH.match(asked) else []
+    """Find the name or phrase that a pronoun for a thing stands for.
+
+    The newest turn comes first. The result is empty if there is no name or phrase.
+    """
+    for question, answer in _from_last(turns, pronoun):
+        # The answer to a question with "which" or "what" is a thing.
+        names_in_answer = _names_in_answer(answer) if _ASKED_WHICH.match(question) else []
         if names_in_answer:
             return names_in_answer[0]
-        names = [name for name in _names(asked) if not _is_label(name, asked)]
-        things = names or list(_phrases(asked))
+
+        names = [name for name in _names(question) if not _is_label(name, question)]
+        things = names or list(_phrases(question))
         if things:
             return things[-1]
     return ""
 
 
 def _is_label(name: str, text: str) -> bool:
-    """Check whether a name is a single letter after a noun, as in "block C", which means nothing without the noun."""
+    """Check whether a name is a single letter after a noun, as in "block C".
+
+    Such a letter means nothing without the noun.
+    """
     noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
     return noun is not None and noun[1] not in _GRAMMAR_WORDS
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
-    """Yield the turns, last first. Leave out turns whose question also contains the pronoun, instead of a name."""
-    same = next((forms for forms in _SAME if pronoun.casefold() in forms), frozenset())
-    for asked, answer in reversed(turns):
-        if not same.intersection(re.findall(r"\w+", asked.casefold())):
-            yield asked, answer
+    """Yield the turns, newest first, without turns whose question contains the same pronoun in place of a name."""
+    same_pronouns = next((forms for forms in _SAME if pronoun.casefold() in forms), frozenset())
+    for question, answer in reversed(turns):
+        if not same_pronouns.intersection(re.findall(r"\w+", question.casefold())):
+            yield question, answer
 
 
-def _complete_fragment(rest: str, turns: Turns) -> str | None:
-    """Repeat the previous question, with the fragment's name in place of the name that comes last in the question."""
-    year = _IN_A_YEAR.fullmatch(rest)
+def _complete_fragment(fragment: str, turns: Turns) -> str | None:
+    """Repeat the previous question with the name from the fragment.
+
+    The new name replaces the last name of the question. For example, after "Who built the hall in Graz?", the fragment
+    "in Vienna" gives "Who built the hall in Vienna?". The result is None if nothing can be replaced.
+    """
+    year = _IN_A_YEAR.fullmatch(fragment)
     if year:
         return _ask_of_year(turns[-1][0], year[1])
-    if _STANDS_FOR_NOUN.search(rest):
+    if _STANDS_FOR_NOUN.search(fragment):
         return None
-    asked = f"- {turns[-1][0]}"
-    # Without such names, do the same with phrases such as "the harbour".
+
+    # With a dash before it, a capitalised word at the beginning counts as a name.
+    question = f"- {turns[-1][0]}"
+    # Names are tried first, then phrases such as "the harbour".
     for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
-        new = next(find(f"- {rest}"), None)
-        places = list(find_places(asked))
+        new = next(find(f"- {fragment}"), None)
+        places = list(find_places(question))
         if new and places:
-            last = asked[places[-1]]
-            # The name may also stand before, or in another word or name, which stays as it is.
+            last = question[places[-1]]
+            # The question may contain the last name more than once. Each of these is replaced, from the end to the
+            # beginning, so that the places before stay right. Parts of other words or names stay as they are.
             for place in reversed(places):
-                if asked[place] == last:
-                    asked = asked[: place.start] + new + asked[place.stop :]
-            return asked.removeprefix("- ")
+                if question[place] == last:
+                    question = question[: place.start] + new + question[place.stop :]
+            return question.removeprefix("- ")
     return None
 
 
-def _ask_of_year(asked: str, year: str) -> str | None:
-    """Ask the previous question of another year. Return None if it names several, of which one may be meant."""
-    years = list(_NAMED_YEAR.finditer(asked))
+def _ask_of_year(question: str, year: str) -> str | None:
+    """Ask the previous question of another year.
+
+    For example, "Who won in 1980?" becomes "Who won in 1990?", and so does "Who won?". The result is None if the
+    question names several years, because either may be meant.
+    """
+    years = list(_NAMED_YEAR.finditer(question))
     if len(years) > 1:
         return None
     if years:
-        return asked[: years[0].start(1)] + year + asked[years[0].end(1) :]
-    return f"{asked.rstrip(' ?.!')} in {year}?"
+        return question[: years[0].start(1)] + year + question[years[0].end(1) :]
+    return f"{question.rstrip(' ?.!')} in {year}?"

@@ -1,4 +1,8 @@
-"""The component that turns the documents of a retrieval into an observation, which is shown to the model."""
+"""The component that turns the documents of a retrieval into an observation.
+
+An observation is the part of the transcript that shows the model what its search found. The component stands after the
+sources and, if there is one, after the judge.
+"""
 
 # No `from __future__ import annotations` here: it turns annotations into strings, in which Haystack misses Variadic.
 from functools import reduce
@@ -16,8 +20,9 @@ from prefrag.components.state.state import Search, State, identity
 class ObservationRecorder:
     """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    The model sees the documents of the step's last retrieval: after a switch, those of the other source. With
-    ``merge``, it sees the documents of all retrievals of the step, those of the preferred source first.
+    The model sees the documents of the step's last retrieval. After a switch, these are the documents of the other
+    source. With ``merge``, the model sees the documents of all retrievals of the step, beginning with the preferred
+    source.
     """
 
     def __init__(self, merge: bool = False, max_documents: int | None = None):
@@ -25,7 +30,8 @@ class ObservationRecorder:
 
         :param merge: Show the documents of all searches of the step, not only those of the last search. This is for the
             search that follows a rejected answer.
-        :param max_documents: The maximum number of different documents to show in a run (15 in IRCoT); None: no limit.
+        :param max_documents: The maximum number of different documents that the model is shown in a run (15 in IRCoT).
+            None means no limit.
         :raises ValueError: When ``max_documents`` is less than 1.
         """
         check_whole_number(1, max_documents=max_documents)
@@ -41,18 +47,23 @@ class ObservationRecorder:
         """
         # Sources reply in any order, but the trace and the observation must be the same in every run.
         state = reduce(State.merge, sorted(states, key=_places))
+
+        # The searches whose documents are shown.
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
             shown = self._choose_last(searches)
+
         retrieved = [document for search in shown for document in search.documents]
         documents = self._collect(state, retrieved)
         source = None
         if documents:
             source = "+".join(search.source for search in shown if search.documents)
         state = observe(state, documents, source)
+
+        # If documents were retrieved but none are shown, a note tells the model why.
         if not retrieved or documents:
             return {"state": state}
         seen = {identity(document) for document in state.retrieved}
@@ -64,6 +75,7 @@ class ObservationRecorder:
     run_async = as_async(run)
 
     def _collect(self, state: State, retrieved: list[Document]) -> list[Document]:
+        """Choose the documents to show: all of them or, with a limit, the new ones that are still allowed."""
         if self.max_documents is None:
             return retrieved
         seen = {identity(document) for document in state.retrieved}
@@ -71,11 +83,15 @@ class ObservationRecorder:
         return list(new.values())[: max(0, self.max_documents - len(seen))]
 
     def _choose_last(self, searches: list[Search]) -> list[Search]:
-        """Choose the last search with documents or, if there is none, the last search: a list of at most one."""
+        """Choose the last search with documents or, if there is none, the last search.
+
+        The result is a list with this search. It is empty if there are no searches.
+        """
         with_documents = [search for search in searches if search.documents]
         return (with_documents or searches)[-1:]
 
 
 def _places(state: State) -> list[int]:
+    """List the places of the searched sources in the order of the settings, by which states are sorted."""
     order = state.settings.sources
     return [order.index(search.source) for search in state.step.searches if not search.skipped]

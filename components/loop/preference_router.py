@@ -1,4 +1,7 @@
-"""The component that decides where a step goes next: to a source, to the end, or back to the model."""
+"""The component that decides where a step goes next: to a source, to the end, or back to the model.
+
+A step is a reply of the model. It stands after the Reasoner, which reads the reply, and before the sources.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,14 +17,23 @@ from prefrag.components.state.state import Action, State
 class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
-    Each call has exactly one output. A search goes to ``search_<source>``, or to ``search_all`` if ``ask_all`` is set.
-    An answer goes to ``answered``. An unreadable reply or an unknown action goes to ``retry``. If no step is left or
-    the model wants no further search, the output is ``exhausted``: the model must then answer.
+    Each call has exactly one output:
 
+    - ``search_<source>`` for a search, or ``search_all`` if ``ask_all`` is set;
+    - ``answered`` for an answer;
+    - ``retry`` for an unreadable reply or an unknown action;
+    - ``exhausted`` if no step is left or the model wants no further search. The model must then answer.
+
+    Usage example:
     ```python
     from prefrag.components.loop.preference_router import PreferenceRouter
+    from prefrag.components.state.state import Action, RunSettings, State, Step
+
+    settings = RunSettings(sources=("local", "web"), preferred="local")
+    state = State("Who designed the Aurora log?", settings).with_step(Step(Action.SEARCH, query="Aurora log"))
 
     router = PreferenceRouter(sources=["local", "web"])
+    print(list(router.run(state)))  # ['search_local']
     ```
     """
 
@@ -39,10 +51,10 @@ class PreferenceRouter:
         :param follow_model: Search the source that the model names, even if it is not the preferred source. This is the
             ablation without preference-driven retrieval (table 2).
         :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
-        :param run_last_search: Run a search that the last reply requests, and force the answer after it, as the code of
-            PrefRAG's authors does. Otherwise, that search is not run.
-        :param replies_per_supplement: How many further replies a run gets for a search after an answer that was not
-            accepted; 2 in the authors' code.
+        :param run_last_search: Run a search that the last allowed reply requests, and force the answer after it, as the
+            code of PrefRAG's authors does. With False, this search is not run, and the answer is forced at once.
+        :param replies_per_supplement: How many further replies a run gets for each search after an answer that was not
+            accepted. In the authors' code, the number is 2.
         :raises ValueError: When there is no source, both ``follow_model`` and ``ask_all`` are true, or
             ``replies_per_supplement`` is less than 1.
         """
@@ -71,12 +83,14 @@ class PreferenceRouter:
             return {"answered": state}
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
+
         # Each further search after an answer that was not accepted allows the model further replies.
         most_replies = settings.max_steps + 1 + self.replies_per_supplement * state.supplements
         if state.replies >= most_replies:
             if not self.run_last_search or state.last_search or step.action is not Action.SEARCH:
                 return {"exhausted": state.with_event("exhausted", replies=state.replies)}
             state = replace(state, last_search=True)
+
         if step.action is Action.SEARCH:
             return self._search(state)
         return {"retry": self._ask_to_correct(state)}
@@ -84,12 +98,14 @@ class PreferenceRouter:
     run_async = as_async(run)
 
     def _search(self, state: State) -> dict[str, State]:
+        """Choose the output for a search, and record the search in the trace."""
         step, settings = state.step, state.settings
         if self.ask_all:
             for source in settings.sources:
                 if not state.is_done(source):
                     state = state.with_event("search", source=source, query=state.query_for(source))
             return {"search_all": state}
+
         source = settings.preferred
         if self.follow_model and step.named_source is not None:
             source = step.named_source
@@ -99,6 +115,7 @@ class PreferenceRouter:
         return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
 
     def _ask_to_correct(self, state: State) -> State:
+        """Add a note to the transcript that asks the model to correct its last reply."""
         step = state.step
         state = state.with_event(step.action.value, tool=step.tool)
         if step.action is Action.UNKNOWN_ACTION:

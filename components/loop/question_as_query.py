@@ -12,13 +12,23 @@ from prefrag.components.state.state import Action, State, Step
 class QuestionAsQuery:
     """Make the question the query of the first step, as in single-step RAG. No model is called.
 
-    Put it before the sources in a pipeline that retrieves before any reasoning.
+    Put the component before the sources in a pipeline that retrieves before any reasoning.
+
+    Usage example:
+    ```python
+    from prefrag.components.loop.question_as_query import QuestionAsQuery
+    from prefrag.components.state.state import RunSettings, State
+
+    settings = RunSettings(sources=("local", "web"), preferred="local")
+    state = State("Who designed the Aurora log?", settings)
+    print(QuestionAsQuery().run(state)["state"].step.query)  # Who designed the Aurora log?
+    ```
     """
 
     def __init__(self, sources: Sequence[str] | None = None):
         """Set up the component.
 
-        :param sources: The names of the sources to search; None searches all sources that the run may search.
+        :param sources: The names of the sources to search. None means all sources that the run may search.
         """
         self.sources = None if sources is None else list(sources)
 

@@ -1,4 +1,8 @@
-"""The component that accepts an answer or, if the model itself labelled it as not correct, starts one more search."""
+"""The component that accepts an answer or starts one more search for a better one.
+
+The model labels its own answer as CORRECT, PARTIALLY CORRECT or INCORRECT. PrefRAG calls this self-reflection. Only an
+answer with one of the last two labels leads to one more search, which is called a supplement here.
+"""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,11 +21,13 @@ from prefrag.components.state.citations import known_marks, prompt_marks, withou
 from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, State
 
+# The JSON schema of the model's reply, if the model is asked for the label in a separate call.
 _SCHEMA = object_schema(
     explanation={"type": "string", "maxLength": 300},
     label={"enum": [label.value for label in Label]},
     suggestions={"type": "string", "maxLength": 300},
 )
+# Where the label of an answer comes from. `SelfReflector` explains the three values.
 Reflection = Literal["reply", "call", "off"]
 
 
@@ -42,15 +48,18 @@ class SelfReflector:
     ):
         """Set up the component.
 
-        :param reflection: Where an answer's label comes from. ``reply`` reads the label in the reply with the answer,
-            as in the paper. ``call`` asks the model for the label in a separate call; it is for small models, which
-            often write no label. ``off`` accepts every answer (an ablation of table 2).
-        :param chat_generator: The model; needed for ``call``.
-        :param prompt: The prompt file.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param supplement: The sources that are searched once more: ``every`` source, as in the paper, or only the
-            ``others``, because the model has read the preferred source's passages. Without others, it is every source.
-        :raises ValueError: When the settings contradict each other.
+        :param reflection: Where an answer's label comes from.
+            - ``reply`` reads the label in the reply with the answer, as in the paper.
+            - ``call`` asks the model for the label in a separate call. It is for small models, which often write no
+              label.
+            - ``off`` accepts every answer (an ablation of table 2).
+        :param chat_generator: The model. Only ``call`` needs it.
+        :param prompt: The prompt file for ``call``.
+        :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1 and top_p 0.9.
+        :param supplement: The sources that are searched once more. ``every`` means every source, as in the paper.
+            ``others`` leaves out the preferred source, because the model has read its passages. If there is no other
+            source, every source is searched.
+        :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if reflection is False:
             # YAML reads `off` without quotes as false.
@@ -60,6 +69,7 @@ class SelfReflector:
         if reflection == "call" and chat_generator is None:
             raise ValueError("reflection: call needs a `chat_generator`: set one, or set reflection to reply.")
         prompt_path(prompt)
+
         self.reflection = reflection
         self.chat_generator = chat_generator
         self.prompt = prompt
@@ -74,7 +84,7 @@ class SelfReflector:
 
     @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Choose the output by the answer's label; with ``reflection: call``, first ask the model for the label.
+        """Choose the output by the answer's label. With ``reflection: call``, first ask the model for the label.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
@@ -89,6 +99,8 @@ class SelfReflector:
     run = as_blocking(run_async)
 
     def _prepare(self, call: ModelCall, state: State) -> PreparedCall:
+        """Prepare the call that asks for the label, with the question, the passages and the answer in its prompt."""
+
         def values(observations: Observations) -> dict[str, object]:
             shown = [document for documents in observations for document in documents]
             observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
@@ -100,17 +112,22 @@ class SelfReflector:
         )
 
     def _label(self, reflection: dict[str, Any] | None, state: State) -> State:
+        """Put the model's label and its reasons into the last step."""
         if reflection is None:
-            # Keep the label of the answer, if it has one: an unreadable reply is no reason to search again.
+            # The answer keeps the label from its own reply, if it has one. An unreadable reply is no reason to search
+            # again.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
     def _route(self, state: State) -> dict[str, State]:
+        """Choose the output by the label, and record the label in the trace."""
         label = state.step.label
-        # An answer with a certainty was checked by code. Without a label, the model was not asked to evaluate it.
+        # An answer with a certainty was checked by code. If it also has no label, the model was not asked to evaluate
+        # it.
         is_checked_by_code = state.step.certainty is not None and label is None
         if self.reflection == "off" or is_checked_by_code:
             return {"accepted": state}
+
         marks = known_marks(state)
         # An answer without a label is accepted. The event in the trace has the label None.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
@@ -124,6 +141,7 @@ class SelfReflector:
         )
         if not supplement:
             return {"accepted": state}
+
         sources = state.settings.sources
         others = tuple(source for source in sources if source != state.settings.preferred)
         asked = others if others and self.supplement == "others" else sources
@@ -133,9 +151,9 @@ class SelfReflector:
 
 
 def _read(text: str) -> dict[str, Any] | None:
-    """Read the label and the texts of a reply; None if it has no label."""
+    """Read the label, the explanation and the suggestions of a reply; None if it has no label."""
     field, values = read_field(text, "label")
-    # A reply that is no JSON may still be a label in words.
+    # A reply that is not JSON may still contain a label in words.
     is_words = field is None and not values
     label = read_label(text if is_words else str(field or ""))
     if label is None:
