@@ -1,4 +1,9 @@
-"""The component that scores the passages of a search, keeps their useful parts, and may search another source."""
+"""The component that scores the passages of a search, keeps their useful parts, and may search another source.
+
+CRAG has three actions, which depend on the best score: *correct* keeps the passages, *incorrect* replaces them with
+passages from the web, and *ambiguous* uses both. Kept passages are cut into strips, which are groups of a few
+sentences. Strips that do not help to answer the question are dropped. CRAG calls this refinement.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +25,24 @@ from prefrag.components.state.state import WHOLE_TEXT, Action, State, Step, Verd
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import split_strips
 
+# The maximum number of characters of a query that the model writes. A longer query is not used.
 MAX_QUERY_CHARACTERS = 200
+# The JSON schema of the reply with the query.
 _SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
+# The note in the trace of a run without a model.
 NOT_REWRITTEN = "The second search used the question itself, because writing keywords needs a language model."
-_DROPPED = "..."  # the line that stands for dropped strips in a passage
+# The line that stands for dropped strips in a passage.
+_DROPPED = "..."
 
 
 @dataclass(frozen=True)
 class _Strip:
-    """A few consecutive sentences of a passage."""
+    """A few consecutive sentences of a passage.
+
+    :param place: The place of the passage among the passages of its search, counted from 0.
+    :param text: The sentences.
+    :param score: The judge's score, from -1 to 1. None if there is no reliable score.
+    """
 
     place: int
     text: str
@@ -40,12 +54,33 @@ class CorrectiveEvaluator:
     """Score the passages of a search, keep their relevant sentences, and decide whether to search elsewhere (CRAG).
 
     If ``search_source`` is set, the score of the best passage decides the output (sections 4.3 and 4.4 of CRAG):
-    ``kept`` (Correct) if it is at least ``upper``, ``incorrect`` if it is below ``lower``, and otherwise ``ambiguous``.
-    After ``incorrect`` or ``ambiguous``, the pipeline searches ``search_source``. After ``ambiguous``, the passages
-    found so far are kept too; after ``incorrect``, they are dropped. The output is also ``kept`` if the run is not
-    allowed to search ``search_source``, or if no passage reaches ``upper`` and some passage has no reliable score.
+
+    - ``kept`` (Correct) if the score is at least ``upper``. No other source is searched.
+    - ``incorrect`` if the score is below ``lower``. The passages are dropped, and the pipeline searches
+      ``search_source``.
+    - ``ambiguous`` for a score between these bounds. The passages are kept, and the pipeline also searches
+      ``search_source``.
+
+    The output is also ``kept`` in three other cases:
+
+    - the run is not allowed to search ``search_source``;
+    - no passage reaches ``upper``, and some passage has no reliable score;
+    - the query would be the user's question itself, and the judge's verdict on all passages is True.
 
     Without ``search_source``, the component only drops irrelevant sentences, and its only output is ``kept``.
+
+    Usage example:
+    ```python
+    from haystack import Document
+    from prefrag.components.crag.corrective_evaluator import CorrectiveEvaluator
+    from prefrag.components.judge.tree_judge import TreeJudge
+    from prefrag.components.state.state import Action, RunSettings, Search, State, Step
+
+    found = (Document(content="Heiberg's son was Johan.", meta={"title": "Heiberg"}),)
+    step = Step(Action.SEARCH, searches=(Search("local", "Heiberg's son", found),))
+    state = State("Who married Heiberg's son?", RunSettings(sources=("local",), preferred="local"), steps=(step,))
+    print(CorrectiveEvaluator(TreeJudge()).run(state)["kept"].step.documents)
+    ```
     """
 
     def __init__(
@@ -64,15 +99,18 @@ class CorrectiveEvaluator:
         """Set up the component and its outputs.
 
         :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
-        :param chat_generator: The model that rewrites the question into keywords.
-        :param search_source: The other source, for passages that are not good enough. If None, no other is searched.
-        :param upper: If the best passage has at least this score, no other source is searched.
-        :param lower: If the best passage has a lower score than this, the passages are of no use.
-        :param strips: The maximum number of strips (groups of sentences) to keep per search; None keeps whole passages.
-        :param strip_threshold: The score below which a strip is dropped.
+        :param chat_generator: The model that rewrites the question into keywords. Only ``search_source`` needs it.
+        :param search_source: The other source, which is searched if the passages are not good enough. With None, no
+            other source is searched.
+        :param upper: If the best passage has at least this score, no other source is searched. From -1 to 1.
+        :param lower: If the best passage has a lower score than this, the passages are of no use. From -1 to 1, and at
+            most ``upper``.
+        :param strips: The maximum number of strips (groups of sentences) to keep for each search. None keeps whole
+            passages.
+        :param strip_threshold: The score below which a strip is dropped. From -1 to 1.
         :param strip_sentences: The maximum number of sentences in a strip.
         :param prompt: The prompt file for writing the keywords.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
+        :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1, top_p 0.9 and max_tokens 256.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if not callable(getattr(judge, "score", None)):
@@ -84,6 +122,7 @@ class CorrectiveEvaluator:
             raise ValueError(f"lower is {lower} and upper {upper}: set lower to at most upper.")
         check_whole_number(1, strips=strips, strip_sentences=strip_sentences)
         prompt_path(prompt)
+
         self.judge = judge
         self.chat_generator = chat_generator
         self.search_source = search_source
@@ -101,7 +140,10 @@ class CorrectiveEvaluator:
         component.set_output_types(self, **actions, kept=State)
 
     def warm_up(self) -> None:
-        """Prepare the judge and the model. Raises TreesMissing if the judge's file of decision trees is missing."""
+        """Prepare the judge and the model.
+
+        :raises TreesMissing: When the judge's file of decision trees is missing.
+        """
         self.judge.warm_up()
         if self._call is not None and not self._call.is_absent:
             self._call.warm_up()
@@ -123,19 +165,22 @@ class CorrectiveEvaluator:
     async def _evaluate(self, state: State, other: str) -> dict[str, State]:
         """Choose the action by the scores of the passages (section 4.3 of CRAG), and carry it out.
 
-        The passages are refined, unless the action is ``in doubt`` or ``incorrect``. They are shown to the model,
-        unless the action is ``incorrect`` and the other source is searched in their place.
+        The passages are refined if the action is ``correct`` or ``ambiguous``. With ``in doubt`` (some passage has no
+        reliable score), they are shown whole. With ``incorrect``, they are shown only if the other source is not
+        searched in their place.
         """
         search = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
         if search.documents:
             relevance, state = await self._score(state, search.documents)
+
         action, reason = self._choose_action(relevance, search.source)
         searches_other = action in ("ambiguous", "incorrect")
         if searches_other and other not in state.settings.sources:
             searches_other, reason = False, f"{reason} This run is not allowed to search {other}."
+
         can_write_query = self._call is not None and not self._call.is_absent
-        # Before the question itself leaves the machine, the judge looks at the passages as a whole.
+        # Before the question itself is sent to another machine, the judge gives a verdict on all passages together.
         would_send_question = searches_other and not can_write_query and state.takes_question(other)
         if would_send_question and search.documents:
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
@@ -150,13 +195,18 @@ class CorrectiveEvaluator:
             state = observe(state, documents, search.source if documents else None)
         if not searches_other:
             return {"kept": state}
+
         query, state = await self._write_query(state)
         state = state.with_step(Step(Action.SEARCH, query=query))
         state = state.with_event("search", source=other, query=state.query_for(other))
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
-        """Refine the last search's passages, or use those of an earlier search if the model would see none at all."""
+        """Refine the passages of the last search.
+
+        If the last search found nothing and the model has seen no passages yet, the passages of an earlier search are
+        shown whole.
+        """
         search = state.step.searches[-1]
         documents = search.documents
         if documents:
@@ -167,6 +217,11 @@ class CorrectiveEvaluator:
         return {"kept": observe(state, documents, search.source if documents else None)}
 
     def _choose_action(self, relevance: Relevance, source: str) -> tuple[str, str]:
+        """Choose the action by the scores of the passages, and say why.
+
+        The action is ``correct``, ``incorrect``, ``ambiguous`` or ``in doubt``. ``in doubt`` means that no passage
+        reaches ``upper`` and some passage has no reliable score.
+        """
         scores = [score for score in relevance.scores if score is not None]
         if not relevance.scores:
             return "incorrect", f"{source} gave no passages."
@@ -183,13 +238,22 @@ class CorrectiveEvaluator:
     async def _refine(
         self, state: State, documents: Sequence[Document], scores: Sequence[float | None]
     ) -> tuple[tuple[Document, ...], State]:
-        """Cut passages into strips (section 4.4). Keep the best-scored ones (at least one), and all without a score."""
+        """Cut passages into strips, and keep the best strips (section 4.4).
+
+        At least one strip with a score is kept, if there is any, and all strips without a score.
+
+        :param state: The state after the search.
+        :param documents: The passages of the search.
+        :param scores: The score of each passage; None if it has no reliable score.
+        :returns: The passages with the strips that are kept, and the state with the judge's calls added.
+        """
         if self.strips is None:
             return tuple(documents), state
+
         strips: list[_Strip] = []
         for place, (document, score) in enumerate(zip(documents, scores, strict=True)):
             texts = split_strips(document.content or "", self.strip_sentences) or [""]
-            # The score of a passage holds for its strip only if it is the only one.
+            # The score of a passage is also the score of its strip, but only if the passage has a single strip.
             strips += [_Strip(place, text, score if len(texts) == 1 else None) for text in texts]
 
         judged_by, parsed = "", True
@@ -201,7 +265,7 @@ class CorrectiveEvaluator:
             if parsed:
                 for number, score in zip(unscored, relevance.scores, strict=True):
                     strips[number] = replace(strips[number], score=score)
-            # Otherwise the judge's scores are only defaults, so no strip is dropped because of them.
+            # If the scores could not be read, they are only defaults. So no strip is dropped because of them.
 
         chosen = self._select(strips)
         described = []
@@ -218,13 +282,17 @@ class CorrectiveEvaluator:
         without_score = {number for number, strip in enumerate(strips) if strip.score is None}
         # Strips with equal scores stay in the order of the text.
         best_first = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
+        # The scores in `best_first` are negative, so that the best strip comes first.
         chosen = [number for score, number in best_first[: self.strips] if -score >= self.strip_threshold]
         if not chosen:
             chosen = [number for _, number in best_first[:1]]
         return without_score.union(chosen)
 
     async def _write_query(self, state: State) -> tuple[str, State]:
-        """Rewrite the question into keywords for a search engine (section 4.5)."""
+        """Rewrite the question into keywords for a search engine (section 4.5).
+
+        The query is the question itself if there is no model, or if the model's reply cannot be read.
+        """
         assert self._call is not None
         question = state.question
         if self._call.is_absent:
@@ -241,10 +309,12 @@ class CorrectiveEvaluator:
         return query, state
 
     async def _score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Let the judge score passages or strips."""
         return await call_matching(self.judge.score, self.judge.score_async, state, passages)
 
 
 def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:
+    """Record the action as the verdict of the step, and with all scores in the trace."""
     search = state.step.searches[-1]
     analysis = f"{action.capitalize()}: {reason}"
     verdict = Verdict(action != "incorrect", relevance.judged_by, analysis, parsed=relevance.parsed)
@@ -263,7 +333,11 @@ def _record_action(state: State, action: str, reason: str, relevance: Relevance)
 
 
 def _recompose(documents: Sequence[Document], strips: Sequence[_Strip], chosen: set[int]) -> tuple[Document, ...]:
-    """Make the passages anew from their chosen strips. A passage without a chosen strip is dropped."""
+    """Make the passages anew from their chosen strips. A passage without a chosen strip is dropped.
+
+    For example, a passage of four strips of which the first and the last are chosen becomes three lines: the first
+    strip, "..." and the last strip.
+    """
     recomposed = []
     for place, document in enumerate(documents):
         numbers = [number for number, strip in enumerate(strips) if strip.place == place]
@@ -271,25 +345,31 @@ def _recompose(documents: Sequence[Document], strips: Sequence[_Strip], chosen: 
             recomposed.append(document)
         elif not chosen.isdisjoint(numbers):
             texts = [strips[number].text if number in chosen else _DROPPED for number in numbers]
-            # Several dropped strips in a row leave one mark.
+            # Several dropped strips side by side leave only one line with dots.
             content = "\n".join(text for text, _ in groupby(texts))
-            # Keep the whole text: it identifies the passage in citations, no matter which of its strips are kept.
-            # The sections' places hold only for the whole text.
+            # The metadata keep the whole text. It identifies the passage in citations, whatever strips are kept. The
+            # places of sections and pages are left out, because they are right only in the whole text.
             meta = {**document.meta, WHOLE_TEXT: document.content, SECTIONS: "", PAGES: ""}
             recomposed.append(replace(document, content=content, meta=meta))
     return tuple(recomposed)
 
 
 def _as_document(documents: Sequence[Document], strip: _Strip) -> Document:
+    """Make a document of a strip, with the id and the title of its passage, for the judge."""
     whole = documents[strip.place]
     return Document(id=whole.id, content=strip.text, meta={"title": whole.meta.get("title") or ""})
 
 
 def _title(document: Document) -> str:
+    """Return the title of a passage, or its id if it has no title."""
     return str(document.meta.get("title") or document.id)
 
 
 def _read_query(text: str) -> str | None:
+    """Read the query from a reply; None if there is none, or if it is too short or too long.
+
+    For example, ``{"query": "aurora  builder"}`` gives "aurora builder".
+    """
     query = (read_object(text, "query") or {}).get("query")
     if not isinstance(query, str):
         return None

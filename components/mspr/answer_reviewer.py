@@ -1,4 +1,8 @@
-"""The component that lets a model review each answer before the answer is accepted."""
+"""The component that lets a model review each answer before the answer is accepted.
+
+The model writes a text about three aspects of the answer (effectiveness, completeness and correctness), and then a
+label, True or False. An answer with the label False leads to one more search.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,11 +23,13 @@ from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, RunError, State
 from prefrag.components.text.sentences import cut_text
 
+# The JSON schema of a review: a text for each aspect of the answer, and the label.
 _SCHEMA = object_schema(
     **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
     label={"enum": ["True", "False"]},
 )
 
+# The note in the trace of a run without a model.
 NOT_REVIEWED = "The answer was not reviewed, because that needs a language model."
 
 
@@ -31,8 +37,8 @@ NOT_REVIEWED = "The answer was not reviewed, because that needs a language model
 class AnswerReviewer:
     """Accept an answer, or search a source with the original question (MSPR calls this CAR, section III.D).
 
-    Each run returns exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. After a positive
-    review the answer is labelled CORRECT, after a negative review INCORRECT.
+    Each call has exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. After a positive
+    review, the answer is labelled CORRECT. After a negative review, it is labelled INCORRECT.
     """
 
     def __init__(
@@ -53,15 +59,17 @@ class AnswerReviewer:
             the preferred source is searched.
         :param enabled: False accepts every answer without a review, as in the ablation without CAR (table II).
         :param on_doubt: What to do if the review cannot be read, even after a second call. ``keep`` accepts the answer
-            without a label, because in the paper only the label False leads to a search. ``end`` raises a RunError.
+            without a label, because in the paper only the label False leads to a search. ``end`` ends the run with an
+            error.
         :param prompt: The prompt file.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1 and top_p 0.9.
         :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
         """
         if supplement_source not in sources:
             raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
         check_choice(("keep", "end"), on_doubt=on_doubt)
         prompt_path(prompt)
+
         self.sources = list(sources)
         self.chat_generator = chat_generator
         self.supplement_source = supplement_source
@@ -95,6 +103,7 @@ class AnswerReviewer:
     run = as_blocking(run_async)
 
     def _prepare(self, state: State) -> PreparedCall:
+        """Prepare the call that reviews the answer, with the passages and the last thought in its prompt."""
         marks = prompt_marks(state)
 
         def values(observations: Observations) -> dict[str, object]:
@@ -112,6 +121,12 @@ class AnswerReviewer:
         )
 
     def _route(self, review: tuple[bool, str] | None, text: str, state: State) -> dict[str, State]:
+        """Record the review in the state and the trace, and choose the output.
+
+        :param review: Whether the answer passed, and why. None if the review could not be read.
+        :param text: The text of the model's reply. Its beginning is the explanation if the review could not be read.
+        :param state: The state after the call.
+        """
         passed, explanation = review or (None, " ".join(cut_text(text, 300).split()))
         if passed is None and self.on_doubt == "end":
             raise RunError(
@@ -120,10 +135,12 @@ class AnswerReviewer:
                 f"replied: '{explanation}').",
                 state,
             )
+
         if passed is not None:
             label = Label.CORRECT if passed else Label.INCORRECT
             reply = with_evaluation(state.step.reply, label, explanation)
             state = state.with_last(reply=reply, label=label, explanation=explanation)
+
         supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",
@@ -134,6 +151,7 @@ class AnswerReviewer:
         )
         if not supplement:
             return {"accepted": state}
+
         allowed = self.supplement_source in state.settings.sources
         source = self.supplement_source if allowed else state.settings.preferred
         state = replace(state, supplements=state.supplements + 1)
@@ -141,6 +159,7 @@ class AnswerReviewer:
 
 
 def _read(text: str) -> tuple[bool, str] | None:
+    """Read from a reply whether the answer passed, and the texts about the aspects; None if there is no label."""
     passed, values = read_verdict(text, "label")
     explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
     return None if passed is None else (passed, explanation)

@@ -1,4 +1,8 @@
-"""The component that summarises the passages of an earlier search if they are too long."""
+"""The component that summarises the passages of an earlier search if they are too long.
+
+In a run of several searches, each prompt contains the passages of all earlier searches. Summaries keep the prompts
+short.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,8 +26,10 @@ class ObservationRefiner:
 
     The component runs after a retrieval. The passages that this retrieval found stay whole, because the next action
     depends on their details. The summary of the earlier passages keeps everything that may matter for the question or
-    for the current query. It replaces the earlier passages only in prompts: the run's result still contains them.
-    Passages that do not fit into one call are summarised in parts. If the model cannot read all of them, they stay.
+    for the current query.
+
+    The summary replaces the earlier passages only in prompts. The run's result still contains the passages. Passages
+    that do not fit into one call are summarised in parts. If the model cannot read all passages, they are not replaced.
     """
 
     def __init__(
@@ -37,12 +43,12 @@ class ObservationRefiner:
         """Set up the component.
 
         :param chat_generator: The model that summarises.
-        :param threshold: The number of tokens above which the passages of a search are too long (see
-            :func:`rough_tokens`). The paper gives no number, and says only that HotpotQA's passages stay below it.
+        :param threshold: The number of tokens, as :func:`rough_tokens` counts them, above which the passages of a
+            search are too long. The paper gives no number. It says only that HotpotQA's passages stay below the number.
             At top-k 5, about 3% of the searches on HotpotQA exceed this default, and 11% of those on 2WikiMultiHopQA.
         :param enabled: False summarises nothing, as in the ablation without ORS (table II).
         :param prompt: The prompt file.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1 and top_p 0.9.
         :raises ValueError: When the threshold is under 1, or the prompt file does not exist.
         """
         check_whole_number(1, threshold=threshold)
@@ -75,15 +81,21 @@ class ObservationRefiner:
     run = as_blocking(run_async)
 
     async def _summarise(self, documents: Sequence[Document], state: State) -> tuple[str, State]:
-        """Summarise passages, in several calls if one does not hold them. The text is empty if a part was not read."""
+        """Summarise passages, in several calls if they do not fit into one call.
+
+        The text of the result is empty if the model could not read a part of the passages.
+        """
+        # `parts` are the groups of passages that are still to be summarised, in order. A group that does not fit into a
+        # call is replaced by its two halves.
         texts, parts = list[str](), [documents]
         while parts:
             part = parts.pop(0)
             text, call = "", self._prepare(part, state)
             is_cut = _was_cut(call.state, state)
             if not is_cut:
-                text, reached = await self._call.send_async(call)
-                is_cut, state = _was_cut(reached, state), reached
+                text, state_after = await self._call.send_async(call)
+                is_cut, state = _was_cut(state_after, state), state_after
+
             if is_cut and len(part) > 1:
                 parts[:0] = part[: len(part) // 2], part[len(part) // 2 :]
             elif is_cut or not text.strip():
@@ -93,6 +105,10 @@ class ObservationRefiner:
         return "\n".join(texts), state
 
     def _find_too_long(self, state: State) -> int | None:
+        """Return the index of the step whose passages are to be summarised; None if there is none.
+
+        The step is the last step before the current one that shows passages.
+        """
         if not self.enabled or self._call.is_absent:
             return None
         indices = range(len(state.steps) - 2, -1, -1)
@@ -102,6 +118,7 @@ class ObservationRefiner:
         return number if _tokens(state.steps[number]) > self.threshold else None
 
     def _prepare(self, documents: Sequence[Document], state: State) -> PreparedCall:
+        """Prepare the call that summarises passages."""
         marks = prompt_marks(state)
 
         def values(observations: Observations) -> dict[str, object]:
@@ -115,6 +132,12 @@ class ObservationRefiner:
         return self._call.prepare(state, self.prompt, [documents], values)
 
     def _record(self, number: int, text: str, state: State) -> State:
+        """Put a summary into a step, if the summary is shorter than the passages, and record it in the trace.
+
+        :param number: The index of the step, counted from 0.
+        :param text: The summary.
+        :param state: The state after the model's calls.
+        """
         step = state.steps[number]
         # The summary gets no citation mark. Its text repeats the passages' marks, so answers can cite the passages.
         summary = Document(
@@ -131,12 +154,16 @@ class ObservationRefiner:
         return state.with_event("refined", of_step=number + 1, tokens_before=before, tokens_after=after, used=used)
 
 
-def _was_cut(reached: State, before: State) -> bool:
-    return any(event.kind == "cut" for event in reached.events[len(before.events) :])
+def _was_cut(after: State, before: State) -> bool:
+    """Check whether passages were left out of a prompt between two states, because they did not fit."""
+    return any(event.kind == "cut" for event in after.events[len(before.events) :])
 
 
 def _tokens(step: Step) -> int:
-    """Estimate the tokens of a step's passages in a fixed layout, so that the layout of the prompts does not matter."""
+    """Estimate the tokens of a step's passages, or of the summary that replaces them.
+
+    The passages are written in a fixed layout, so that the layout of the prompts does not matter.
+    """
     shown = ((number, document.meta, document.content or "") for number, document in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
     return rough_tokens("\n\n".join(texts))

@@ -1,4 +1,7 @@
-"""The component that selects the source of the next search."""
+"""The component that selects the source of the next search.
+
+In MSPR, the model names a source for each search, and this component may choose another source.
+"""
 
 from collections.abc import Sequence
 
@@ -16,6 +19,7 @@ class PreferenceSelector:
     a search the verdict False, the next search goes to another source. In every other case the model chooses. If the
     run is not allowed to search the source that the model chose, the preferred source is searched.
 
+    Usage example:
     ```python
     from prefrag.components.mspr.preference_selector import PreferenceSelector
     from prefrag.components.state.state import Action, RunSettings, State, Step
@@ -58,10 +62,13 @@ class PreferenceSelector:
     run_async = as_async(run)
 
     def _select(self, state: State) -> tuple[str, str]:
+        """Choose the source, and give the reason as one word for the trace."""
         settings, named = state.settings, state.step.named_source
+        # The last earlier step that searched.
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:
             return settings.preferred, "first_search"
+
         verdict = last.verdict if last is not None else None
         is_false = verdict is not None and not verdict.status
         if self.enabled and is_false:
@@ -69,6 +76,7 @@ class PreferenceSelector:
             others = [name for name in self.sources if name in allowed]
             if others:
                 return (named if named in others else others[0]), "verdict"
+
         if named is None or named not in settings.sources:
             return settings.preferred, "not_allowed"
         return named, "named"

@@ -1,4 +1,9 @@
-"""The component of Self-RAG: a model answers from each passage alone and criticises each answer; the best is kept."""
+"""The component of Self-RAG, which answers from each passage alone and keeps the best answer.
+
+For each passage, the model writes an answer and three critiques in one reply: whether the passage is relevant, how far
+the passage supports the answer, and how useful the answer is. Code turns the critiques into a score. The answer with
+the highest score is kept.
+"""
 
 import asyncio
 import math
@@ -35,28 +40,39 @@ from prefrag.components.state.state import (
 )
 from prefrag.components.state.usage import Usage, add_known, sum_traffic
 
+# Whether to search for every question, or to let the model decide.
 Retrieval = Literal["always", "adaptive"]
+# How far a passage supports an answer.
 Support = Literal["fully", "partially", "none"]
 
+# The note in the trace of a run without a model.
 NOT_CRITICISED = "The passages were not criticised one by one: that needs a language model."
 # The default weights of the three critiques (section 3.3 of Self-RAG, and its published code, run_short_form.py).
 WEIGHTS = {"relevance": 1.0, "support": 1.0, "usefulness": 0.5}
+# What each degree of support adds to the score, before it is multiplied by its weight.
 _SUPPORT: dict[Support, float] = {"fully": 1.0, "partially": 0.5, "none": 0.0}
+# What each grade of usefulness adds to the score, for the grades 1 to 5. Grade 3 adds nothing.
 _USEFULNESS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+# The label and the explanation that an answer gets for each degree of support.
 _LABELS: dict[Support, tuple[Label, str]] = {
     "fully": (Label.CORRECT, "The passage supports the answer fully."),
     "partially": (Label.PARTIALLY_CORRECT, "The passage supports the answer in part."),
     "none": (Label.INCORRECT, "The passage does not support the answer."),
 }
+# The JSON schema of a reply with an answer and its critiques.
 _CRITIQUE = object_schema(
     relevance={"enum": ["relevant", "irrelevant"]},
     answer={"type": "string", "maxLength": 400},
     support={"enum": list(get_args(Support))},
     usefulness={"enum": [1, 2, 3, 4, 5]},
 )
+# The JSON schema of a reply that decides whether to search.
 _DECISION = object_schema(explanation={"type": "string", "maxLength": 240}, retrieve={"enum": ["yes", "no"]})
+# A critique in lower case that denies relevance: "irrelevant", "not relevant", "unrelevant".
 _IRRELEVANT = re.compile(r"\b(?:irrelevant|(?:not|un)[\s_-]*relevant)\b")
+# The word "relevant", but not within "irrelevant".
 _RELEVANT = re.compile(r"\brelevant\b")
+# A word in lower case that denies support: "no support", "unsupported", "contradicts", but not "nothing".
 _NO_SUPPORT = re.compile(r"\b(?:no|none|not|unsupported|contradict\w*)\b")
 # A whole number from 1 to 5: "4", "4.0", "4/5", but not "4.5".
 _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
@@ -64,18 +80,29 @@ _GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
 
 @dataclass(frozen=True)
 class Critique:
-    """An answer from one passage, and the model's critique of it."""
+    """An answer from one passage, and the model's critique of it.
 
-    answer: str = ""  # empty if the passage contains no answer
-    relevant: bool = False  # whether the passage is relevant (IsRel)
-    support: Support = "none"  # how far the passage supports the answer (IsSup)
-    usefulness: int | None = None  # how useful the answer is, from 1 to 5 (IsUse); None if it cannot be read
-    parsed: bool = False  # whether all three critiques could be read; an unreadable critique adds nothing to the score
+    :param answer: The answer; empty if the passage contains none.
+    :param relevant: Whether the passage is relevant to the question (IsRel in the paper).
+    :param support: How far the passage supports the answer (IsSup).
+    :param usefulness: How useful the answer is, from 1 to 5 (IsUse). None if the grade cannot be read.
+    :param parsed: Whether all three critiques could be read. An unreadable critique adds nothing to the score.
+    """
+
+    answer: str = ""
+    relevant: bool = False
+    support: Support = "none"
+    usefulness: int | None = None
+    parsed: bool = False
 
     def score(self, weights: Mapping[str, float]) -> float:
         """Add up the three grades of this critique, each times its weight (section 3.3 of Self-RAG, and its code).
 
-        Relevance counts as 0 or 1, support as 0, 0.5 or 1, and usefulness as a number from -1 to 1.
+        Relevance counts as 0 or 1, support as 0, 0.5 or 1, and usefulness as a number from -1 to 1. For example, a
+        relevant passage with partial support and usefulness 5 gets 1 + 0.5 + 0.5 = 2.0 with the default weights.
+
+        :param weights: The weights of ``relevance``, ``support`` and ``usefulness``.
+        :returns: The score.
         """
         usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
         return (
@@ -89,8 +116,11 @@ class Critique:
 class PassageCritic:
     """Decide whether to retrieve, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
 
-    A pipeline runs this component before the search and again after it. Each run returns one of three outputs:
-    ``search``, ``answered`` or ``unanswered`` (no search is needed, no passage was found, or there is no model).
+    A pipeline runs this component before the search and again after the search. Each call has exactly one output:
+
+    - ``search``, before the search;
+    - ``answered`` with the best answer, after the search;
+    - ``unanswered`` if no search is needed, no passage was found, or there is no model.
     """
 
     def __init__(
@@ -105,14 +135,15 @@ class PassageCritic:
         """Set up the component.
 
         :param chat_generator: The model that answers and criticises.
-        :param retrieval: ``always``: always search. ``adaptive``: the model first decides whether to search. If its
-            decision cannot be read in two attempts, the run searches only if all its sources are local.
-        :param weights: The weight of each critique; by default 1.0 for ``relevance`` and ``support``, and 0.5 for
-            ``usefulness``.
+        :param retrieval: With ``always``, the run always searches. With ``adaptive``, the model first decides whether
+            to search. If its decision cannot be read in two attempts, the run searches only if all its sources are
+            local.
+        :param weights: The weights of the critiques ``relevance``, ``support`` and ``usefulness``. A weight that is
+            missing is 1.0 for ``relevance`` and ``support``, and 0.5 for ``usefulness``.
         :param concurrency: How many passages are criticised at the same time in an asynchronous run. A model in this
             process gets one passage at a time.
         :param prompt: The prompt file for answering from a passage and criticising the answer.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1 and top_p 0.9.
         :raises ValueError: When a setting is invalid, or a prompt file does not exist.
         """
         check_choice(get_args(Retrieval), retrieval=retrieval)
@@ -121,6 +152,7 @@ class PassageCritic:
         if self._weights.keys() != WEIGHTS.keys() or not all(map(math.isfinite, self._weights.values())):
             raise ValueError(f"weights is {weights}: give numbers for {', '.join(WEIGHTS)}.")
         prompt_path(prompt)
+
         self.chat_generator = chat_generator
         self.retrieval: Retrieval = retrieval
         self.weights = weights
@@ -145,16 +177,21 @@ class PassageCritic:
         routed = self._without_call(state)
         if routed is not None:
             return routed
+
+        # Before the search, the state has no step yet.
         if not state.steps:
             call = self._prepare_decision(state)
             decision, _, state = await self._call.send_until_read_async(call, read_decision)
             return self._decide(decision, state)
+
         # A model in this process takes one call at a time. Further calls would wait, and could miss their deadlines.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
         async def criticise(document: Document) -> tuple[Critique | None, State]:
+            """Ask the model about one passage; the critique is None if the reply could not be read."""
             async with limit:
+                # The calls run at the same time, so each counts its own usage and events. `_join` adds them up.
                 forked = replace(state, usage=Usage(), events=())
                 if failures:
                     # The model has failed, so do not send the remaining calls.
@@ -176,7 +213,7 @@ class PassageCritic:
     run = as_blocking(run_async)
 
     def _without_call(self, state: State) -> dict[str, State] | None:
-        """Choose the output if that is possible without calling the model, else return None."""
+        """Choose the output if no call of the model is needed to choose it, else return None."""
         if not state.steps:
             must_search = self.retrieval == "always" or self._call.is_absent
             return {"search": state} if must_search else None
@@ -185,6 +222,8 @@ class PassageCritic:
         return None if state.observed else {"unanswered": state}
 
     def _prepare_decision(self, state: State) -> PreparedCall:
+        """Prepare the call that decides whether to search."""
+
         def values(_: Observations) -> dict[str, object]:
             return {"question": state.question}
 
@@ -192,8 +231,9 @@ class PassageCritic:
         return self._call.prepare(state, "retrieval_decision", [], values, response_format=schema)
 
     def _decide(self, decision: tuple[bool, str] | None, state: State) -> dict[str, State]:
+        """Choose the output by the model's decision, and record the decision in the trace."""
         if decision is None:
-            # Nobody has decided, so nothing may leave this machine.
+            # There is no decision, so no query may be sent to another machine.
             needed, explanation = set(state.settings.sources).isdisjoint(state.settings.external), ""
         else:
             needed, explanation = decision
@@ -201,6 +241,7 @@ class PassageCritic:
         return {"search" if needed else "unanswered": state}
 
     def _prepare(self, state: State, document: Document) -> PreparedCall:
+        """Prepare the call that answers from one passage and criticises the answer."""
         settings = state.settings
 
         def values(observations: Observations) -> dict[str, object]:
@@ -219,13 +260,15 @@ class PassageCritic:
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
         """Add the answer with the highest score to the state, and cite its passage."""
-        # As in the published code: if the question has fixed options, the scores of equal answers are added up.
-        # Otherwise each answer keeps its own score.
+        # As in the published code, the scores of equal answers are added up if the question has fixed options (a closed
+        # question, such as yes or no). Otherwise, each answer keeps its own score.
         closed = state.settings.answer_type != "short"
+        # `totals` has the score of each different answer, and `best` the passage and the critique that it comes from.
+        # The keys are the answers of a closed question, or else the places of the passages.
         totals: dict[str | int, float] = {}
         best: dict[str | int, tuple[float, Document, Critique]] = {}
-        for place, (document, reading) in enumerate(zip(state.observed, critiques, strict=True)):
-            critique = reading or Critique()
+        for place, (document, parsed_critique) in enumerate(zip(state.observed, critiques, strict=True)):
+            critique = parsed_critique or Critique()
             score = critique.score(self._weights)
             state = state.with_event(
                 "critique",
@@ -240,21 +283,26 @@ class PassageCritic:
             )
             if not critique.answer:
                 continue
+
             key = _fold(critique.answer) if closed else place
             totals[key] = totals.get(key, 0.0) + score
             if key not in best or score > best[key][0]:
                 best[key] = score, document, critique
+
         if not totals:
-            # No reply gave an answer. If a reply could be read, the passages contain none. If not, the model failed.
+            # No reply contains an answer. If a reply could be read, the passages contain none. Otherwise, the model did
+            # not reply as it was told.
             was_read = any(critique is not None for critique in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
+
         _, document, critique = best[max(totals, key=totals.__getitem__)]
         words, _ = read_citations(critique.answer, known_marks(state))
         is_checked = state.settings.prompts == "product" and not closed
         if is_checked and find_carrier(state.question, words, state.observed) is None:
-            # No passage has it, so these are only the model's own words: an invention, or a refusal in prose.
+            # No passage contains the answer. So it is only the model's own words: an invention, or a refusal in prose.
             state = state.with_step(Step(Action.ANSWER, reply=words, answer=words, certainty="not_found"))
             return state.with_event("checked", text="", certainty="not_found")
+
         mark = prompt_marks(state).get(identity(document))
         answer = f"{critique.answer} [{mark}]" if mark else critique.answer
         label, explanation = _LABELS[critique.support]
@@ -267,7 +315,7 @@ class PassageCritic:
 
 
 def _join(*states: State) -> State:
-    """Merge the usage and the events of parallel calls into one state."""
+    """Merge the usage and the events of parallel calls into one state. All else comes from the first state."""
     usages = [state.usage for state in states]
     llm_calls = Counter[str]()
     for usage in usages:
@@ -284,7 +332,13 @@ def _join(*states: State) -> State:
 
 
 def read_decision(text: str) -> tuple[bool, str] | None:
-    """Read whether to search, and why; None if the reply does not say."""
+    """Read the decision whether to search from a reply.
+
+    For example, ``{"explanation": "It asks for a fact.", "retrieve": "yes"}`` gives ``(True, "It asks for a fact.")``.
+
+    :param text: The text of the reply.
+    :returns: Whether to search, and why. None if the reply does not say whether.
+    """
     needed, values = read_verdict(text, "retrieve")
     if needed is None:
         return None
@@ -292,7 +346,12 @@ def read_decision(text: str) -> tuple[bool, str] | None:
 
 
 def read_critique(text: str) -> Critique | None:
-    """Read an answer and its three critiques from a reply; None if the reply has no field ``answer``."""
+    """Read an answer and its three critiques from a reply.
+
+    :param text: The text of the reply, a JSON object such as
+        ``{"relevance": "relevant", "answer": "Anna Berg", "support": "fully", "usefulness": 5}``.
+    :returns: The critique. None if the reply has no field ``answer``.
+    """
     values = read_object(text, "answer")
     if values is None:
         return None
@@ -311,6 +370,7 @@ def read_critique(text: str) -> Critique | None:
 
 
 def _read_relevance(value: object) -> bool | None:
+    """Read whether a passage is relevant: "Relevant" or "yes", "not relevant" or "no". None for other texts."""
     text = str(value)[:200].casefold()
     if _IRRELEVANT.search(text):
         return False
@@ -318,7 +378,11 @@ def _read_relevance(value: object) -> bool | None:
 
 
 def _read_support(value: object) -> Support | None:
-    """Read how far a passage supports the answer; None if the text names no degree, or several."""
+    """Read how far a passage supports the answer.
+
+    For example, "fully supported" becomes "fully", and "contradicts the answer" becomes "none". For a text that names
+    no degree, or several, as in "fully or partially", the result is None.
+    """
     if value is None:
         return None
     text = str(value)[:200].casefold()
@@ -333,12 +397,16 @@ def _read_support(value: object) -> Support | None:
 
 
 def _read_usefulness(value: object) -> int | None:
+    """Read a grade from 1 to 5: 4 for "4/5", None for "4.5"."""
     grade = None if isinstance(value, bool) else _GRADE.search(str(value)[:200])
     return int(grade[0]) if grade else None
 
 
 def _fold(answer: str) -> str:
-    """Write an answer so that equal answers are the same: in small letters, without marks and punctuation."""
+    """Write an answer in lower case, without citation marks and punctuation, so that equal answers are the same.
+
+    For example, "The Aurora [1]." becomes "the aurora".
+    """
     text, _ = read_citations(answer)
     words = re.findall(r"\w+", text.casefold())
     return " ".join(words) or answer
