@@ -268,12 +268,12 @@ class CorrectiveEvaluator:
             # If the scores could not be read, they are only defaults. So no strip is dropped because of them.
 
         chosen = self._select(strips)
-        described = []
+        trace_of_strips = []
         for number, strip in enumerate(strips):
             title = _title(documents[strip.place])
-            described.append({"title": title, "score": strip.score, "kept": number in chosen})
+            trace_of_strips.append({"title": title, "score": strip.score, "kept": number in chosen})
         source = state.step.searches[-1].source
-        state = state.with_event("strips", source=source, judged_by=judged_by, parsed=parsed, strips=described)
+        state = state.with_event("strips", source=source, judged_by=judged_by, parsed=parsed, strips=trace_of_strips)
         return _recompose(documents, strips, chosen), state
 
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
@@ -299,6 +299,7 @@ class CorrectiveEvaluator:
             return question, state.with_event("without_model", text=NOT_REWRITTEN)
 
         def values(_: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, which contains no passages."""
             return {"question": question}
 
         schema = response_format("keywords", _SCHEMA)

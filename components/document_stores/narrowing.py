@@ -197,12 +197,12 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     :param wanted: What the user wrote.
     :param names: The names that the user can choose from.
     """
-    asked = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
+    written = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
     choices = sorted({*names} - {""})
     shown = choices[:_LISTED]
     if len(choices) > _LISTED:
         shown.append("...")
-    return BadInput(f"No document {where} {asked}. The choices are: {', '.join(shown) or 'none'}")
+    return BadInput(f"No document {where} {written}. The choices are: {', '.join(shown) or 'none'}")
 
 
 def _stored_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:

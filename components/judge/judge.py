@@ -48,7 +48,10 @@ class Judge(Protocol):
         """Do the same as :meth:`judge`, without blocking the event loop."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the judge's class and its settings as plain values, for the pipeline's YAML."""
+        """Return the judge's class and its settings as plain values, for the pipeline's YAML.
+
+        :returns: A dictionary of plain values.
+        """
 
 
 class ScoringJudge(Judge, Protocol):

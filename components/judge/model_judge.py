@@ -145,6 +145,7 @@ class ModelJudge(Block):
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passages that fit into it."""
             # The last group holds the new passages, and the groups before it hold the passages of earlier steps.
             observed = [document for documents in observations[:-1] for document in documents]
             return {
@@ -204,13 +205,14 @@ class ModelJudge(Block):
         shown: list[str] = []
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passages that fit into it."""
             # If not all passages fit into the context window, this function is called again with fewer passages. The
             # passages that are left out get no score.
             shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
             return {"question": state.question, "passages": passages(observations[0], marks=marks)}
 
         def read(text: str) -> list[float | None] | None:
-            # The reply is a JSON object such as {"1": 10, "2": 0}.
+            """Read the scores in a reply, a JSON object such as {"1": 10, "2": 0}; None if they cannot be read."""
             reply = read_object(text, "1") or {}
             scores = {number: _read_score(reply.get(number)) for number in shown}
             # One unreadable score makes all scores unusable, because it may belong to the most relevant passage.

@@ -49,17 +49,17 @@ class SourceSwitchJudge:
     With ``switch_at="next_step"``, all passages are kept. The verdict decides only which source a
     :class:`PreferenceSelector` searches next. MSPR calls this verdict the retrieval adjustment label (section III.C).
 
-    With ``sufficiency`` and ``prompts: product``, an estimate can overrule a verdict of code. Code is the trees, the
-    words of the question, or the rule for passages that were all shown before. A False of code does not switch if the
-    estimate says that what the preferred source has found in this run suffices. A True of the words of the question
-    switches if the estimate says that it does not suffice. This is not in the papers.
+    With ``sufficiency`` and ``prompts: product``, an estimate can overrule a verdict of code. Such a verdict comes from
+    the trees, from the words of the question, or from the rule for passages that were all shown before. The estimate
+    says whether what the preferred source has found in this run suffices. If it suffices, a False of code does not
+    switch. If it does not suffice, a True that comes from the words of the question switches. This is not in the
+    papers.
 
     With ``patience=1``, the first False verdict does not switch. The model sees the passages and can search the
     preferred source again with a different query. A second False verdict in a row switches. This is not in the papers.
 
     Usage example:
     ```python
-    from haystack import Document
     from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
     from prefrag.components.judge.tree_judge import TreeJudge
     from prefrag.components.state.state import Action, RunSettings, Search, State, Step

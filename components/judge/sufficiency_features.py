@@ -1,7 +1,7 @@
 """The features from which boosted trees estimate whether passages suffice to answer a question.
 
-The features measure two things: which words of the question the passages contain, and how sure a reader is of the
-answer that it reads there. A reader is a small program that looks for an answer in passages, without a language model.
+Most features say which words of the question the passages contain. Another feature says how sure a reader is of its
+answer. A reader is a small program that looks for an answer in passages, without a language model.
 :class:`PairSufficiency` computes the features, in a run and in the training of its trees.
 """
 

@@ -207,9 +207,9 @@ def switch_features(
 
     The retriever's scores are not used, because their meaning differs between search engines.
 
-    For example, the first of two passages for the query "Alien director" has the title "Alien (film)" and the content
-    "Alien is a film of 1979." Without statistics, its ``covers_query`` is 0.5, because it contains one of the query's
-    two words. Its ``title_in_query`` is 1 and its ``years`` is 1.
+    For example, the query is "Alien director", and a passage has the title "Alien (film)" and the content "Alien is a
+    film of 1979." Without statistics, its ``covers_query`` is 0.5. The passage contains one of the query's two words.
+    Its ``title_in_query`` and its ``years`` are 1.
 
     :param question: The user's question.
     :param query: The query of the search.

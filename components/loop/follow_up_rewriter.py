@@ -97,6 +97,7 @@ class FollowUpRewriter:
         turns = self._latest(state.history)
 
         def values(_: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, which contains no passages."""
             return {"history": turns, "question": state.question}
 
         shortened = replace(state, history=tuple(turns))

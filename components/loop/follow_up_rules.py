@@ -38,8 +38,9 @@ _NAME = re.compile(
 )
 # A word between blanks, without quotation marks.
 _WORD = re.compile(r"[^\s\"\u201c\u201d]+")
-_HELP_VERBS = "can could did do does may might must shall should will would"
 # Auxiliary verbs. The main verb of the question comes after the noun: "does the trailer weigh".
+_HELP_VERBS = "can could did do does may might must shall should will would"
+# The same verbs as a set.
 _AUXILIARIES = frozenset(_HELP_VERBS.split())
 # English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
 _GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
@@ -47,6 +48,7 @@ _GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 # A pronoun for a person.
 _PERSON = re.compile(r"\b(?:he|she|him|his|her|hers)\b", re.I)
+# Words for a time, as in "this year".
 _TIME = "year|month|week|weekend|day|morning|afternoon|evening|time|century|decade|summer|winter|spring|autumn"
 # A pronoun for a thing. The alternatives match, in this order:
 # - "it", "they" and their other forms;
@@ -74,6 +76,7 @@ _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|i
 _LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
+# The same words as a set.
 _BEGINS = frozenset(_BEGIN.split())
 # A year from 1000 to 2099.
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")

@@ -102,6 +102,7 @@ class SelfReflector:
         """Prepare the call that asks for the label, with the question, the passages and the answer in its prompt."""
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passages that fit into it."""
             shown = [document for documents in observations for document in documents]
             observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
@@ -144,10 +145,10 @@ class SelfReflector:
 
         sources = state.settings.sources
         others = tuple(source for source in sources if source != state.settings.preferred)
-        asked = others if others and self.supplement == "others" else sources
-        for source in asked:
+        sources_to_search = others if others and self.supplement == "others" else sources
+        for source in sources_to_search:
             state = state.with_event("search", source=source, query=state.question)
-        return {"supplement": replace(state.with_last(asked=asked), supplements=state.supplements + 1)}
+        return {"supplement": replace(state.with_last(asked=sources_to_search), supplements=state.supplements + 1)}
 
 
 def _read(text: str) -> dict[str, Any] | None:

@@ -107,6 +107,7 @@ class AnswerReviewer:
         marks = prompt_marks(state)
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passages that fit into it."""
             shown = [document for documents in observations for document in documents]
             return {
                 "question": state.question,

@@ -122,6 +122,7 @@ class ObservationRefiner:
         marks = prompt_marks(state)
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passages that fit into it."""
             return {
                 "question": state.question,
                 "query": state.query,

@@ -1,8 +1,12 @@
 """The component of Self-RAG, which answers from each passage alone and keeps the best answer.
 
-For each passage, the model writes an answer and three critiques in one reply: whether the passage is relevant, how far
-the passage supports the answer, and how useful the answer is. Code turns the critiques into a score. The answer with
-the highest score is kept.
+For each passage, the model writes an answer and three critiques in one reply:
+
+- whether the passage is relevant;
+- how far the passage supports the answer;
+- how useful the answer is.
+
+Code turns the critiques into a score. The answer with the highest score is kept.
 """
 
 import asyncio
@@ -225,6 +229,7 @@ class PassageCritic:
         """Prepare the call that decides whether to search."""
 
         def values(_: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, which contains no passages."""
             return {"question": state.question}
 
         schema = response_format("retrieval", _DECISION)
@@ -245,6 +250,7 @@ class PassageCritic:
         settings = state.settings
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the variables of the prompt, with the passage as far as it fits."""
             return {
                 "question": state.question,
                 "passage": passages(observations[0], prompts=settings.prompts),
@@ -253,6 +259,7 @@ class PassageCritic:
             }
 
         def messages(prompt: str, _: Observations) -> list[ChatMessage]:
+            """Make the messages of the call: the prompt with the run's own instructions."""
             return [ChatMessage.from_user(put_instructions(prompt, settings.instructions))]
 
         schema = response_format("critique", _CRITIQUE)

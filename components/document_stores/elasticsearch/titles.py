@@ -94,14 +94,15 @@ class ElasticsearchTitles:
 
     @property
     def _index(self) -> str:
+        """The name of the store's index."""
         return self._store._index
 
     def _key_searches(self, keys: Iterable[str]) -> list[dict[str, object]]:
         """Make the searches, each with its header, that count the passages of each key."""
-        wanted = list(dict.fromkeys(keys))
+        unique_keys = list(dict.fromkeys(keys))
         searches: list[dict[str, object]] = []
-        for start in range(0, len(wanted), _KEYS_PER_SEARCH):
-            part = wanted[start : start + _KEYS_PER_SEARCH]
+        for start in range(0, len(unique_keys), _KEYS_PER_SEARCH):
+            part = unique_keys[start : start + _KEYS_PER_SEARCH]
             # The hint `map` is faster here, because few passages match.
             terms = {"field": TITLE_KEY_FIELD, "size": len(part), "execution_hint": "map"}
             query = {"bool": {"filter": [{"terms": {TITLE_KEY_FIELD: part}}]}}

@@ -1,7 +1,7 @@
 """The state of an index after one commit, with queries and caches.
 
 A commit is the state of the index after a write. :class:`Index` makes a :class:`Commit` whenever the files show a new
-commit, and sends all searches to the latest. A commit never changes, so its caches are never out of date.
+commit. All searches go to the latest commit. A commit never changes, so its caches are never out of date.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -287,8 +287,8 @@ class Commit:
             # Documents with the word in both fields are in this sum twice, so their number is subtracted once.
             counts = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
             return sum(counts) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(counts) else 0)
-        wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
-        return self._count(Query.boolean_query(wanted))
+        clauses = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
+        return self._count(Query.boolean_query(clauses))
 
     def _in_fields(self, token: str, occur: Occur) -> Query:
         """Build a query for a token in both fields (``Occur.Must``) or in at least one of them (``Occur.Should``)."""

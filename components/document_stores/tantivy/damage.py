@@ -18,6 +18,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 
+# The type of the decorated method.
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 # The beginnings of tantivy's messages about damaged files.
@@ -58,6 +59,7 @@ def report_damage(method: Method) -> Method:
 
     @wraps(method)
     def call(store: Any, *arguments: Any, **options: Any) -> Any:
+        # For an ordinary method.
         try:
             return method(store, *arguments, **options)
         except BaseException as error:
@@ -66,6 +68,7 @@ def report_damage(method: Method) -> Method:
 
     @wraps(method)
     def iterate(store: Any, *arguments: Any, **options: Any) -> Any:
+        # For a generator method, whose errors come while its values are read.
         try:
             yield from method(store, *arguments, **options)
         except BaseException as error:

@@ -170,16 +170,16 @@ class Index:
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
         for key, text in titles.items():
-            documents = commit.searcher.doc_freq("title_key", exact_term(key))
-            if documents <= 1:
+            document_count = commit.searcher.doc_freq("title_key", exact_term(key))
+            if document_count <= 1:
                 unranked.append(key)
-            elif documents <= max(per_title, _FEW_DOCUMENTS):
-                together[text][key] = documents
+            elif document_count <= max(per_title, _FEW_DOCUMENTS):
+                together[text][key] = document_count
             else:
                 alone.append((text, {key: per_title}))
 
-        # The index may have been made by a Python with other Unicode tables. A document whose key is not among the
-        # wanted keys now is left out: it is added to a list that nobody reads.
+        # The index may have been made by a Python with other Unicode tables. The key of a document may then differ from
+        # the key that was looked up. Such a document is left out, by adding it to a list that nobody reads.
         by_key: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):

@@ -184,6 +184,7 @@ def _tag_date(value: object) -> dict[str, str]:
     raise TypeError(f"a value of {type(value)}")
 
 
+# Writes documents as compact JSON. Dates become dictionaries, because JSON has no dates.
 _ENCODER = json.JSONEncoder(default=_tag_date, separators=(",", ":"), ensure_ascii=False)
 
 
