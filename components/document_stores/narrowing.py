@@ -97,10 +97,11 @@ def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -
     for written in wanted:
         # The user may write a path as `prefrag documents list` prints it, of a file or of a folder.
         if PurePath(written).is_absolute():
-            folders += [path for path in paths if PurePath(path).is_relative_to(written)]
-            if str(PurePath(written).parent) in paths:
-                own_files.append(written)
-            if folders or own_files:
+            inside = [path for path in paths if PurePath(path).is_relative_to(written)]
+            is_file = str(PurePath(written).parent) in paths
+            folders += inside
+            own_files += [written] if is_file else []
+            if inside or is_file:
                 continue
 
         # Otherwise, the user wrote a name. The folders that begin with the name come first, then those that have the

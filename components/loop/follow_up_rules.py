@@ -24,6 +24,8 @@ _MAX_FRAGMENT_WORDS = 5
 _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
 # Up to two small words that may stand between two capitalised words of a name, each with a blank behind it: "of the ".
 _SMALL_WORDS = "(?:(?:of|the|de|von|van|and|for)[ ]){0,2}"
+# An article at the end of a text. It matches "the" in "Is the".
+_ARTICLE_AT_END = re.compile(r"\b(?:the|an?)$", re.IGNORECASE)
 # What looks like a name. The three lines of the expression match, in this order:
 # - words in quotation marks: "Blue Hall" with its marks;
 # - a path or an e-mail address: "/etc/hosts", "a@b.org";
@@ -237,8 +239,9 @@ def _name_places(text: str) -> Iterator[slice]:
         if not words:
             continue
 
-        # A capitalised word alone at the beginning of a sentence is not taken for a name.
-        before = text[: match.start()].rstrip()
+        # A capitalised word alone at the beginning of a sentence is not taken for a name, nor behind an article there.
+        # Behind another function word it may be a name, as in "Is Vienna big?".
+        before = _ARTICLE_AT_END.sub("", text[: words[0].start()].rstrip()).rstrip()
         begins_sentence = not before or before[-1] in ".?!"
         word = words[0][0]
         if begins_sentence and len(words) == 1 and word.istitle() and word.isalpha():

@@ -52,6 +52,7 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     ({"folders": [f"{ABOVE}/contracts"]}, {"lease.pdf", "crane.docx"}),
     ({"folders": [f"{ABOVE}/contracts/lease.pdf"]}, {"lease.pdf"}),
     ({"folders": [f"{ABOVE}/contracts/lease.pdf", "Letters"]}, {"lease.pdf", "Letter.md"}),
+    ({"folders": ["Letters", "/contracts"]}, {"lease.pdf", "crane.docx", "Letter.md"}),
     ({"kinds": ["PDF", ".md"]}, {"lease.pdf", "Letter.md"}),
     ({"since": "2024"}, {"lease.pdf", "hours.csv"}),
     ({"since": "2023-06-15", "until": "2024-03-01"}, {"lease.pdf", "crane.docx"}),

@@ -23,6 +23,7 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (("When was the Merganser built?", "1921"), "And the Petrel?", "When was the Petrel built?"),
     (("When was the boiler in block C replaced?", "2021"), "who replaced it?", "who replaced the boiler?"),
     (("How old is R?", "33"), "who wrote it?", "who wrote R?"),
+    (("Is Vienna big?", "Yes."), "When was it founded?", "When was Vienna founded?"),
     (LONG, "where is it", None),
     (TRAILER, "how old is he", "how old is the trailer"),
     (("how much?", "Found, not answered."), "when was it built?", None),
