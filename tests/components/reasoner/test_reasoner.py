@@ -41,7 +41,7 @@ class TestPrompt:
         prompt = prompt_for(state(max_steps=2))
 
         assert prompt.endswith(f"Question: {QUESTION}")
-        assert "\nAction: Search_Engine\n" in prompt
+        assert 'a line "Action:" with Search_Engine,' in prompt
         assert "at most 2 times" in prompt
         assert "written exactly as Search_Engine" in prompt_for(state(prompts="plain"))
 
