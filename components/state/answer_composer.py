@@ -1,4 +1,8 @@
-"""The component that composes the result of a run from its state."""
+"""The component that composes the result of a run from its state.
+
+The result is one dictionary for the command line, HTTP and Python. docs/pipelines.md lists its keys. The component also
+decides whether the answer is given at all, or only shown as a guess.
+"""
 
 import time
 from collections import Counter
@@ -23,12 +27,13 @@ from prefrag.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
 
+# The user gets this text if the message is no question, such as a greeting, and fits no document.
 ASK_A_QUESTION = (
     "Nothing that was found fits this: ask a question about your documents, such as when something opens, what it "
     "costs, or who wrote it."
 )
-# The keys of the result whose control characters are not removed: they have texts of passages, where positions would
-# shift, or, as the trace, have none.
+# The keys of the result whose control characters are not removed. In texts of passages, the positions of sentences
+# would shift. The trace contains no control characters.
 _AS_IS = ("documents", "citations", "evidence", "trace")
 
 
@@ -37,8 +42,11 @@ def compose(
 ) -> dict[str, object]:
     """Compose the result of a run, in the same form for the command line, HTTP and Python.
 
-    The result is JSON-serialisable; docs/pipelines.md lists its keys. The source ``preferred`` is counted as local, all
-    other sources as web.
+    :param state: The final state of the run.
+    :param preferred: The source that is counted as local. All other sources are counted as web.
+    :param error: Why the run broke off. None if it ended normally.
+    :param when_unsure: What the user gets if the answer is doubtful, see :class:`AnswerComposer`.
+    :returns: The result, which is JSON-serialisable. docs/pipelines.md lists its keys.
     """
     marks = citation_marks(state)
     marks_of_codes = known_marks(state)
@@ -48,7 +56,7 @@ def compose(
     searches = [search for search in state.searches if not search.skipped]
     attempts = [attempt for search in searches for attempt in search.attempts]
     if error:
-        # The steps of a run that broke off lack the searches that had not ended, but not their attempts.
+        # If the run broke off, its steps lack the searches that had not ended. The list of attempts has these, too.
         attempts = list(state.attempts)
     models_of_searches = [model for attempt in attempts for model in attempt.models]
 
@@ -71,12 +79,12 @@ def compose(
     given_answer = answer if answered else ""
     label = last.label
     if label is Label.CORRECT and last.certainty and not last.evidence:
-        # The model calls its answer correct, but no passage carries it.
+        # The model calls its answer correct, but no passage supports it.
         label = None
 
-    # Where the extractive reader read its likeliest answer; empty if it read none.
+    # The sentence in which the extractive reader found its likeliest answer. Empty if it found none.
     read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
-    # In each of these documents, the sentence nearest to this text is shown; in others, the one nearest to the query.
+    # For each document, one sentence is shown: the one nearest to this text or, without a text, to the query.
     text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
     for evidence in read:
         text_of_mark[marks.get(identity(evidence.document))] = evidence.sentence
@@ -132,7 +140,7 @@ def compose(
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }
-    # What a model writes may hold control characters that a terminal obeys.
+    # A model may write control characters, which a terminal would obey.
     for name, value in result.items():
         if name not in _AS_IS:
             result[name] = strip_all_controls(value)
@@ -145,7 +153,10 @@ def _events(state: State, kind: str) -> list[Mapping[str, Any]]:
 
 
 def _final_step(state: State, marks_of_codes: Mapping[str, str], error: str | None) -> Step:
-    """Return the step whose answer is the answer of the run."""
+    """Return the step whose answer is the answer of the run.
+
+    If the indexes ask for a higher probability than the answer has, its certainty is lowered to "probably".
+    """
     step = _last_worded_step(state, marks_of_codes, error)
     least = dict(state.settings.stated_from).get("model" if step.reply else "reader", 0.0)
     if step.certainty == "stated" and step.probability is not None and step.probability < least:
@@ -154,7 +165,10 @@ def _final_step(state: State, marks_of_codes: Mapping[str, str], error: str | No
 
 
 def _last_worded_step(state: State, marks_of_codes: Mapping[str, str], error: str | None) -> Step:
-    """Return the last step or, if its answer has no words besides citations, the newest step whose answer has some."""
+    """Return the newest step whose answer has words, not only citations.
+
+    If there is none, if the run broke off, or if the last answer is withheld, return the last step.
+    """
     if not state.steps:
         return Step(Action.UNREADABLE)
 
@@ -165,13 +179,13 @@ def _last_worded_step(state: State, marks_of_codes: Mapping[str, str], error: st
     for step in reversed(state.steps):
         answer, _ = read_citations(step.answer, marks_of_codes)
         if answer:
-            # An earlier answer had not been accepted, so it counts as forced.
+            # The run went on after an earlier answer, so that answer was not accepted. It counts as forced.
             return step if step is last else replace(step, forced=True)
     return last
 
 
 def _question_back(state: State, last: Step, error: str | None) -> str | None:
-    """Return what the user is asked instead of getting an answer; None if nothing is asked."""
+    """Return what the user is asked instead of getting an answer. None if nothing is asked."""
     if not error and _is_no_question(state, last):
         return ASK_A_QUESTION
     asked = _events(state, "asked_back")
@@ -179,7 +193,7 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
 
 
 def _is_no_question(state: State, last: Step) -> bool:
-    """Check whether the message, such as a greeting, was no question, and nothing that was found fits it."""
+    """Check whether the message, such as a greeting, was no question. No document that was found may fit the message."""
     is_alone = not (state.history or state.attached or state.settings.filters)
     if state.settings.prompts != "product" or not is_alone or last.certainty != "not_found":
         return False
@@ -188,13 +202,13 @@ def _is_no_question(state: State, last: Step) -> bool:
 
 
 def _describe_failure(search: Search) -> str:
-    """Say why a source failed. If the search has a provider, only a part of the source failed, such as its ranker."""
+    """Write why a source failed. If the search has a provider, only a part of the source failed, such as its ranker."""
     source = search.source if search.provider else f"{search.source} could not be searched"
     return f"{source}: {search.error}"
 
 
 def _shown_evidence(state: State, last: Step, read: tuple[Evidence, ...], answered: bool) -> list[Evidence]:
-    """Return the sentences that carry the answer or, without an answer, the sentences nearest to the question."""
+    """Return the sentences that support the answer or, without an answer, the sentences nearest to the question."""
     if answered:
         if not last.certainty:
             # The answer was not checked, so it has only citations.
@@ -209,19 +223,25 @@ def _shown_evidence(state: State, last: Step, read: tuple[Evidence, ...], answer
 
 
 def _answered_by(step: Step) -> Literal["reader", "model"]:
+    """Return what wrote the answer. A step of the extractive reader has a certainty, but no reply."""
     return "reader" if step.certainty and not step.reply else "model"
 
 
 def _citation(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a document's entry that the list of citations has."""
     return {key: document[key] for key in ("mark", "id", "title", "source")}
 
 
 def _held_back(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry for a query that was not sent."""
     return {key: data[key] for key in ("source", "query", "reason")}
 
 
 def _cut_off(state: State) -> list[str]:
-    """Report that replies were cut off. A single such reply is reported only if it was the last reply of the run."""
+    """Report that replies were cut off, as a list of one message or none.
+
+    A single such reply is reported only if it was the last reply of the run.
+    """
     cut = [step for step in state.steps if step.cut_at is not None]
     if not cut:
         return []
@@ -234,12 +254,13 @@ def _cut_off(state: State) -> list[str]:
     ]
 
 
-# The keys of the result for a passage's file and for its date, each with the metadata field from which the value is
-# read. Haystack's converters and splitter write these fields.
+# The keys of a document's entry for its file and its date. Each has the metadata field from which the value is read.
+# Haystack's converters and splitter write these fields.
 _FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "attachment", "mail", "date_in")}
 
 
 def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, object]:
+    """Return the entry for a document. ``sentence`` has the begin and end of the sentence to show, in characters."""
     meta = document.meta
     at = sentence["start"] if sentence else None
     record = {
@@ -249,7 +270,7 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         "content": document.content or "",
         "source": meta.get("source") or "",
         "url": safe_url(str(meta.get("url") or "")),
-        # An own retriever may score with numbers of numpy, which are not JSON.
+        # A user's own retriever may score with numbers of numpy, which are not JSON.
         "score": None if document.score is None else float(document.score),
         "step": meta.get("step"),
         "heading": heading_of(meta, at),
@@ -266,9 +287,10 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
-    """Find the sentence of a document that is nearest to the answer or, without an answer, to the query that found it.
+    """Find the sentence of a document that is nearest to the answer.
 
-    An empty ``answer`` means that the document is not cited.
+    If the document is not cited, ``answer`` is empty. Then find the sentence nearest to the query that found the
+    document.
     """
     number = document.meta.get("step")
     query = ""
@@ -279,12 +301,13 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
 
 
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, object]:
+    """Return the entry for a sentence, with its place in the file, and with the place of the answer in the sentence."""
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
     at = (document.content or "").find(evidence.sentence)
     place_in_file = place_of(document, max(at, 0))
     if at < 0 and document.meta.get(PAGES):
-        # A sentence that does not stand in the passage as it is, such as several rows, may be on any of its pages.
+        # The sentence is not copied as it is, for example because it joins several rows. So its page is not known.
         place_in_file.pop("page", None)
     return {
         "mark": marks[identity(document)],
@@ -300,6 +323,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
 
 
 def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entry for a step. ``number`` is counted from 1."""
     verdict = None
     if step.verdict is not None:
         verdict = {
@@ -325,7 +349,10 @@ def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[st
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, object]:
-    """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals."""
+    """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals.
+
+    A retrieval counts as used if its documents were kept. ``preferred`` is the source that counts as local.
+    """
     searches_of = Counter(search.source for search in searches)
     total = {source: searches_of[source] for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
@@ -334,6 +361,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
         for source in (step.source or "").split("+"):
             if source:
                 used[source] = used.get(source, 0) + 1
+
     local = total.get(preferred, 0)
     by_source = {source: {"total": total[source], "used": used[source]} for source in total}
     return {
@@ -347,8 +375,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     }
 
 
-# A caller can set this to a composer and a list: the composer then appends its result to the list. Haystack copies the
-# outputs of components leaf by leaf, which would take longer than composing the result.
+# A caller can set this to a composer and a list. The composer then appends its result to the list, instead of returning
+# it. Haystack copies each value in the outputs of components, which would take longer than composing the result.
 awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
 
 
@@ -360,9 +388,9 @@ class AnswerComposer:
         """Set up the component.
 
         :param local_source: The source that ``total_local`` and ``used_local`` count. All other sources count as web.
-        :param when_unsure: What the user gets if the answer was forced or its last label is INCORRECT. ``answer``
-            still gives the answer. ``say_so`` gives no answer. The user then gets the sentences that are nearest to the
-            question and, separately, the answer as a guess.
+        :param when_unsure: What the user gets if the answer is doubtful: if it was forced, or if its last label is
+            INCORRECT. ``answer`` still gives the answer. ``say_so`` gives no answer. The user then gets the sentences
+            that are nearest to the question and, separately, the answer as a guess.
         :raises ValueError: If ``when_unsure`` is neither ``answer`` nor ``say_so``.
         """
         check_choice(get_args(WhenUnsure), when_unsure=when_unsure)
@@ -374,7 +402,7 @@ class AnswerComposer:
         """Compose the result.
 
         :param state: The final state.
-        :returns: ``result``. It is empty if the caller has set ``awaited`` and gets the result there.
+        :returns: ``result``. It is empty if the caller has set ``awaited``, because the caller then gets it there.
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
         waiting = awaited.get()

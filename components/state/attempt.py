@@ -1,4 +1,4 @@
-"""A call to a provider or a ranker, as a part of a search."""
+"""A call that is made during a search: to a provider, which finds documents, or to a ranker, which sorts them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,16 +9,16 @@ from prefrag.components.state.value import Value
 
 @dataclass
 class Attempt(Value):
-    """A call to a provider or a ranker during a search. Its last three fields are set when it ends.
+    """A call to a provider or a ranker during a search. Its last three fields are set when the call ends.
 
     :param source: The source that is searched.
     :param query: The query.
-    :param provider: The name of what is called.
-    :param sent_out: Whether the query is sent to a service outside this machine.
-    :param models: The models that the call calls: embedders get the query, and rankers also the documents.
+    :param provider: The name of the provider or ranker.
+    :param sent_out: True if the query is sent to a service outside this machine.
+    :param models: The models that are used in the call. Embedders get the query. Rankers also get the documents.
     :param lookups: The number of queries that are sent to an index or the web.
-    :param error: Why the attempt failed; None if it did not fail.
-    :param seconds: How long it took.
+    :param error: Why the attempt failed. None if it did not fail. Until the call ends, it says that no reply came.
+    :param seconds: The duration of the call, in seconds.
     """
 
     source: str
@@ -31,5 +31,8 @@ class Attempt(Value):
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Write what a user needs to know of it as plain JSON values."""
+        """Write what a user needs to know about the attempt, as plain JSON values.
+
+        :returns: The source, the query, the provider, the error and the seconds.
+        """
         return {name: getattr(self, name) for name in ("source", "query", "provider", "error", "seconds")}

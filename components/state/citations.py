@@ -1,9 +1,9 @@
 """The marks by which answers cite passages, and the citations in an answer.
 
-Users see plain marks: ``1`` for a local document, ``W1`` for a web page. Models see each mark with a code, as in
-``1kx``. The code is computed from the question and the document. A mark counts only with the right code, so a web page
-cannot forge the marks of other documents, whose contents it does not know. Small models leave the codes out:
-``plain_marks.py`` adds them to plain marks whose passages hold what is said.
+Users see plain marks: ``1`` for a local document, ``W1`` for a web page. Models see each mark with a code of two
+letters, as in ``1kx``. The code is computed from the question and the document. A mark counts only with the right code.
+So a web page cannot forge the marks of other documents, because it does not know their contents. Small models often
+leave the codes out. For them, ``plain_marks.py`` adds the code to a plain mark if the passage contains what is said.
 """
 
 import re
@@ -17,13 +17,18 @@ from prefrag.components.state.state import Identity, State, identity
 CODE_LETTERS = "bcfhjkpqrsvwxz"
 # Only this many characters are searched for citations. Answers are shorter, but earlier turns may be a megabyte long.
 MAX_CHARACTERS = 20_000
-# Brackets, also those of Chinese and Japanese texts.
-_OPEN, _CLOSE = r"\[\u3010\uff3b", r"\]\u3011\uff3d"
-# A mark with its code that stands as a word of its own: "1kx", "W12fb". A document that came with the question has the
-# letter A, a web page W; models also write D, for "document".
+# Opening brackets, also those of Chinese and Japanese texts, for use inside a character class.
+_OPEN = r"\[\u3010\uff3b"
+# The closing brackets, likewise.
+_CLOSE = r"\]\u3011\uff3d"
+# A mark with its code, as a word of its own: "1kx", "W12fb". The letter W stands for a web page, and A for a document
+# that came with the question. Models also write D, for "document". "5km" matches as well; whether its letters are a
+# right code is checked later. A number without letters, such as "12", does not match.
 _CODE = r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])"
 _CODED = re.compile(_CODE, re.IGNORECASE)
-# What may be a citation, with the Markdown around it: "**[1kx, 2fb]**", or "`1kx`" without brackets.
+# What may be a citation: a text in brackets, or a mark with its code without brackets. The Markdown around it is
+# matched, too: "**[1kx, 2fb]**", "`1kx`". The group `inner` is the text in the brackets, "1kx, 2fb". The group `bare`
+# is the mark without brackets, "1kx".
 _CITATION = re.compile(
     rf"""
     (?P<mark_up> [*_`]{{0,3}} )
@@ -34,22 +39,27 @@ _CITATION = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# Words that models write beside marks: "[see passages 1kx and 2fb]".
+# Words and signs that models write beside marks: "see", "passages" and "and" in "[see passages 1kx and 2fb]".
 _FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&|\^", re.IGNORECASE)
-# Citations as other products write them, on whose answers models were trained: "4:0\u2020source".
+# The beginning of a citation as some other products write it: "4:0\u2020" in "4:0\u2020source". Models were trained on
+# answers of these products.
 _OTHER_MARK = re.compile(r"\s{0,9}\d{1,6}(?::\d{1,6})?\s{0,9}\u2020")
-# A line of Markdown below the text: "[^1]: The museum's guide".
+# A footnote of Markdown, on a line of its own below the text: "[^1]: The museum's guide".
 _FOOTNOTE = re.compile(r"^[ \t]{0,9}\[\^\w{1,20}\]:.*$", re.MULTILINE)
-# The letters of a code, or those of the codes in the examples of our prompts, which models copy.
+# Two letters that may be a code, right or wrong: "kx". Or "ma", "un" or "na": the codes in the examples of our prompts,
+# which models copy. "am" does not match.
 _WRITTEN_CODE = re.compile(rf"[{CODE_LETTERS}]{{2}}|ma|un|na", re.IGNORECASE)
-# A number with fewer digits than a year.
+# A number of one or two digits, maybe with a letter or "^": "7", "W12", "^1". A year such as "1969" does not match.
 _SHORT_NUMBER = re.compile(r"\s{0,9}\^?[ADW]?\d{1,2}\s{0,9}", re.IGNORECASE)
+# A hyphen or dash between the two ends of a range of marks: " - " in "1kx - 3bq".
 _DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
-# A mark in its parts: the letter, the number and, if it is written, the code.
+# A mark in its three parts: the letter, the number and the code. "W12fb" has "W", "12" and "fb". "7" has only a number.
 _MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
-# Numbers in brackets, such as [1969] or [3, 5-7], that are no marks of passages but would look like marks to the user.
+# A number, maybe with the letter of a mark and blanks around it: "7", "W12 ".
 _NUMBER = r"\s{0,9}[ADW]?\d{1,9}\s{0,9}"
+# One number, or several with commas, semicolons or dashes between them: "1969", "3, 5-7".
 _NUMBERS = rf"{_NUMBER}(?:[-,;\u2010-\u2015]{_NUMBER}){{0,40}}"
+# Numbers in brackets: "[1969]", "[3, 5-7]". If they are no marks of passages, they still look like marks to the user.
 _UNRESOLVED = re.compile(rf"[{_OPEN}]({_NUMBERS})[{_CLOSE}]", re.IGNORECASE)
 # What a model wrote between the number and the code of one mark: the hyphen in "1-kx".
 _SPLIT_CODE = re.compile(r"(?<=\d)[\W_]{1,3}(?=[a-z]{2}(?![^\W_]))", re.IGNORECASE)
@@ -60,11 +70,14 @@ _GAP = re.compile(rf"{_PARENTHESES}|\s{{0,9}}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Assign marks to the documents that the model has been shown.
+    """Assign plain marks to the documents that the model has been shown.
 
     The marks are ``1``, ``2``, ... for local documents, ``W1``, ``W2``, ... for web pages and ``A1``, ``A2``, ... for
-    documents that came with the question. Numbers are given in the order in which documents are first shown, so a
-    document keeps its mark during the run. The keys are the documents' :func:`identity`.
+    documents that came with the question. Numbers are given in the order in which documents are first shown. So a
+    document keeps its mark during the run.
+
+    :param state: The state of a run.
+    :returns: For each document, by its :func:`identity`, the mark.
     """
     counts = {"": 0, "W": 0, "A": 0}
     attached = {identity(document) for document in state.attached}
@@ -82,9 +95,11 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 
 def prompt_marks(state: State) -> dict[Identity, str]:
-    """Return each document's mark with its code, as models see it.
+    """Return the marks with their codes, as models see them, such as ``1kx``.
 
-    Other prompts than ``product`` do not ask for citations, so the result is empty for them.
+    :param state: The state of a run.
+    :returns: For each document that the model has been shown, by its :func:`identity`, the mark with the code. Empty if
+        the run's prompts are not ``product``, because only these prompts ask for citations.
     """
     if state.settings.prompts != "product":
         return {}
@@ -92,19 +107,35 @@ def prompt_marks(state: State) -> dict[Identity, str]:
 
 
 def known_marks(state: State) -> dict[str, str]:
-    """Map the marks with codes, as models see and cite them, to the plain marks: ``1kx`` to ``1``."""
+    """Map the marks with codes, as models see and cite them, to the plain marks that users see.
+
+    :param state: The state of a run.
+    :returns: A mapping such as ``{"1kx": "1", "W1fb": "W1"}``.
+    """
     plain = citation_marks(state)
     return {mark: plain[key] for key, mark in prompt_marks(state).items()}
 
 
 def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
-    """Split an answer such as ``1969 [2kx][W1fb]`` into its text and the plain marks that it cites, each once.
+    """Split an answer into its text and the plain marks that it cites.
 
-    ``marks_of_codes`` comes from :func:`known_marks`. Only marks in it, with their codes, count as citations. Other
-    marks are removed but cite nothing: those without the code, with a wrong code or a wrong ``W`` or ``A``, of no
-    passage (``[7]``), and those of other products (``【1†source】``, ``[^1]`` with its footnote). Plain marks cite only
-    if :func:`add_codes` has added their codes beforehand. Brackets around other numbers, such as a year, become
-    parentheses; other brackets stay. Without ``marks_of_codes``, everything that looks like a citation is removed.
+    For example, with the marks ``{"2kx": "2", "W1fb": "W1"}``, the answer ``1969 [2kx][W1fb]`` becomes
+    ``("1969", ["2", "W1"])``.
+
+    A mark is a citation only if it has its code. Other marks are removed from the text but cite nothing:
+
+    - marks without a code, with a wrong code, or with a wrong ``W`` or ``A``. If a model writes plain marks,
+      :func:`add_codes` has to add the codes before this function is called;
+    - marks that no passage has, such as ``[7]``;
+    - marks of other products, such as ``【1†source】``, or ``[^1]`` with its footnote.
+
+    Brackets around other numbers, such as a year, become parentheses: ``[1969]`` becomes ``(1969)``. All other brackets
+    stay as they are.
+
+    :param answer: The answer, as the model wrote it.
+    :param marks_of_codes: The marks of the run, from :func:`known_marks`. None removes everything that looks like a
+        citation.
+    :returns: The text without citations, and the plain marks that are cited, each once.
     """
     text, citations = _take_out(answer, marks_of_codes)
     plain_text = _UNRESOLVED.sub(r"(\1)", _close_gaps(text))
@@ -113,7 +144,14 @@ def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None)
 
 
 def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
-    """Write the citations of an answer with plain marks."""
+    """Write the citations of an answer with plain marks.
+
+    For example, ``1969 [2kx][W1fb]`` becomes ``1969 [2][W1]``. Marks that cite nothing are removed.
+
+    :param answer: The answer, as the model wrote it.
+    :param marks_of_codes: The marks of the run, from :func:`known_marks`.
+    :returns: The answer with plain marks.
+    """
     text, citations = _take_out(answer, marks_of_codes)
     first, *others = text.split("\0")
     written = first
@@ -124,15 +162,23 @@ def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
 
 
 def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
-    """Replace the marks with codes in a thought or an explanation by the plain marks that users see."""
+    """Replace the marks with codes in a thought or an explanation by the plain marks that users see.
+
+    For example, "Passage 1kx says so" becomes "Passage 1 says so".
+
+    :param text: The thought or the explanation.
+    :param marks_of_codes: The marks of the run, from :func:`known_marks`. Other marks stay as they are.
+    :returns: The text with plain marks.
+    """
     return _CODED.sub(lambda match: marks_of_codes.get(_normalise_case(match[0]), match[0]), text)
 
 
 def _code(question: str, key: Identity) -> str:
-    """Compute the two letters of a document's code. Two documents may have the same: their marks differ in the number.
+    """Compute the two letters of a document's code.
 
-    A document may hold half of a surrogate pair, which is written as it is.
+    Two documents may have the same code. Their marks still differ in the number.
     """
+    # A document may contain half of a surrogate pair. "surrogatepass" encodes it instead of raising an error.
     text = repr((question, key)).encode("utf-8", "surrogatepass")
     digest = blake2b(text, digest_size=8).digest()
     letters = len(CODE_LETTERS)
@@ -147,10 +193,15 @@ def _normalise_case(mark: str) -> str:
 
 
 def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
-    r"""Replace each citation by the character \0. Return the text, and for each citation the marks that it cites."""
+    r"""Replace each citation by the character \0. Return the text, and for each citation its plain marks.
+
+    For example, "1969 [2fb], or [1970]" becomes "1969 \0, or (1970)" and ``[["2"]]``. A citation with no right mark has
+    an empty list.
+    """
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
     start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
-    # Without its letter, a mark with a code is recognised even if the model wrote a wrong letter: "W1kx" for "1kx".
+    # The marks with codes, without their letters. By these, a mark is recognised even if the model wrote a wrong
+    # letter: "W1kx" instead of "1kx".
     without_letter = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
     citations: list[list[str]] = []
     pieces: list[str] = []
@@ -160,7 +211,7 @@ def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[st
         pieces.append(start[end : match.start()])
         end = match.end()
         if marks is None:
-            # The brackets hold something else.
+            # The text in the brackets is no citation.
             pieces.append(_UNRESOLVED.sub(r"(\1)", match[0]))
         else:
             pieces.append("\0")
@@ -177,14 +228,17 @@ def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[st
 def _cited_marks(
     match: re.Match[str], before: str, marks_of_codes: Mapping[str, str] | None, without_letter: Collection[str]
 ) -> list[str] | None:
-    """Return the plain marks that a match of ``_CITATION`` cites, maybe none; None if it is no citation."""
+    """Return the plain marks that a match of ``_CITATION`` cites. The list may be empty. None: it is no citation.
+
+    ``before`` is the text before the match. ``without_letter`` are the marks with codes, without their letters.
+    """
     inner = match["inner"] or match["bare"]
     if match["inner"]:
         marks = _read_marks(inner, marks_of_codes)
         if marks is not None:
             return marks
 
-    # There are other words, too, or no brackets: only marks with their codes count.
+    # The brackets also contain other words, or there are no brackets. Then only marks with their codes count.
     coded = [_normalise_case(mark) for mark in _CODED.findall(_SPLIT_CODE.sub("", inner))]
     has_our_mark = any(mark.lstrip("ADW") in without_letter for mark in coded)
     if not has_our_mark and not _is_foreign(inner, before):
@@ -194,9 +248,10 @@ def _cited_marks(
 
 
 def _is_foreign(inner: str, before: str) -> bool:
-    """Check whether a text in brackets is a mark that no passage of ours has.
+    """Check whether a text in brackets is a mark, although no passage of this run has that mark.
 
-    A short number is a mark if it stands behind other text, but not directly behind a letter, as in ``x[1]``.
+    This is so for marks of other products, and for a short number behind other text, as in ``in 1969 [7]``. Directly
+    behind a letter, as in ``x[1]``, a number is no mark.
     """
     if _OTHER_MARK.match(inner):
         return True
@@ -205,14 +260,17 @@ def _is_foreign(inner: str, before: str) -> bool:
 
 
 def _close_gaps(text: str) -> str:
-    # Between two words, \0 becomes a blank: without it, the joined words could look like a mark with its code.
+    r"""Remove the characters \0 with the blanks before them: "nine \0." becomes "nine."."""
+    # Between two words, \0 becomes a blank. Otherwise the joined words could look like a mark with its code.
     return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
 
 
 def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
-    """Find the plain marks that a text has with two or more wrong codes.
+    """Find the plain marks that stand in a text with two or more wrong codes.
 
-    Such codes were guessed: a web page may list all possible codes of a mark, and a model may copy them.
+    For example, "1bb 1cc" has two wrong codes if the right mark is "1kx", so the result is ``{"1"}``. Such codes were
+    guessed: a web page may list all possible codes of a mark, and a model may copy the list. A right code among them
+    proves nothing.
     """
     coded = {_normalise_case(match[0]) for match in _CODED.finditer(text)}
     wrong_codes: Counter[str] = Counter()
@@ -224,9 +282,10 @@ def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
 
 
 def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[str] | None:
-    """Return the plain marks that a text in brackets cites, maybe none; None if it holds anything but marks.
+    """Return the plain marks that a text in brackets cites. None if the text contains anything but marks.
 
-    A number that is no mark of a passage, and has no code, may be a year.
+    For example, "passages 1kx and 2fb" gives ``["1", "2"]``. The plain mark "2" gives an empty list, because the code
+    is missing. "1969" gives None if no passage has this number: without a code, it may be a year.
     """
     without_filler = _FILLER.sub(" ", inner)
     items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", without_filler)) if item]
@@ -248,16 +307,20 @@ def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[st
 
 
 def _looks_like_ours(mark: re.Match[str], marks_of_codes: Mapping[str, str]) -> bool:
-    """Check whether a match of ``_MARK`` has the number of a passage, or a code, right or wrong."""
+    """Check whether a match of ``_MARK`` looks like a mark of this run.
+
+    It does if it has the letter and number of a passage, or if it has a code, right or wrong.
+    """
     letter, number, code = mark.groups(default="")
     is_of_passage = f"{letter.upper()}{int(number)}" in marks_of_codes.values()
     return is_of_passage or _WRITTEN_CODE.fullmatch(code) is not None
 
 
 def _resolve(ends: list[str], marks_of_codes: Mapping[str, str]) -> list[str]:
-    """Return the plain marks of one mark, or of a range of marks such as ``1kx-3bq``.
+    """Return the plain marks of one mark, or of a range of marks that is given by its two ends.
 
-    An end without its right code stands for nothing. A range from ``1kx`` to ``W2fb`` holds no web page.
+    For example, ``_resolve(["1kx", "3bq"], ...)`` returns ``["1", "2", "3"]``. An end without its right code is left
+    out. A range from a local document to a web page, such as ``1kx-W2fb``, contains only the local documents.
     """
     plain = [marks_of_codes.get(_normalise_case(end)) for end in ends]
     resolved = [mark for mark in plain if mark is not None]

@@ -1,4 +1,8 @@
-"""The evidence of a run: the sentences that are nearest to the question, and the best sentence of each search."""
+"""The evidence of a run: the sentences that are nearest to the question, and the best sentence of each search.
+
+The result of a run shows these sentences to the user. Sentences are compared by their words: a sentence scores high if
+it contains many words of the question, above all rare words. If two sentences are equally good, the newer is preferred.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -16,45 +20,61 @@ from prefrag.components.text.sentences import cut_text, ends_with_stop, sentence
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
-# So many sentences are shown, and so many of them are chosen for the question alone.
+# At most this many sentences are shown.
 _MAX_SENTENCES = 5
+# The first sentences shown, at most this many, are those nearest to the question. The others come from the searches.
 _NEAREST = 3
-# A document may be a book, so only its first characters are read.
-_MAX_READ = 6_000  # to find one sentence
-_MAX_RANKED = 60_000  # to rank all sentences
+# A document may be a book, so only its beginning is read.
+# To find the one sentence of a document that is nearest to a query, this many characters are read.
+_MAX_READ = 6_000
+# To rank all sentences of several documents, this many characters of each document are read.
+_MAX_RANKED = 60_000
+# A word or a number: "museum", "2024".
 _WORD = re.compile(r"\w+")
-# A letter of a script that writes no blanks between words, such as Chinese, and a letter or digit of any other script.
+# A letter of a script that writes no blanks between words, such as Chinese.
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
+# A letter or digit of any other script.
 _SPACED = rf"[^\W{UNSPACED_SCRIPTS}]"
+# A number, also with separators: "2023", "1,250.50".
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# The score of a sentence for a question is the share of the question's words that the sentence and its title hold, from
-# 0 to 1, and what the following five weights add or take off.
-# The extractive reader answers from the sentence: its probability times this weight is added.
+# The score of a sentence begins with the share of the question's words, from 0 to 1, that the sentence and the title of
+# its document contain. The following five weights change the score.
+# If the extractive reader found an answer in the sentence: the answer's probability, times this weight, is added.
 _READ_WEIGHT = 0.25
-# The sentence before holds further words of the question: their share times this weight is added.
+# If the sentence before contains further words of the question: their share, times this weight, is added.
 _BEFORE_WEIGHT = 0.4
-# The share of words that the sentence holds without its title, times this weight, is added.
+# The share of the question's words that the sentence contains without the title, times this weight, is added.
 _OWN_WEIGHT = 0.1
-# Added if the question asks for a number and the sentence has one.
+# If the question asks for a number and the sentence contains a digit, this weight is added.
 _NUMBER_WEIGHT = 0.2
-# Taken off if the sentence is only a line, such as a letterhead.
+# If the sentence is only a line, such as a letterhead, this weight is subtracted.
 _LINE_WEIGHT = 0.5
+# A question that asks for a number or a date, in English, German or French: "When does it open?", "How much is it?".
 _ASKS_NUMBER = re.compile(r"\b(?:when|how (?:much|many)|wann|wie ?viele?|quand|combien)\b", re.IGNORECASE)
 # Answers that are not copied from a document. A text that contains the word "no" does not support the answer "no".
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
-    """Choose the sentences nearest to the question, the likeliest answer's sentence, and the best of each search."""
+    """Choose the sentences to show: those nearest to the question, and the best sentence of each search.
+
+    The sentence with the extractive reader's likeliest answer is added, if the reader has answered.
+
+    :param state: The state of a run.
+    :returns: At most five sentences, the most important first.
+    """
     read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
     nearest = _rank_for_question(state, read)
+
     first = [*nearest[:_NEAREST], *read[:1]]
     searches = [(step.query, step.documents) for step in state.steps]
     for query, documents in [("", state.attached), *searches]:
         ranked = rank_sentences(query or state.question, documents, state.question)
         sentences = (evidence for evidence in ranked if not is_heading(evidence.sentence, evidence.document.meta))
         first += islice(sentences, 1)
-    # Several passages may have the same sentence, such as the name of a club above each list. It is shown once.
+
+    # Several passages may have the same sentence, such as the name of a club above each list. The sentence is then
+    # shown once.
     chosen: dict[str, Evidence] = {}
     for evidence in (*first, *nearest, *read[1:]):
         words_of_sentence = " ".join(_WORD.findall(evidence.sentence.lower()))
@@ -63,7 +83,10 @@ def find_evidence(state: State) -> list[Evidence]:
 
 
 def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
-    """Rank the sentences of all documents by the question's words, and by the extractive reader's answers (`read`)."""
+    """Rank the sentences of all documents by the question's words, and by the extractive reader's answers.
+
+    ``read`` are the sentences in which the extractive reader found answers.
+    """
     asked = _stems(state.question)
     sentences, before = _candidates(state, read, asked)
     stems = [_stems(evidence.sentence) for evidence in sentences]
@@ -72,6 +95,7 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
         words_of_sentences.append(own | _stems(str(evidence.document.meta.get("title") or "")))
     weights = _weights(words_of_sentences, asked)
     covers = [sum_of_weights(weights, own) for own in words_of_sentences]
+    # The best sentence has the share 1.
     total = max(covers, default=0.0) or 1.0
     current = [_is_current(evidence) for evidence in sentences]
     asks_number = _ASKS_NUMBER.search(state.question) is not None
@@ -83,7 +107,8 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
         cover = covers[place] + _BEFORE_WEIGHT * (with_before - covers[place])
         score = (cover + _OWN_WEIGHT * without_title) / total
         if current[place]:
-            # What the reader reads in a draft, or in an old document, does not put it before a current one.
+            # An answer that the reader finds in a draft or an old document does not raise that sentence's score.
+            # Otherwise the sentence could come before one of a current document.
             score += _READ_WEIGHT * evidence.share
         if asks_number and any(map(str.isdigit, evidence.sentence)):
             score += _NUMBER_WEIGHT
@@ -91,7 +116,7 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
             score -= _LINE_WEIGHT
         scores.append(round(score, 9))
 
-    # Of sentences with equal scores, those of current documents come first, and of these the newest.
+    # Of sentences with equal scores, those of current documents come first. Among these, the newest comes first.
     groups: dict[tuple[float, bool], list[Evidence]] = defaultdict(list)
     for score, is_current, evidence in zip(scores, current, sentences, strict=True):
         groups[-score, not is_current].append(evidence)
@@ -99,8 +124,8 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     for _, equal in sorted(groups.items(), key=itemgetter(0)):
         ordered += _newest_first(equal)
 
-    # Sentences that differ only in their numbers are taken to say the same of different times. Together they keep their
-    # places, but the newest stands in the first of these places, the next in the second.
+    # Sentences that differ only in their numbers probably say the same about different times, such as last year's price
+    # and this year's price. Such sentences exchange their places: the newest gets the first of their places.
     alike: dict[tuple[str, bool], list[int]] = defaultdict(list)
     for place, evidence in enumerate(ordered):
         alike[_NUMBER.sub("0", evidence.sentence), _is_current(evidence)].append(place)
@@ -112,7 +137,10 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
 
 
 def _candidates(state: State, read: Sequence[Evidence], asked: set[str]) -> tuple[list[Evidence], list[str]]:
-    """Find the sentences with a word of the question, or with an answer of the reader; also the text before each."""
+    """Find the sentences that contain a word of the question or an answer of the reader.
+
+    Headings are left out. A second list has the sentence that stands before each sentence in its document.
+    """
     shares: dict[tuple[Identity, str], float] = defaultdict(float)
     for evidence in read:
         shares[identity(evidence.document), evidence.sentence] += evidence.share
@@ -136,16 +164,24 @@ def _candidates(state: State, read: Sequence[Evidence], asked: set[str]) -> tupl
 
 
 def _is_current(evidence: Evidence) -> bool:
+    """Check whether the sentence's document is current: not superseded, not a draft, not old."""
     return standing_of(evidence.document.meta) is None
 
 
 def _is_line(sentence: str) -> bool:
-    """Check whether a text is a line such as a letterhead: no sentence, and no name with a value as in a table."""
+    """Check whether a text is only a line, such as the letterhead "The Harbour Museum, 5 Quay".
+
+    A sentence ends with a stop, and is no such line. Nor is a name with a value, such as "Price: 5".
+    """
     return not ends_with_stop(sentence) and ": " not in sentence
 
 
 def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
-    """Put the newer of two sentences first, by date or by the versions of a file. Others keep their positions."""
+    """Sort sentences so that the newest comes first.
+
+    Sentences with a date are sorted by it. Sentences without a date are compared if their files are versions of one
+    file, such as "lease v1" and "lease v2". A sentence that can be compared with none keeps its position.
+    """
     ordered = list(equal)
     dated = [place for place, evidence in enumerate(equal) if _date(evidence)[:4].isdigit()]
     newest = sorted((equal[place] for place in dated), key=_date, reverse=True)
@@ -164,15 +200,21 @@ def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
 
 
 def _date(evidence: Evidence) -> str:
+    """Return the date of a sentence's document, as its metadata has it; empty if there is no date."""
     return str(evidence.document.meta.get("date") or "")
 
 
 def _version_rank(evidence: Evidence) -> tuple[bool, int, int]:
+    """Return the rank by which versions of one file are ordered."""
     return version_of(evidence.document.meta).rank
 
 
 def _stems(text: str) -> set[str]:
-    """Return the beginnings of a text's words, by which forms of a word are equal: "museum" as "museums" is "museu"."""
+    """Return the first five letters of each word of a text, so that forms of a word become equal.
+
+    Frequent words such as "the" are left out. Numbers stay whole. For example, ``_stems("The museums of 2024")`` and
+    ``_stems("museum 2024")`` both return ``{"museu", "2024"}``.
+    """
     stems = set()
     for word in _WORD.findall(text.lower()):
         if word[-1].isdigit():
@@ -184,7 +226,15 @@ def _stems(text: str) -> set[str]:
 
 
 def is_heading(sentence: str, meta: Mapping[str, object]) -> bool:
-    """Check whether a sentence is the title of its document or of its section."""
+    """Check whether a sentence is the title of its document, or the heading of one of its sections.
+
+    Only the words are compared. For example, "Opening hours." is a heading if ``meta["heading"]`` is
+    "Museum > Opening hours".
+
+    :param sentence: The sentence.
+    :param meta: The metadata of the document that contains the sentence.
+    :returns: True if the sentence is a title or a heading.
+    """
     titles = [str(meta.get("title") or ""), *str(meta.get("heading") or "").split(" > ")]
     for line in str(meta.get(SECTIONS) or "").split("\n"):
         _, _, path = line.partition(" ")
@@ -196,7 +246,17 @@ def is_heading(sentence: str, meta: Mapping[str, object]) -> bool:
 def rank_sentences(
     query: str, documents: Sequence[Document], question: str = "", split: Callable[[str], list[str]] = shown_sentences
 ) -> list[Evidence]:
-    """Rank the sentences of documents by the words of a query that they contain; rare words weigh more."""
+    """Rank the sentences of documents by the words of a query that they contain. Rare words weigh more.
+
+    For example, of "The museum opens at nine." and "The café is called Lumen.", the second is nearer to the query "café
+    name".
+
+    :param query: The query.
+    :param documents: The documents. The title of a document counts for each of its sentences.
+    :param question: The question, whose words count as well.
+    :param split: The function that splits a text into sentences.
+    :returns: All sentences, the best first. Equal sentences keep the order of the documents.
+    """
     sentences: list[Evidence] = []
     words_of_sentences: list[set[str]] = []
     for document in documents:
@@ -211,7 +271,18 @@ def rank_sentences(
 
 
 def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
-    """Find the begin and end of the sentence that is nearest to an answer or, if there is no answer, to a query."""
+    """Find the sentence of a text that is nearest to an answer. Without an answer, find the one nearest to a query.
+
+    For example, in the text "The museum opens at nine. The café is called Lumen.", the query "café name" finds the
+    second sentence, and the result is ``(26, 51)``.
+
+    :param text: The text. Only its first 6,000 characters are read.
+    :param query: The query that found the text.
+    :param question: The question of the run. Its words decide between sentences that are otherwise equal.
+    :param answer: The answer; empty if there is none.
+    :returns: The positions in the text at which the sentence begins and ends. None if no sentence has a word in common
+        with the answer, the query or the question.
+    """
     spans = sentence_spans(cut_text(text, _MAX_READ))
     sentences = [text[begin:end].lower() for begin, end in spans]
     words_of_answer, words_of_query, words_of_question = set(words(answer)), set(words(query)), set(words(question))
@@ -221,7 +292,8 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     scores = []
     for sentence, own in zip(sentences, words_of_sentences, strict=True):
         score = (
-            # Also search for the whole answer: `words` leaves out words under four letters, such as 42 or Bo.
+            # The whole answer is searched for, too, because `words` leaves out words with fewer than four letters. An
+            # answer such as "42" or "Bo" has no longer word.
             bool(find_whole(answer, sentence)),
             sum_of_weights(weights, own & words_of_answer),
             sum_of_weights(weights, own & words_of_query),
@@ -235,9 +307,14 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
 
 def find_whole(answer: str, text: str) -> re.Match[str] | None:
-    """Find an answer in a text, as whole words; upper and lower case are the same.
+    """Find an answer in a text, as whole words. Upper and lower case are treated as equal.
 
-    An end of the answer in a script without blanks, such as Chinese, may have further characters beside it.
+    For example, "Lumen" is found in "the lumen", but not in "Lumens". In a script without blanks between words, such as
+    Chinese, other characters may stand directly beside the answer.
+
+    :param answer: The answer.
+    :param text: The text.
+    :returns: The first match. None if there is none, or if the answer is empty, yes or no.
     """
     if answer.lower() in _NOT_IN_TEXTS:
         return None
@@ -251,6 +328,9 @@ def find_whole(answer: str, text: str) -> re.Match[str] | None:
 
 
 def _weights(words_of_sentences: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:
-    """Weigh the wanted words: the fewer sentences have a word, the more it weighs."""
+    """Compute a weight for each wanted word that a sentence has. The fewer sentences have the word, the larger it is.
+
+    For example, in two sentences with the words {a, b} and {a}, the weight of "b" is 1.10 and that of "a" is 0.69.
+    """
     counts = Counter(word for own in words_of_sentences for word in own & wanted)
     return {word: log(1 + len(words_of_sentences) / count) for word, count in sorted(counts.items())}

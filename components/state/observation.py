@@ -1,4 +1,4 @@
-"""The observation of a step: the documents that the model is shown after it."""
+"""The observation of a step: the documents that the model is shown after the step."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,11 +11,18 @@ from prefrag.components.state.state import Identity, State, identity
 
 
 def observe(state: State, documents: Iterable[Document], source: str | None) -> State:
-    """Record documents as the observation of the last step."""
+    """Record documents as the observation of the last step.
+
+    :param state: The state, whose last step has made the searches.
+    :param documents: The documents to show. Repeated documents are left out.
+    :param source: The name of the source, or several names joined by ``+``. None if there is no source.
+    :returns: The state with the observation, and an event in the trace.
+    """
     shown: dict[Identity, Document] = {}
     for document in documents:
         shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
-    # The advice makes sense only if a model wrote the query. A step by the extractive reader has no reply.
+
+    # The advice makes sense only if a model wrote the query. A step of the extractive reader has no reply.
     advice = " Try other words." if state.step.reply else ""
     note = "" if shown else f"No passages were found.{advice}"
     state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
@@ -23,12 +30,17 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
 
 
 def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
-    """Name the documents that are shown and, unless they are many, the found documents that are left out."""
+    """Name the documents that are shown and, if they are the smaller part, the found documents that are left out.
+
+    ``same_as`` says that an earlier event already lists the same documents: ``selection``, or the searches (``found``).
+    """
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
     if shown and state.events and state.events[-1].kind == "selection":
         if state.events[-1].data.get("documents") == named["documents"]:
             named["same_as"] = "selection"
         return named
+
+    # The documents that the searches of this step have found.
     sources = (state.step.source or "").split("+")
     by_identity = {
         identity(document): document
@@ -38,6 +50,7 @@ def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, 
     }
     if not shown or not shown.keys() <= by_identity.keys():
         return named
+
     left_out = [document for key, document in by_identity.items() if key not in shown]
     if not left_out:
         return {**named, "same_as": "found"}

@@ -1,5 +1,9 @@
-"""The descriptions of a run's options, in a separate module so that the command line's help does not need Pydantic."""
+"""The descriptions of a run's options.
 
+They are in a separate module, so that the help of the command line does not need to import Pydantic.
+"""
+
+# For each option, by its name, the description that users see.
 OPTION_TEXTS = {
     "preferred": "The source that is searched first.",
     "top_k": "Documents per retrieval.",

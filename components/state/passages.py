@@ -1,4 +1,8 @@
-"""Write passages into a prompt. No line begins with words of a passage, which could pass for a line of the prompt."""
+"""Write passages into a prompt.
+
+A passage may be a web page that imitates the prompt. So every line of a passage is quoted: no line of the prompt begins
+with words of a passage.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -9,9 +13,11 @@ from prefrag.components.prompts.quotation import quote_line, quote_text, quote_t
 from prefrag.components.prompts.render_prompt import PASSAGE, render_prompt, user_file
 from prefrag.components.state.state import SUMMARY, Identity, identity
 
+# This line stands in the prompt if no passage is written.
 _LEFT_OUT = "(the passages found here were left out to save room)"
+# The title of a document that is a summary.
 _SUMMARY_TITLE = "Summary of earlier passages"
-# Cached, because every later prompt of a run repeats the passage.
+# Quotes a text. The result is cached, because every later prompt of a run repeats the passage.
 _quote_once = lru_cache(maxsize=512)(quote_text)
 
 
@@ -24,9 +30,19 @@ def passages(
 ) -> str:
     """Write documents for a prompt: each under its title, with every line of the text quoted.
 
-    ``note`` is written first. ``marks`` come from :func:`prompt_marks`. The model cites a document by its mark, which
-    stands before the title. Of a document that the prompt already shows further up (``above``), only the mark is
-    written. If ``prompts`` is a user's folder with a template for passages, that template is used.
+    For example, a document with the title "Museum" and the mark "1kx" becomes::
+
+        [1kx] Museum
+        | It opens at nine.
+
+    :param documents: The documents.
+    :param note: A text that is written before the documents.
+    :param marks: The marks by which the model cites the documents, from :func:`prompt_marks`. Each stands before the
+        title. None means that the model is not to cite.
+    :param above: The documents that the prompt already shows further up. Of these, only the mark is written.
+    :param prompts: The run's setting ``prompts``. If it is a user's folder with a template for passages, that template
+        is used.
+    :returns: The text for the prompt. If there is nothing to write, it says that passages were left out.
     """
     marks = marks or {}
     marked = marks.keys() & set(above)
@@ -41,6 +57,7 @@ def passages(
 
 
 def _write(document: Document, number: int, marks: Mapping[Identity, str], prompts: str) -> str:
+    """Write one document under its title. ``number`` is its position in the prompt, counted from 1."""
     text, is_summary = str(document.content or ""), bool(document.meta.get(SUMMARY))
     title = _SUMMARY_TITLE if is_summary else quote_title(str(document.meta.get("title") or ""))
     form = user_file(PASSAGE, prompts)
@@ -48,6 +65,7 @@ def _write(document: Document, number: int, marks: Mapping[Identity, str], promp
         return render_prompt(str(form), number=number, title=title, content=quote_line(text))
     if is_summary:
         return f"{title}\n{quote_text(text, marks.values())}"
+
     mark = marks.get(identity(document))
     head = f"[{mark}] {title}" if mark else f"Title: {title}"
     quoted = _quote_once(text)

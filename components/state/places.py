@@ -1,4 +1,7 @@
-"""Where a passage stands in its file, and what distinguishes the passages of one file."""
+"""Find where a passage stands in its file: its headings, its page, its line and its number.
+
+The trace uses these places to distinguish passages that have the same title.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,18 +15,24 @@ from prefrag.components.text.sentences import cut_text
 # The labels by which the metadata of a file or passage says that it is not current. Without a label it is current.
 STANDINGS = ("superseded", "draft", "old")
 SUPERSEDED, DRAFT, OLD = STANDINGS
-# The metadata of a passage that spans several sections. Its value has a line for each section: the number of the
-# character at which the section begins, a blank, and the path of its headings.
+# The metadata field of a passage that spans several sections. Its value has one line for each section. The line has the
+# position of the character at which the section begins, a blank, and the path of the headings: "120 Museum > Prices".
 SECTIONS = "section_starts"
-# The metadata of a passage that spans several pages or slides. Its value has a line for each page: the number of the
-# character at which the page begins, a blank, and the number of the page.
+# The metadata field of a passage that spans several pages or slides. Its value has one line for each page. The line has
+# the position of the character at which the page begins, a blank, and the number of the page: "120 4".
 PAGES = "page_starts"
-# In the trace, the names of files and sections are cut to this length.
+# In the trace, the names of files and sections are cut to this number of characters.
 _MAX_CHARACTERS = 60
 
 
 def heading_of(meta: Mapping[str, object], at: int | None = None) -> str | None:
-    """Return the path of headings above a passage or, if it spans several sections, above the character at ``at``."""
+    """Return the path of headings above a passage, or above one of its characters.
+
+    :param meta: The metadata of the passage.
+    :param at: The position of a character in the passage, counted from 0. If the passage spans several sections, it
+        selects the section. None stands for the beginning of the passage.
+    :returns: The headings, such as "Museum > Prices". None if the passage has none.
+    """
     heading = meta.get("heading")
     if at is not None:
         heading = _last_before(meta.get(SECTIONS), at, heading)
@@ -31,15 +40,19 @@ def heading_of(meta: Mapping[str, object], at: int | None = None) -> str | None:
 
 
 def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
-    """Return the `page` (or slide) and the `line` of code of the character at ``at``, by default of the beginning.
+    """Return the page and the line of a passage, or of one of its characters.
 
-    A place that the metadata does not tell is left out.
+    :param document: The passage.
+    :param at: The position of a character in the passage, counted from 0. None stands for the beginning.
+    :returns: ``page`` is the number of the page or slide. ``line`` is the line in a file of code. A key is left out if
+        the metadata does not tell its value.
     """
     page, line = document.meta.get("page_number"), document.meta.get("line")
     if at is not None and type(page) is int:
         number = str(_last_before(document.meta.get(PAGES), at, page))
         if number.isdecimal():
-            # Nothing limits the digits in metadata of other programs, and no file has more pages.
+            # The metadata may come from other programs and have any number of digits. No file has more pages than nine
+            # digits can count.
             page = int(number[:9])
     if at is not None and type(line) is int:
         line += (document.content or "").count("\n", 0, at)
@@ -47,7 +60,11 @@ def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
 
 
 def _last_before(starts: object, at: int, otherwise: object) -> object:
-    """Find the last part of a passage that begins at or before ``at``; ``otherwise`` if no such part is listed."""
+    """Find the last part of a passage that begins at or before the position ``at``.
+
+    ``starts`` has the lines of :data:`SECTIONS` or :data:`PAGES`. For example, of "0 Museum" and "120 Prices", the last
+    at position 130 is "Prices". If no part begins there, ``otherwise`` is returned.
+    """
     last = otherwise
     for part in starts.split("\n") if isinstance(starts, str) else ():
         begin, blank, name = part.partition(" ")
@@ -57,13 +74,21 @@ def _last_before(starts: object, at: int, otherwise: object) -> object:
 
 
 def standing_of(meta: Mapping[str, object]) -> str | None:
-    """Return the label of a passage ("superseded", "draft" or "old"); None for a current passage."""
+    """Return the label of a passage that is not current.
+
+    :param meta: The metadata of the passage.
+    :returns: "superseded", "draft" or "old". None if the passage is current.
+    """
     standing = meta.get("standing")
     return standing if standing in STANDINGS else None
 
 
 def position_of(meta: Mapping[str, object]) -> dict[str, int] | None:
-    """Return the number of a passage in its file, counted from 1, and the number of passages; None if unknown."""
+    """Return the number of a passage in its file, and how many passages the file has.
+
+    :param meta: The metadata of the passage, with the fields that Haystack's splitter writes.
+    :returns: ``number``, counted from 1, and ``of``, the number of passages. None if they are unknown.
+    """
     place, count = meta.get("split_id"), meta.get("split_count")
     if type(place) is not int or type(count) is not int:
         return None
@@ -73,11 +98,17 @@ def position_of(meta: Mapping[str, object]) -> dict[str, int] | None:
 
 
 def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name documents for the trace by their titles. If titles are equal, add the file, the heading or the number.
+    """Name documents for the trace by their titles. If some titles are equal, also say what distinguishes them.
 
-    Returns the titles under the name ``field`` and, if titles are equal, the additions under ``places``.
+    For example, two passages with the title "Lease" of the files "lease 2023.pdf" and "lease 2024.pdf" give
+    ``{"titles": ["Lease", "Lease"], "places": ["lease 2023.pdf", "lease 2024.pdf"]}``.
+
+    :param field: The key under which the titles are returned.
+    :param documents: The documents.
+    :returns: The titles. If some titles are equal, ``places`` has one text for each document: the file, the heading or
+        the number of the passage. It is empty for a document whose title no other document has.
     """
-    # Another store or component may have dates, numbers or lists for titles, and the trace is JSON.
+    # Another store or component may use dates, numbers or lists as titles. The trace is JSON, so it needs texts.
     titles = [str(document.meta.get("title") or document.id) for document in documents]
     counts = Counter(titles)
     if len(counts) == len(titles):
@@ -112,5 +143,6 @@ def _file(document: Document) -> str:
 
 
 def _last_heading(document: Document, title: str) -> str:
+    """Return the lowest heading above a passage; empty if there is none, or if it is only the title."""
     last = (heading_of(document.meta) or "").rpartition(" > ")[2]
     return "" if last == title else cut_text(last, _MAX_CHARACTERS)

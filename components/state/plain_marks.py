@@ -1,4 +1,8 @@
-"""Plain marks such as ``[1]`` or ``(1)`` in an answer whose model wrote no mark with its code."""
+"""Plain marks such as ``[1]`` or ``(1)`` in an answer whose model wrote no mark with its code.
+
+Models see each mark with a code, as in ``1kx`` (``citations.py``). Small models often write only the number. This
+module adds the code to such a mark if the passage with that number contains what the sentence says.
+"""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +14,16 @@ from prefrag.components.state.state import State, identity
 from prefrag.components.text.sentences import plain_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, passage_text
 
-# Brackets, also those of Chinese and Japanese texts.
-_OPEN, _CLOSE = r"[\[\u3010\uff3b]", r"[\]\u3011\uff3d]"
+# An opening bracket, also one of Chinese and Japanese texts.
+_OPEN = r"[\[\u3010\uff3b]"
+# A closing bracket, likewise.
+_CLOSE = r"[\]\u3011\uff3d]"
+# A mark without its code: "1", "W12".
 _MARK = r"[ADW]?\d{1,3}"
-# The group `bracketed` is "1, W2" in "[1, W2]". The group `ending` is "1" in "opens at nine (1)." A mark in parentheses
-# only cites at the end of a sentence. Elsewhere it numbers the items of a list.
+# Plain marks, in one of two forms:
+# - in brackets: "[1, W2]". The group `bracketed` is "1, W2";
+# - in parentheses at the end of a sentence: "opens at nine (1).". The group `ending` is "1".
+# In "opens (1) at nine", nothing matches: such a number usually counts the items of a list.
 _PLAIN = re.compile(
     rf"""
     {_OPEN} \s{{0,9}} \^? (?P<bracketed> {_MARK} (?: \s{{0,9}} [,;] \s{{0,9}} {_MARK} ){{0,9}} ) \s{{0,9}} {_CLOSE}
@@ -22,25 +31,38 @@ _PLAIN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A mark in parentheses, anywhere in the text: "(1)".
 _NUMBERED = re.compile(rf"\({_MARK}\)", re.IGNORECASE)
-# Marks, and texts in brackets, are no words of a sentence.
+# A short text in brackets: "[1, W2]", "[see above]".
 _BRACKETED = rf"{_OPEN}[^\]\u3011\uff3d]{{0,80}}{_CLOSE}"
+# Either of the two. Neither belongs to the words of a sentence.
 _NO_WORDS = re.compile(rf"{_NUMBERED.pattern}|{_BRACKETED}", re.IGNORECASE)
-# A mark with a code, right or wrong, as a word of its own: "1kx".
+# A mark with a code, right or wrong, as a word of its own: "1kx". "1km" does not match, because no code has an "m".
 _CODED = re.compile(rf"(?<![^\W_]){_MARK}[{CODE_LETTERS}]{{2}}(?![^\W_])", re.IGNORECASE)
+# A word or a number.
 _WORD = re.compile(r"\w+")
-# Only this many marks get codes. A usual answer has fewer than ten.
+# At most this many marks of an answer get codes. A usual answer has fewer than ten marks.
 _MOST_MARKS = 100
 
 
 def add_codes(answer: str, state: State) -> str:
-    """Write the plain marks of an answer with their codes, where the passage of that mark holds what is said.
+    """Add codes to the plain marks of an answer, if the passages with these marks contain what is said.
 
-    A web page can make a model write ``[1]``, because it knows that plain marks are numbers. So a plain mark only
-    counts if the model has written no code at all, right or wrong, and if the passage has the words before the mark:
-    all their numbers and names, and half of the others, without those of the question. What a passage itself writes in
-    parentheses or in a list, such as ``two (2)``, is no mark. A mark in parentheses that cites nothing is removed; the
-    others are left to :func:`read_citations`.
+    For example, ``The museum opens at nine [1].`` becomes ``The museum opens at nine [1kx].`` if passage 1 contains
+    "museum", "opens" and "nine".
+
+    A web page can make a model write ``[1]``, because it knows that plain marks are numbers. So a plain mark counts
+    only under two conditions. First, the model has written no code at all, right or wrong. Second, the passage contains
+    the words before the mark: all their numbers and names, and at least half of all words. Words of the question and
+    frequent words are not compared.
+
+    A text that a passage itself writes in parentheses or in a list, such as ``two (2)``, is no mark. A mark in
+    parentheses that cites nothing is removed. A mark in brackets that cites nothing is left to :func:`read_citations`.
+
+    :param answer: The answer, as the model wrote it.
+    :param state: The state of the run.
+    :returns: The answer with codes. It is unchanged if it contains a code, if it is longer than 20,000 characters, or
+        if the run's prompts do not ask for citations.
     """
     coded, plain = prompt_marks(state), citation_marks(state)
     if not coded or len(answer) > MAX_CHARACTERS or _CODED.search(answer):
@@ -49,18 +71,20 @@ def add_codes(answer: str, state: State) -> str:
     marks = list(_PLAIN.finditer(answer))[:_MOST_MARKS]
     shown = {plain[identity(document)]: document for document in state.observed}
     texts = [passage_text(document) for document in shown.values()]
-    # If some numbers in parentheses are not at the end of a sentence, all of them number a list.
+    # If a number in parentheses stands elsewhere than at the end of a sentence, all these numbers count list items.
     in_parentheses = [match for match in marks if match["ending"]]
     numbers_list = len(_NUMBERED.findall(answer)) > len(in_parentheses)
+
     written, end, claim = "", 0, ""
     for match in marks:
         segment = answer[end : match.start()]
         end = match.end()
         written += segment
         words = _NO_WORDS.sub(" ", segment)
+        # A mark without words before it follows another mark, and cites for the same claim.
         if _WORD.search(words):
-            # Otherwise this mark follows another one, and cites for the same words.
             claim = plain_sentences(words)[-1]
+
         names = [name.upper() for name in re.split(r"[\s,;]+", match["bracketed"] or match["ending"])]
         is_ending = match["ending"] is not None
         is_number = is_ending and (numbers_list or names[0] not in shown)
@@ -79,7 +103,10 @@ def add_codes(answer: str, state: State) -> str:
 
 
 def _is_copied(match: re.Match[str], before: str, number_of_names: int, texts: Sequence[str]) -> bool:
-    """Check whether a match of ``_PLAIN`` is copied from a passage: several marks, or one with the word before it."""
+    """Check whether a match of ``_PLAIN`` is copied from a passage, such as "two (2)" or "[1, 2]".
+
+    A single mark in parentheses is searched for together with the word before it.
+    """
     if number_of_names > 1:
         quoted = match[0]
     elif match["ending"]:
@@ -92,7 +119,10 @@ def _is_copied(match: re.Match[str], before: str, number_of_names: int, texts: S
 
 
 def _holds(document: Document, claim: str, question: str) -> bool:
-    """Check whether a document has the numbers and names of a sentence, and half of its words."""
+    """Check whether a document contains all numbers and names of a sentence, and at least half of its words.
+
+    Words of the question and frequent words are not compared. If no word is left, the result is False.
+    """
     text = passage_text(document).casefold()
     words_of_text = set(_WORD.findall(text))
     words_of_question = set(_WORD.findall(question.casefold()))
@@ -100,8 +130,10 @@ def _holds(document: Document, claim: str, question: str) -> bool:
     for word in _WORD.findall(claim):
         folded = word.casefold()
         if folded not in words_of_question and folded not in PLAIN_WORDS:
-            # Scripts without blanks between words have whole sentences for words.
+            # In a script without blanks between words, such as Chinese, a "word" may be a whole sentence. So it is also
+            # searched for inside the words of the text.
             is_in_text[word] = folded in words_of_text or (not folded.isascii() and folded in text)
+
     names_and_numbers = [word for word in is_in_text if word[0].isupper() or any(map(str.isdigit, word))]
     if not is_in_text or not all(is_in_text[word] for word in names_and_numbers):
         return False

@@ -1,4 +1,7 @@
-"""The limits of a request, checked before anything copies or processes it."""
+"""Check the limits of a request, such as the length of the question.
+
+The checks run before anything copies or processes the request, because a request may be very large.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,23 +15,33 @@ from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.errors import BadInput
 
+# A question may have at most this many characters. A longer question is refused.
 MAX_QUESTION_CHARACTERS = 4_000
-# The number of tokens depends on the bytes: 4,000 Chinese characters would fill a context window of 8,192 tokens.
+# A question may have at most this many bytes in UTF-8. The number of tokens depends on the bytes: 4,000 Chinese
+# characters would fill a context window of 8,192 tokens.
 MAX_QUESTION_BYTES = 4_500
+# Only this many characters of the instructions are used. Longer instructions are cut.
 MAX_INSTRUCTIONS_CHARACTERS = 4_000
+# Only this many turns of the conversation are kept, the newest.
 MAX_TURNS = 20
+# All turns that are kept have at most this many characters together.
 MAX_HISTORY_CHARACTERS = 40_000
+# Conditions of a filter may be nested this many levels deep. A deeper filter is refused.
 MAX_FILTER_DEPTH = 16
+# A filter may have at most this many values and conditions together.
 MAX_FILTER_VALUES = 1_000
+# A single text in a filter may have at most this many characters. Error messages about filters are cut to this length.
 MAX_FILTER_CHARACTERS = 1_000
-# The integers that every store can hold.
+# The integers that every document store can hold: those of 64 bits.
 _INTEGERS = range(-(2**63), 2**63)
 
 
 def check_question(question: str) -> str:
-    """Return the question in the form of the passages, without blanks at its ends.
+    """Check a question, and return it in the Unicode form in which passages are stored.
 
-    Raises BadInput if it is empty, too long or not text.
+    :param question: The question, as the user wrote it.
+    :returns: The question in that form, without blanks at its ends.
+    :raises BadInput: If the question is empty, too long or not text.
     """
     if not isinstance(question, str):
         raise BadInput(f"The question is not text but {type(question).__name__}: send text.")
@@ -49,7 +62,12 @@ def check_question(question: str) -> str:
 
 
 def check_instructions(instructions: str | None) -> str:
-    """Return the instructions without blanks at their ends (empty for None); raise BadInput if they are not text."""
+    """Check the instructions of an operator. They are not cut here.
+
+    :param instructions: The instructions, or None.
+    :returns: The instructions without blanks at their ends. Empty for None.
+    :raises BadInput: If the instructions are not text.
+    """
     text = instructions or ""
     if not isinstance(text, str) or not is_text(text):
         raise BadInput("The instructions are not text: send text.")
@@ -57,10 +75,11 @@ def check_instructions(instructions: str | None) -> str:
 
 
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
-    """Keep the newest turns of a conversation, oldest first: at most 20 turns, and at most 40,000 characters in all.
+    """Keep the newest turns of a conversation: at most 20 turns, and at most 40,000 characters together.
 
-    Empty turns are left out, and the oldest turn may lose its end. Raises :class:`BadInput` if one of the newest
-    20 turns is not ``{"role", "content"}``.
+    :param history: The turns, oldest first, each with a ``role`` and a ``content``. None means that there are none.
+    :returns: The newest turns, oldest first. Empty turns are left out. The oldest turn that is kept may lose its end.
+    :raises BadInput: If one of the newest 20 turns does not have a role and a content that are texts.
     """
     newest: list[dict[str, str]] = []
     room = MAX_HISTORY_CHARACTERS
@@ -77,7 +96,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 
 def _read_turn(turn: Any) -> tuple[str, str]:
-    """Return the role and the content of a turn, cut to what the whole history may have."""
+    """Return the role and the content of a turn. The content is cut to the length that the whole history may have."""
     role, content = None, None
     if isinstance(turn, Mapping):
         role, content = turn.get("role"), turn.get("content") or ""
@@ -90,9 +109,14 @@ def _read_turn(turn: Any) -> tuple[str, str]:
 
 
 def check_filters(filters: Mapping[str, Any] | None) -> None:
-    """Refuse an invalid filter. Otherwise one source would fail, and another would be searched without the filter."""
+    """Refuse an invalid filter. Otherwise one source would fail, and another would be searched without the filter.
+
+    :param filters: A Haystack metadata filter. None means that there is no filter.
+    :raises BadInput: If Haystack cannot apply the filter, or if the filter exceeds a limit.
+    """
     if not filters:
         return
+
     _check_size(filters)
     waiting = [filters]
     try:
@@ -109,7 +133,11 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
 
 
 def _check_size(filters: object) -> None:
-    """Raise BadInput if a filter exceeds a limit. Not recursive, because the filter may be nested very deeply."""
+    """Raise BadInput if a filter exceeds a limit.
+
+    The function is not recursive, because a filter may be nested more deeply than Python's stack allows.
+    """
+    # The values that still have to be checked, each with its depth.
     waiting = [(filters, 1)]
     seen = 0
     while waiting:

@@ -1,4 +1,8 @@
-"""The options of a run: their names, kinds and meaning, for Python, YAML, REST, chat, MCP and the command line."""
+"""The options of a run: their names, types and meaning.
+
+:class:`RunOptions` describes all options once, for Python, YAML, REST, chat, MCP and the command line. Each of these
+interfaces accepts some of the options. The tuples at the end of this file name them.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -77,10 +81,11 @@ class RunOptions(BaseModel):
 
 
 OWN_FILES = ("folders", "kinds", "since", "until")
-"""The options that limit a run to some of the user's own files. If one is set, no external source is searched."""
+"""The options that limit a run to some of the user's own files. If any is set, no external source is searched."""
 CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", *OWN_FILES, "web", "deadline", "collection", "index")
 """The options that a chat request or a call of an MCP tool may set, in addition to the question."""
 REST = ("question", "history", "documents", "web_query", "model", "stream", *CHAT)
+"""The options that a REST request may set."""
 STATE = (
     "history",
     "sources",
@@ -97,7 +102,15 @@ STATE = (
 
 
 def pop_collection(options: dict[str, Any]) -> str | None:
-    """Take the name of the collection out of the options; raises BadInput if its two names name two collections."""
+    """Take the name of the collection out of the options.
+
+    The option has two names, ``collection`` and the older ``index``. For example, ``{"index": "papers"}`` becomes
+    ``{}``, and the result is "papers".
+
+    :param options: The options of a request. Both names are removed from it.
+    :returns: The name of the collection. None if neither option is set.
+    :raises BadInput: If the two options name two different collections.
+    """
     collection: str | None = options.pop("collection", None)
     by_older_name: str | None = options.pop("index", None)
     if None not in (collection, by_older_name) and collection != by_older_name:
@@ -107,7 +120,11 @@ def pop_collection(options: dict[str, Any]) -> str | None:
 
 @cache
 def options_of(names: tuple[str, ...]) -> type[BaseModel]:
-    """Make a Pydantic model that has only the named options."""
+    """Make a Pydantic model that has only the named options.
+
+    :param names: The names of the options. Names that :class:`RunOptions` lacks are ignored.
+    :returns: The model class. Unknown fields are an error.
+    """
     fields: dict[str, Any] = {
         name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
     }
@@ -115,7 +132,13 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
 
 
 def read_options(values: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
-    """Return the options that a request sets; raises BadInput for an unknown option or a value of the wrong type."""
+    """Check the options of a request, and return those that are set.
+
+    :param values: The options of the request, by name.
+    :param names: The names of the options that may be set here.
+    :returns: The options whose value is not None.
+    :raises BadInput: If an option is unknown, or if its value has the wrong type.
+    """
     choices = tuple(names)
     unknown = [name for name in values if name not in choices]
     if unknown:

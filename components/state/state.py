@@ -1,7 +1,9 @@
 """The state of a run and its parts: settings, steps, searches, verdicts, events and costs.
 
-In a loop, Haystack gives a component each mandatory input only once. So everything that a later iteration needs is in
-one :class:`State`. A component never changes the state that it receives. It returns a new state.
+A run answers one question. Its pipeline is a loop: each iteration adds a :class:`Step`, which is one reply of the model
+with the searches that the reply led to. In a loop, Haystack gives a component each mandatory input only once. So
+everything that a later iteration needs is in one :class:`State`. A component never changes the state that it receives.
+It returns a new state.
 """
 
 from __future__ import annotations
@@ -20,30 +22,35 @@ from prefrag.components.state.value import Value
 from prefrag.components.text.controls import strip_all_controls
 from prefrag.errors import PrefragError
 
+# What identifies a document: its id and its whole text. See `identity`.
 Identity = tuple[str, str | None]
-# The name of the source of documents that came with the question.
+# Documents that came with the question have this name as their source.
 ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
-# The metadata field of a document that is a summary, which a model has written to replace passages.
+# The metadata field that marks a document as a summary. A model has written the summary to replace passages.
 SUMMARY = "_summary"
 # The metadata fields that only this application may set. They are removed from the documents that a source returns.
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
+# How sure an answer is. "stated": a passage states the answer. "probably": a sentence probably contains the answer.
+# "not_found": no answer is likely enough.
 Certainty = Literal["stated", "probably", "not_found"]
 
 
 def identity(document: Document) -> Identity:
-    """Return what identifies a document. Its id alone is not enough: two sources may use one id for two documents.
+    """Return the key that identifies a document: its id together with its whole text.
+
+    The id alone is not enough, because two sources may use the same id for two documents.
 
     :param document: A document, whole or shortened.
-    :returns: Its id and its whole text. Documents with the same id and the same text are the same document.
+    :returns: The id and the whole text. Two documents with the same id and the same text are the same document.
     """
     return document.id, document.meta.get(WHOLE_TEXT, document.content)
 
 
 class Label(StrEnum):
-    """The self-evaluation of an answer (PrefRAG, section 3.3)."""
+    """How the model evaluates its own answer (PrefRAG, section 3.3)."""
 
     CORRECT = "CORRECT"
     PARTIALLY_CORRECT = "PARTIALLY CORRECT"
@@ -54,23 +61,38 @@ class Action(StrEnum):
     """What a reply of the model asks the program to do next."""
 
     SEARCH = "search"
+    """The reply contains a query. The program searches for it."""
     ANSWER = "answer"
+    """The reply contains an answer."""
     UNKNOWN_ACTION = "unknown_action"
+    """The reply names an action that does not exist."""
     UNREADABLE = "unreadable"
+    """The program could read neither a search nor an answer from the reply."""
     NONE = "none"
     """The model wants no further search but gave no answer: a separate call generates the answer (MSPR, III.B)."""
 
 
 @dataclass(frozen=True)
 class Event(Value):
-    """An entry of the trace, which records what happens in a run."""
+    """An entry of the trace, which records what happens in a run.
+
+    :param kind: The kind of the event, for example ``observation`` or ``answer``.
+    :param step: The number of the step in which the event happened, counted from 1. It is 0 before the first step.
+    :param data: The details. All values are JSON-serialisable.
+    """
 
     kind: str
-    step: int  # the number of the step in which the event happened, counted from 1; 0 before the first step
-    data: Mapping[str, object] = field(default_factory=dict)  # the details, JSON-serialisable
+    step: int
+    data: Mapping[str, object] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the event as plain JSON values."""
+        """Write the event as plain JSON values.
+
+        For example, ``Event("answer", 2, {"text": "1969"})`` becomes
+        ``{"kind": "answer", "step": 2, "text": "1969"}``.
+
+        :returns: A dictionary with the kind, the step and the details.
+        """
         return {"kind": self.kind, "step": self.step, **self.data}
 
 
@@ -79,14 +101,16 @@ class Verdict(Value):
     """The verdict of the judge on the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``classifier``, ``words``, ``first_step``, ``nothing_found``, ``nothing_new`` (all was
-        shown before), ``sufficient`` or ``insufficient`` (whether what was found so far suffices) or
-        ``no_other_source``.
-    :param analysis: The reason.
-    :param score: The probability that one of the documents is needed, as boosted trees estimate it; of ``sufficient``
-        and ``insufficient`` the probability that what was found suffices. None if no trees judged, or if the documents
-        are unlike the training data.
-    :param parsed: False if the model's verdict could not be read, so that the judge's setting ``on_doubt`` decided.
+    :param judged_by: What decided. ``model``: a language model. ``classifier``: boosted decision trees. ``words``: the
+        share of the question's words that the documents contain. ``first_step``: no earlier step has made a search.
+        ``nothing_found``: the source found no documents. ``nothing_new``: all documents were shown before.
+        ``sufficient`` and ``insufficient``: an estimate whether the documents found so far suffice.
+        ``no_other_source``: there is no source to switch to.
+    :param analysis: The reason, in words.
+    :param score: A probability from 0 to 1 that boosted decision trees estimate. With ``sufficient`` and
+        ``insufficient``, it is the probability that the documents found so far suffice. Otherwise it is the probability
+        that one of the documents is needed. None if no trees judged, or if the documents are unlike the training data.
+    :param parsed: False if the model's verdict could not be read. The judge's setting ``on_doubt`` then decided.
     """
 
     status: bool
@@ -103,12 +127,12 @@ class Search(Value):
     :param source: The source that was searched.
     :param query: The query.
     :param documents: The documents found, best first.
-    :param provider: The name of the class that searched.
-    :param seconds: How long the search took.
-    :param error: Why the search failed; None if it did not fail.
-    :param skipped: Whether the source was not searched at all, because it is not allowed.
+    :param provider: The name of the class that searched. Empty if the source could not be searched at all.
+    :param seconds: The duration of the search, in seconds.
+    :param error: Why the search failed. None if the search did not fail.
+    :param skipped: True if the source was not searched at all, because the source is not allowed.
     :param lookups: The number of queries that were sent to an index or the web, in all attempts.
-    :param attempts: Every call that was made for the search, in order; none if it was played from a recording.
+    :param attempts: Every call that was made for the search, in order. Empty if the search was played from a recording.
     """
 
     source: str
@@ -129,46 +153,59 @@ class Search(Value):
 
 @dataclass(frozen=True)
 class Evidence(Value):
-    """A sentence that may help to answer the question."""
+    """A sentence that may help to answer the question.
+
+    :param document: The document that contains the sentence.
+    :param sentence: The text of the sentence.
+    :param query: The question or query for which the sentence was chosen.
+    :param share: The probability, from 0 to 1, of the answer that the extractive reader found in the sentence. It is 0
+        if the reader found no answer there.
+    """
 
     document: Document
     sentence: str
-    query: str  # the question or query for which it was chosen
-    share: float = 0.0  # the probability of the answer that the extractive reader found in the sentence; 0 if none
+    query: str
+    share: float = 0.0
 
 
 @dataclass(frozen=True)
 class Step(Value):
-    """One step of a run: a reply of the model (or of the extractive reader), and the searches that it led to.
+    """One step of a run: a reply of the model (or of the extractive reader), and the searches that the reply led to.
+
+    The extractive reader is a small program that looks for an answer in the passages. It works without a language
+    model.
 
     :param action: What the reply asks the program to do.
-    :param reply: The part of the reply that the transcript keeps.
-    :param thought: The reasoning in words.
+    :param reply: The part of the reply that the transcript keeps. Empty if the extractive reader took the step.
+    :param thought: The model's reasoning in words.
     :param tool: The name of the action as the model wrote it.
-    :param query: The query of a search.
-    :param by_code: Whether code, and not the model, chose the search and its query.
-    :param named_source: The source that the chosen action searches; None if the router chooses the source.
-    :param answer: The answer, if the action is to answer.
-    :param label: The model's own evaluation of that answer; None if the model gave no evaluation.
+    :param query: The query of a search. Empty if the action is no search.
+    :param by_code: True if code chose the search and its query. False if the model chose them.
+    :param named_source: The source that the chosen action searches. None if the router chooses the source.
+    :param answer: The answer, if the action is to answer. A search may also keep the weak answer that it replaces.
+    :param label: The model's own evaluation of the answer. None if the model gave no evaluation.
     :param explanation: Why the model chose the label.
-    :param suggestions: What would improve the answer.
-    :param cut_at: The number of tokens at which an unreadable reply was cut off; None if the reply was not cut off.
-    :param forced: Whether the model had to answer because no further step was allowed.
-    :param probability: The probability that the answer of the extractive reader or of a small model is right.
-    :param certainty: How sure the answer is, as code decides. ``stated``: a passage states it. ``probably``: a sentence
-        probably contains it. ``not_found``: no answer is likely enough. None if an answer was not checked.
+    :param suggestions: What would improve the answer, in the model's words.
+    :param cut_at: The number of tokens at which an unreadable reply was cut off. It is 0 if the number is unknown, and
+        None if the reply was not cut off.
+    :param forced: True if the model had to answer because no further step was allowed.
+    :param probability: The probability, from 0 to 1, that the answer is right. It is known for answers of the
+        extractive reader and of a small model, and None otherwise.
+    :param certainty: How sure the answer is, as code decides. ``stated``: a passage states the answer. ``probably``: a
+        sentence probably contains the answer. ``not_found``: no answer is likely enough. None if the answer was not
+        checked.
     :param tokens: The tokens of the reply with their probabilities, from 0 to 1, if the model was asked for them.
-    :param mean_logprob: The mean log probability of the reply's tokens; None if the server sent none.
-    :param evidence: The sentence that carries the answer; with the extractive reader's answer, also those of its other
-        candidates, the likeliest first.
+    :param mean_logprob: The mean log probability of the reply's tokens. None if the server sent no probabilities.
+    :param evidence: The sentence that supports the answer. If the extractive reader answered, the sentences of its
+        other candidate answers follow, the likeliest first.
     :param unsupported: The sentences of a model's answer whose numbers and names stand in no passage.
     :param asked: The sources to search once more, because the answer was not labelled as correct. Empty means all.
     :param searches: The retrievals made for this step.
-    :param verdict: The judge's verdict on the first retrieval.
+    :param verdict: The judge's verdict on the first retrieval. None if nothing was judged.
     :param source: The source whose documents were kept, or several sources joined by ``+``.
     :param documents: The documents that were kept.
     :param refined: A summary that the model is shown instead of the documents, if the documents were too long.
-    :param observed: Whether an observation follows the reply in the transcript.
+    :param observed: True if an observation (passages or a note) follows the reply in the transcript.
     :param note: The text of an observation without documents, for example a request to write the reply differently.
     """
 
@@ -202,8 +239,9 @@ class Step(Value):
 
     @property
     def withheld(self) -> bool:
-        """Whether the answer is not likely enough to be given to the user, except as a guess."""
-        # Of what is only probable, the extractive reader shows the sentence. A model's answer is given and marked.
+        """Whether the answer is too unlikely to be given to the user. The user then sees it only as a guess."""
+        # If an answer is only probable, it matters who wrote it. A model's answer is given, and marked as probable. Of
+        # the extractive reader's answer, only the sentence is shown. A step of the extractive reader has no reply.
         return self.certainty == "not_found" or (self.certainty == "probably" and not self.reply)
 
     @property
@@ -216,23 +254,26 @@ class Step(Value):
 class RunSettings(Value):
     """The settings of one run: those of the pipeline, except where the request sets an option.
 
-    :param sources: The sources that may be searched, in the order in which they are tried.
+    :param sources: The names of the sources that may be searched, in the order in which they are tried.
     :param preferred: The source that is searched first.
-    :param external: The external sources, such as the web.
-    :param typed_only: The external sources that receive only the question as typed, until a model writes the queries.
     :param top_k: The number of documents per retrieval.
     :param max_steps: The number of steps that the prompt allows. A run may take one more (appendix B.3 of PrefRAG).
     :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
-    :param first_query: ``question``: in a loop with the prompts ``product``, the first search is for the question,
-        before any call. ``model``: the model writes the first query too.
-    :param filters: A Haystack metadata filter, which is applied by the sources that can filter.
-    :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for neither
-        and is used in measurements. Any other value is a folder, whose prompts replace those of ``plain``.
+    :param filters: A Haystack metadata filter, which is applied by the sources that can filter. None means no filter.
+    :param external: The external sources, such as the web.
+    :param typed_only: The external sources to which only the question as typed is sent, until a model writes the
+        queries.
+    :param prompts: The set of prompts. ``product`` asks for citations, and for answers from the passages alone.
+        ``plain`` asks for neither. It is for measurements. Any other value is a folder, whose prompts replace those of
+        ``plain``.
     :param answer_type: The kind of answer that the question calls for: a few words, yes or no, or one of its options.
-    :param instructions: How an operator wants the answers to be: their language, tone and form. Shown only to models
-        that write an answer.
-    :param stated_from: The least probability of an answer that is called stated, by what answers (``reader`` or
-        ``model``), as it was chosen for the indexes that are searched. Without it, the usual limits alone decide.
+    :param instructions: How an operator wants the answers to be: their language, tone and form. They are shown only to
+        models that write an answer.
+    :param stated_from: Pairs of a name and the least probability of an answer that is called stated. The name says what
+        answers: ``reader`` or ``model``. The probabilities were chosen for the indexes that are searched. If a name is
+        missing, the usual limits alone decide.
+    :param first_query: ``question``: the first search is for the question itself, before any call to a model. This
+        applies only to a loop with the prompts ``product``. ``model``: the model writes the first query too.
     """
 
     sources: tuple[str, ...]
@@ -253,10 +294,16 @@ class RunSettings(Value):
 class Conversation(Protocol):
     """The conversation with the model that takes the steps. Other components can add questions to the conversation."""
 
+    # The chat generator that holds the conversation.
     chat_generator: Any
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
-        """Return the conversation with a question added, as arguments of ``ModelCall.prepare``; None if impossible."""
+        """Add a question to the end of the conversation.
+
+        :param state: The state so far, from which the conversation is written.
+        :param question: The question to add.
+        :returns: The conversation as arguments of ``ModelCall.prepare``. None if no question can be added.
+        """
 
 
 @dataclass(frozen=True)
@@ -265,20 +312,21 @@ class State(Value):
 
     :param question: The question that the components work on.
     :param settings: The settings of this run.
-    :param typed: The question as the user typed it, if it has been rewritten because it was a follow-up; else empty.
-    :param history: Earlier turns of the conversation, oldest first, as (role, text).
+    :param typed: The question as the user typed it, if it was a follow-up question and has been rewritten. Otherwise
+        empty.
+    :param history: Earlier turns of the conversation with the user, oldest first. Each turn is a role and a text.
     :param attached: Documents that the user gave with the question. No query is made from them.
     :param steps: The steps so far.
     :param supplements: How often the run has searched once more after a negative label.
-    :param last_search: Whether no reply may follow the search that is being made, so that the answer is forced next.
+    :param last_search: True if no reply may follow the search that is being made. The answer is then forced next.
     :param usage: The model calls and tokens so far.
     :param events: The trace.
-    :param started: ``time.perf_counter()`` at the start, in seconds.
+    :param started: The value of ``time.perf_counter()`` at the start, in seconds. It is 0 if no time is measured.
     :param reply_format: The format that suits the model of this run, for a Reasoner with ``reply_format: auto``.
-    :param format_reason: Why this format: a setting, a trial of the model, or a first guess.
-    :param attempts: The run's own list of the attempts of all its searches, as they begin. All states of a run share
-        it, so that a run that breaks off can tell what it sent.
-    :param conversation: The conversation with the model that took the last step; None if no model took it.
+    :param format_reason: Why this format was chosen: a setting, a trial of the model, or a first guess.
+    :param attempts: The attempts of all searches of the run, in the order in which they begin. All states of a run
+        share this one list. So a run that breaks off still knows which queries it sent.
+    :param conversation: The conversation with the model that took the last step. None if no model took it.
     """
 
     question: str
@@ -303,7 +351,10 @@ class State(Value):
 
     @property
     def step(self) -> Step:
-        """The last step. Before the first reply, there is none, and this raises ValueError."""
+        """The last step.
+
+        :raises ValueError: If there is no step yet, because no reply has come.
+        """
         if not self.steps:
             raise ValueError("The state has no step yet: a Reasoner must come before this component.")
         return self.steps[-1]
@@ -319,34 +370,51 @@ class State(Value):
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     def takes_question(self, source: str) -> bool:
-        """Check whether a ``typed_only`` source gets the question as typed, because no model wrote the query."""
+        """Check whether the next query for a source has to be the question as the user typed it.
+
+        This is so for a source of ``settings.typed_only``, as long as no model has written the query.
+
+        :param source: The name of the source.
+        :returns: True if the source gets the question as typed.
+        """
         return source in self.settings.typed_only and (
             self._query_is_by_code or self.usage.llm_calls.keys() <= {"judge"}
         )
 
     @property
     def _query_is_by_code(self) -> bool:
+        """Whether the last step is a search whose query was made by code."""
         return bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
 
     def is_done(self, source: str) -> bool:
-        """Check whether a source that gets only the question as typed has been searched: it needs no second search."""
+        """Check whether a source needs no second search, because its only query would be the same again.
+
+        :param source: The name of the source.
+        :returns: True if the source gets only the question as typed, and has been searched already.
+        """
         return self.takes_question(source) and any(search.source == source for search in self.searches)
 
     def query_for(self, source: str) -> str:
         """Return the next query for a source: the step's query, the question, or the question as typed.
 
-        If the typed question is a follow-up, the user's previous question is put before it.
+        If the typed question is a follow-up, the user's previous question is put before it. For example, "Who founded
+        the museum?" and then "And when?" give the query "Who founded the museum? And when?".
+
+        :param source: The name of the source.
+        :returns: The query.
         """
         if not self.takes_question(source):
             return self.question if self._is_first_by_code(source) else self.query
+
         before = next((text for role, text in reversed(self.history) if role == "user"), "") if self.typed else ""
         return f"{before} {self.typed or self.question}".strip()
 
     def _is_first_by_code(self, source: str) -> bool:
-        """Check whether a query that code made would be the first that a source gets, with the prompts for users.
+        """Check whether the first query for a source would be one that code made, with the prompts ``product``.
 
-        Such a query has names from passages of another source, so it looks for more of what is there. The source that
-        is asked for the first time has the passages of the question itself, too.
+        Code makes a query from names in the passages of another source. Such a query looks for more about what that
+        other source has said. A source that is searched for the first time should be asked the question itself, because
+        it may have passages about the whole question.
         """
         searched = {search.source for search in self.searches}
         is_new = bool(searched) and source not in searched
@@ -378,19 +446,38 @@ class State(Value):
         return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
-        """Add a step."""
+        """Add a step.
+
+        :param step: The new last step.
+        :returns: The new state.
+        """
         return replace(self, steps=(*self.steps, step))
 
     def with_last(self, **changes: Any) -> State:
-        """Change the last step."""
+        """Change the last step.
+
+        :param changes: The new values of the step's fields, by their names.
+        :returns: The new state.
+        :raises ValueError: If there is no step yet.
+        """
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: object) -> State:
-        """Add an event to the trace, with JSON-serialisable details. Control characters in its texts are left out."""
+        """Add an event to the trace.
+
+        :param kind: The kind of the event, for example ``observation``.
+        :param data: The details, which have to be JSON-serialisable. Control characters in texts are removed.
+        :returns: The new state.
+        """
         return replace(self, events=(*self.events, Event(kind, len(self.steps), strip_all_controls(data))))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
-        """Count a call to a model. The server's token counts are in ``meta["usage"]`` of the reply."""
+        """Count a call to a model.
+
+        :param caller: What made the call, for example ``reasoner`` or ``judge``.
+        :param meta: The ``meta`` of the reply. Its key ``usage`` has the numbers of tokens, as the server counted them.
+        :returns: The new state.
+        """
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
         counted = replace(
@@ -403,11 +490,19 @@ class State(Value):
         return replace(self, usage=counted)
 
     def with_traffic(self, sent: ModelTraffic) -> State:
-        """Count a request to a model, also one that failed."""
+        """Count a request to a model. A request that failed counts as well.
+
+        :param sent: The request: the host, and the numbers of calls and tokens.
+        :returns: The new state.
+        """
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
-        """Merge the states of two parallel searches. Only the searches of the last step and the events may differ."""
+        """Merge the states of two parallel searches.
+
+        :param other: The other state. Only the searches of its last step and its events may differ from this state.
+        :returns: A state with the searches and the events of both.
+        """
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
@@ -415,6 +510,7 @@ class State(Value):
 
 
 def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
+    """Leave out repeated documents. Of equal documents, the first is kept."""
     seen: dict[Identity, Document] = {}
     for document in documents:
         seen.setdefault(identity(document), document)
@@ -422,7 +518,11 @@ def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
 
 
 class RunError(PrefragError, RuntimeError):
-    """The error that ends a failed run. Its ``state`` is the state so far, which contains the trace."""
+    """The error that ends a failed run.
+
+    :param message: What went wrong.
+    :param state: The state so far, which contains the trace. It becomes the attribute ``state``.
+    """
 
     def __init__(self, message: str, state: State):
         super().__init__(message)

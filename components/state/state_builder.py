@@ -1,4 +1,8 @@
-"""The component that builds the state of a run from a question and the options of its request."""
+"""The component that builds the state of a run from a question and the options of its request.
+
+It is the first component of a pipeline. It checks the question and the options, and decides which sources the run may
+search.
+"""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,43 +24,69 @@ from prefrag.components.text.sentences import cut_text
 from prefrag.errors import BadInput
 from prefrag.settings import settings as of_environment
 
+# The user gets this text instead of an answer to a question that names nothing, such as "What is in here?".
 ASK_ABOUT_DOCUMENTS = (
     "Ask what your documents say, such as when something opens, what it costs, or who wrote it; the answer shows the "
     "sentence."
 )
-# More documents, steps or supplements than this are a slip, and would fill the prompts of a run.
+# The numbers of documents, steps and supplements may be at most this. A larger number is probably a typing error, and
+# would fill the prompts of a run.
 _MOST = 50
 
 
 class Rules(Protocol):
-    """What a pipeline allows to each run, as `SourceRules` does."""
+    """What the sources and indexes of a pipeline allow to each run. The application's rules are `SourceRules`."""
 
     @property
     def external_sources(self) -> list[str]:
         """The names of the external sources in the pipeline."""
 
     def bind(self, pipeline: object) -> None:
-        """Learn the sources and indexes of a pipeline."""
+        """Read the sources and indexes of a pipeline.
+
+        :param pipeline: The Haystack pipeline.
+        """
 
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
-        """Find the external sources that no run may search, and the reason."""
+        """Find the external sources that no run may search.
+
+        :param external: The names of the external sources.
+        :returns: The names of those that are closed, and the reason.
+        """
 
     def find_leaving(self, external: Iterable[str]) -> set[str]:
-        """Find the external sources whose queries leave this machine."""
+        """Find the external sources whose queries are sent to other machines.
+
+        :param external: The names of the external sources.
+        :returns: The names of those whose queries leave this machine.
+        """
 
     def find_stated_from(self) -> Mapping[str, float]:
-        """Find the least probability of a stated answer, by what answers: ``reader`` or ``model``."""
+        """Find the least probability, from 0 to 1, of an answer that is called stated.
+
+        :returns: The probability for what answers: ``reader`` or ``model``. Empty if the usual limits apply.
+        """
 
     def narrow(self, wanted: Mapping[str, object], filters: object) -> dict[str, Any]:
-        """Make the filter for the folders, kinds and dates that a user wrote."""
+        """Make the filter for the folders, kinds and dates that a user wrote.
+
+        :param wanted: The options ``folders``, ``kinds``, ``since`` and ``until`` that are set.
+        :param filters: A further filter that the request sets, or None.
+        :returns: A Haystack metadata filter that combines both.
+        """
 
     def describe_documents(self) -> str:
-        """Say how many files the indexes have, of which kinds, and from when."""
+        """Write how many files the indexes have, of which kinds they are, and from when.
+
+        :returns: The text for the user.
+        """
 
 
 @component
 class StateBuilder:
     """Build the state at the start of a run, from the pipeline's settings and the options of the request.
+
+    ### Usage example
 
     ```python
     from prefrag.components.state.state_builder import StateBuilder
@@ -83,21 +113,22 @@ class StateBuilder:
         """Set up the component.
 
         :param sources: The names of the sources, in the order in which they are tried.
-        :param preferred: The source that is searched first; None if there are no sources, because nothing is retrieved.
-        :param external_sources: The sources that are searched only if the web is allowed. ``PREFRAG_WEB`` or, if that
-            is not set, the choice that is stored with the index decides this.
+        :param preferred: The source that is searched first. None if there are no sources, because nothing is retrieved.
+        :param external_sources: The sources that are searched only if the web is allowed. ``PREFRAG_WEB`` decides this.
+            If it is not set, the choice that is stored with the index decides.
         :param top_k: The number of documents per retrieval (3, 5 and 7 in the paper).
-        :param max_steps: The number of steps that the prompt allows; a run may take one more (appendix B.3).
+        :param max_steps: The number of steps that the prompt allows. A run may take one more (appendix B.3).
         :param max_supplements: How often a run may search once more after the model labelled its answer as not correct.
         :param max_top_k: The highest `top_k` that a request may set.
-        :param prompts: ``product`` asks for citations and for answers from the passages alone. ``plain`` asks for
-            neither; it is for measurements. With a folder, its prompts replace those of ``plain`` (docs/prompts.md).
+        :param prompts: The set of prompts. ``product`` asks for citations, and for answers from the passages alone.
+            ``plain`` asks for neither. It is for measurements. Any other value is a folder, whose prompts replace those
+            of ``plain`` (docs/prompts.md).
         :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
-        :param first_query: Whether the ``question`` itself is the first query, before any call, or the ``model`` writes
-            it. With other prompts than ``product``, the model always does.
-        :param rules: What the sources and indexes of the pipeline allow. By default nothing: an external source is
-            closed unless ``PREFRAG_WEB`` opens it, and a run cannot be narrowed to some files.
-        :raises ValueError: When the settings contradict each other, or a number is over 50.
+        :param first_query: ``question``: the question itself is the first query, before any call to a model. ``model``:
+            the model writes the first query. If the prompts are not ``product``, the model always writes it.
+        :param rules: What the sources and indexes of the pipeline allow. None allows nothing: an external source is
+            closed unless ``PREFRAG_WEB`` opens it, and a run cannot be limited to some files.
+        :raises ValueError: If the settings contradict each other, or a number is greater than 50.
         """
         _check_sources(sources, preferred, external_sources)
         check_whole_number(1, _MOST, top_k=top_k, max_top_k=max_top_k)
@@ -129,17 +160,19 @@ class StateBuilder:
         :param question: The question, at most 4,000 characters and 4,500 bytes.
         :param options: Any of :data:`prefrag.components.state.run_options.STATE`. Each is an input of the component.
         :returns: ``state``, which has no steps yet.
-        :raises ValueError: When the question is empty, too long or not text, or when an option is not allowed.
-        :raises AskBack: When the question names nothing, as "What is in here?". The message says what can be asked.
+        :raises ValueError: If the question is empty, too long or not text, or if an option is not allowed.
+        :raises AskBack: If the question names nothing, such as "What is in here?". The message says what can be asked.
         """
         self.bind()
         question = request_limits.check_question(question)
+
         # The limits of these options are checked before anything copies or processes them.
         history = request_limits.keep_newest_turns(options.pop("history", None))
         attached = attach(options.pop("documents", None) or ())
         request_limits.check_filters(options.get("filters"))
         instructions = request_limits.check_instructions(options.pop("instructions", None))
         wanted = read_options(options, STATE)
+
         closed, reason = self.closed_sources()
         own = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
         if own:
@@ -158,18 +191,24 @@ class StateBuilder:
         state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)
         if len(instructions) > limit:
             state = state.with_event("instructions_cut", characters=len(instructions), kept=limit)
-        # Other prompts are for measurements, and turns, documents or a filter may say what the question does not.
+
+        # Not with other prompts, which are for measurements. Also not if earlier turns, documents or a filter may say
+        # what the question does not say.
         may_ask_back = self.prompts == "product" and not (turns or attached or settings.filters)
         if self.rules is not None and may_ask_back and names_nothing(question):
             asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
             raise AskBack(asks, state.with_event("asked_back", text=asks))
+
         shut = [name for name in wanted.get("sources", self.sources) if name in closed]
         if shut:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
     def _reads_index(self, *_: Any, **options: Any) -> bool:
-        """Check whether `run` will read an index: for the web consent, to describe the documents, or for a filter."""
+        """Check whether `run` will read an index.
+
+        It reads one to know whether the user has allowed the web, to describe the documents, or to make a filter.
+        """
         if any(map(options.get, OWN_FILES)):
             return True
         if self.rules is None:
@@ -180,10 +219,10 @@ class StateBuilder:
     run_async = in_thread_async(run, when=_reads_index)
 
     def bind(self, pipeline: object = None) -> None:
-        """Tell the rules which pipeline they are for, and learn its external sources. ``run`` does this as well.
+        """Tell the rules which pipeline they are for, and read its external sources. ``run`` does this as well.
 
-        :param pipeline: The Haystack pipeline; by default the one that this component was added to.
-        :raises ValueError: When a component of the pipeline would search the web without checks.
+        :param pipeline: The Haystack pipeline. None stands for the pipeline to which this component was added.
+        :raises ValueError: If a component of the pipeline would search the web without checks.
         """
         # Haystack keeps the pipeline of a component under this name.
         pipeline = pipeline or getattr(self, "__haystack_added_to_pipeline__", None)
@@ -194,7 +233,10 @@ class StateBuilder:
         self.external_sources = [name for name in self.sources if name in external]
 
     def closed_sources(self) -> tuple[set[str], str]:
-        """Find the external sources that no run may search at the moment, and the reason."""
+        """Find the external sources that no run may search at the moment.
+
+        :returns: The names of the closed sources, and the reason.
+        """
         setting = web_setting()
         if setting is None and self.rules is not None:
             return self.rules.find_closed(self.external_sources)
@@ -203,7 +245,7 @@ class StateBuilder:
     def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
         """Make the settings of a run: those of the pipeline, except where the request sets an option.
 
-        Raises ValueError if an option is not allowed; ``reason`` says why the ``closed`` sources may not be searched.
+        ``reason`` says why the ``closed`` sources may not be searched. An option that is not allowed raises ValueError.
         """
         allowed = self._allowed_sources(wanted.get("sources", self.sources), closed, reason)
         preferred = self._first_source(wanted.get("preferred"), allowed, closed, reason)
@@ -212,6 +254,7 @@ class StateBuilder:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
+
         leaving = self.rules.find_leaving(self.external_sources) if self.rules else set(self.external_sources)
         as_typed = leaving if of_environment.web_queries == "question" else set()
         return RunSettings(
@@ -229,7 +272,7 @@ class StateBuilder:
         )
 
     def _allowed_sources(self, wanted: Sequence[str], closed: set[str], reason: str) -> tuple[str, ...]:
-        """Return the sources that a run may search, in the pipeline's order."""
+        """Return the sources that a run may search, in the pipeline's order. Without any, raise ValueError."""
         unknown = [name for name in wanted if name not in self.sources]
         if unknown:
             raise ValueError(f"There is no source {unknown[0]!r}: {self._choice()}.")
@@ -244,7 +287,11 @@ class StateBuilder:
         return allowed
 
     def _first_source(self, wanted: str | None, allowed: tuple[str, ...], closed: set[str], reason: str) -> str:
-        """Return the source that a run searches first: the wanted one, the pipeline's, or the first that is allowed."""
+        """Return the source that a run searches first.
+
+        It is the source that the request prefers or, without one, the source that the pipeline prefers. If the
+        pipeline's source is not allowed, it is the first allowed source.
+        """
         if wanted is not None and wanted not in self.sources:
             raise ValueError(f"There is no source '{wanted}': {self._choice()}.")
         first = wanted or self.preferred or ""
@@ -256,12 +303,14 @@ class StateBuilder:
         return allowed[0]
 
     def _choice(self) -> str:
+        """Write which sources can be chosen, as the end of an error message."""
         if not self.sources:
             return "this pipeline retrieves nothing"
         return f"choose from {', '.join(self.sources)}"
 
 
 def _check_sources(sources: Sequence[str], preferred: str | None, external_sources: Sequence[str]) -> None:
+    """Raise ValueError if the names of the sources contradict each other."""
     has_duplicates = len(set(sources)) < len(sources)
     if has_duplicates or (not sources and preferred is not None):
         raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")

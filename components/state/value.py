@@ -1,13 +1,13 @@
-"""The base of the immutable parts of a state."""
+"""The base class of the immutable parts of a state."""
 
 from typing import Any, Self
 
 
 class Value:
-    """An immutable value, whose copies are the value itself.
+    """An immutable value. To copy it returns the value itself.
 
-    Haystack deep-copies every input of every component, which would be some thirty copies of the growing state per run.
-    The copies are not needed, because no component changes the state that it receives.
+    Haystack deep-copies every input of every component. In one run, that would be some thirty copies of a state that
+    grows with each step. The copies are not needed, because no component changes the state that it receives.
     """
 
     def __copy__(self) -> Self:

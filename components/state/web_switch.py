@@ -1,4 +1,8 @@
-"""Whether web search is allowed: the administrator's setting ``PREFRAG_WEB``, and the limits of a single request."""
+"""Decide whether web search is allowed.
+
+The administrator's setting ``PREFRAG_WEB`` decides for all requests. A single request, or the key of a request, can
+close the web, but cannot open it.
+"""
 
 import os
 from contextvars import ContextVar
@@ -6,7 +10,9 @@ from typing import Literal
 
 from prefrag.settings import settings
 
+# The environment variable of the administrator's setting.
 WEB_SWITCH = "PREFRAG_WEB"
+# The reasons that `web_closed_by` can have.
 CLOSED_BY_REQUEST = "the web is closed by this request"
 CLOSED_BY_KEY = "the web is closed for the key of this request"
 
@@ -15,10 +21,11 @@ web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
-    """Read whether web search is ``on``, ``off``, or allowed only after the user has agreed (``ask``).
+    """Read whether web search is allowed.
 
-    Returns None if nothing is set: the choice that is stored with the collection then decides. Returns ``off`` if the
-    request itself forbids the web, and also for an unknown value, because a typing error must not let queries out.
+    :returns: ``on``, ``off``, or ``ask`` if the user has to agree first. None if nothing is set: the choice that is
+        stored with the collection then decides. If the current request forbids the web, the value is ``off``. An
+        unknown value of the setting also counts as ``off``, because a typing error must not send queries to the web.
     """
     if web_closed_by.get():
         return "off"
@@ -26,12 +33,19 @@ def web_setting() -> Literal["on", "off", "ask"] | None:
 
 
 def web_is_off() -> bool:
-    """Check whether every external source is switched off, by the administrator or for this request."""
+    """Check whether every external source is switched off, by the administrator or for this request.
+
+    :returns: True if they are off. False if they are on, if the user is asked, or if nothing is set.
+    """
     return web_setting() == "off"
 
 
 def explain_closed(collection: str = "NAME") -> str:
-    """Explain why web search is not allowed. The text may name the command that allows it for ``collection``."""
+    """Explain why web search is not allowed.
+
+    :param collection: The collection that is named in the command that opens the web.
+    :returns: The reason. If neither the request nor the setting closes the web, it says how to open the web.
+    """
     reason = web_closed_by.get()
     if reason:
         return reason
