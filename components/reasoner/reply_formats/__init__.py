@@ -1,4 +1,8 @@
-"""The formats in which a model can reply. Each format reads a reply as a :class:`Step`: a search or an answer."""
+"""The formats in which a model can reply.
+
+Each format asks the model for the next step in its own way. It then reads the reply as a :class:`Step`: a search or an
+answer.
+"""
 
 from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
 from prefrag.components.reasoner.reply_formats.fields import Tool as Tool
@@ -11,6 +15,7 @@ from prefrag.components.reasoner.reply_formats.steps_format import StepsFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
 
+# The formats, by the names that the Reasoner's setting `reply_format` uses.
 FORMATS: dict[str, type[ReplyFormat]] = {
     "text": TextFormat,
     "json": JsonFormat,

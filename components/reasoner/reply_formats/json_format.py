@@ -1,4 +1,8 @@
-"""The JSON format: a reply is one JSON object. A schema constrains it, so that even small models keep to this form."""
+"""The JSON format: each reply is one JSON object.
+
+The server gets a schema and lets the model write only what fits the schema. So even small models keep to this form. For
+example, a search is ``{"thought": "...", "action": "Search_Engine", "query": "harbour museum"}``.
+"""
 
 import json
 from collections.abc import Sequence
@@ -11,15 +15,17 @@ from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.reasoner.reply_formats.text_format import TextFormat
 from prefrag.components.state.state import Action, Label, State, Step
 
+# The name of the action with which the model answers.
 _ANSWER = "Final_Answer"
-# Without a maximum length, a small model may write into one field until its context window is full.
+# The schema of a thought, with a maximum length in characters. Without it, a small model may write into one field until
+# its context window is full.
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
     """A reply is a JSON object with a thought, an action and, for the action, either a query or an answer.
 
-    :param self_evaluation: Whether an answer also has a label, an explanation and suggestions.
+    :param self_evaluation: If True, an answer also has a label, an explanation and suggestions.
     """
 
     prompt = "reasoner_json"
@@ -28,7 +34,13 @@ class JsonFormat(ReplyFormat):
         self.self_evaluation = self_evaluation
 
     def generation_kwargs(self, tools: Sequence[fields.Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Return the JSON schema of the reply: a search or an answer, or only an answer if the model must answer."""
+        """Return the JSON schema of the reply: a search or an answer.
+
+        :param tools: The tools that a search can name.
+        :param state: The state of the run, which this format does not use.
+        :param must_answer: If True, the schema allows only an answer.
+        :returns: ``response_format`` with the schema.
+        """
         reason = {"type": "string", "maxLength": 200}
         evaluation: dict[str, Any] = {}
         if self.self_evaluation:
@@ -49,15 +61,29 @@ class JsonFormat(ReplyFormat):
         return {"response_format": response_format("step", step)}
 
     def write_search(self, tool: fields.Tool, query: str, thought: str = "") -> str:
-        """Write a search as a JSON object."""
+        """Write a search as a JSON object.
+
+        :param tool: The tool that searches.
+        :param query: The query.
+        :param thought: The reasoning in words.
+        :returns: The reply, as if the model had written it.
+        """
         return json.dumps({"thought": thought, "action": tool.name, "query": query}, ensure_ascii=False)
 
     def read(self, text: str, tools: Sequence[fields.Tool], *, must_answer: bool) -> Step:
-        """Read the step from the first usable JSON object of a reply, or from its text if it contains no object."""
+        """Read the step from the first usable JSON object of a reply.
+
+        :param text: The reply. If it contains no object, it is read in the text format.
+        :param tools: The tools that a search can name.
+        :param must_answer: If True, only an answer is read.
+        :returns: The step.
+        """
         values = _find_step(text)
         if values is None:
             return self._read_text(text, tools, must_answer)
-        # As the transcript shows it in later steps, in which a long text would take the room of passages.
+
+        # The reply as later prompts show it. Its fields are shortened, because a long text would take the room of
+        # passages.
         reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
         name = _text(values, "action")
         thought = fields.shorten(_text(values, "thought"))
@@ -68,7 +94,7 @@ class JsonFormat(ReplyFormat):
         if must_answer and not answer and not wants_search:
             # A model that must answer may write its answer into the thought.
             answer = fields.plain(thought)
-        # With the name of a tool, an answer is only a guess before the search.
+        # If the object also names a tool, the answer is only a guess before the search.
         if answer and (must_answer or tool is None):
             return Step(
                 Action.ANSWER,
@@ -80,7 +106,8 @@ class JsonFormat(ReplyFormat):
                 suggestions=fields.shorten(_text(values, "suggestions")),
             )
         if tool is None and name:
-            # Models write words such as "none" as the action, and as the query or nothing, if they want no search.
+            # A model that wants no search writes a word such as "none" as the action. It leaves the query empty, or
+            # writes such a word there as well.
             wants_nothing = fields.is_no_tool(name) and fields.is_no_tool(query)
             action = Action.NONE if wants_nothing else Action.UNKNOWN_ACTION
             return Step(action, reply=reply, thought=thought, tool=fields.shorten(name), query=query)
@@ -89,14 +116,19 @@ class JsonFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def finished(self, text: str) -> str:
-        """Return the beginning of a cut-off reply, up to the end of its last complete object; empty if it has none."""
+        """Return the beginning of a cut-off reply, up to the end of its last complete object.
+
+        :param text: The reply.
+        :returns: The beginning. Empty if the reply has no complete object.
+        """
         ends = [json_object.end for json_object in read_objects(text) if json_object.valid]
         return text[: max(ends, default=0)]
 
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
-        """Use the text format for a reply without JSON: models may reply in that format although asked for JSON."""
-        # Blanks, and the marks and the letters of "```json", may stand before an object that is cut off.
+        """Read a reply without JSON in the text format. Models may use that format although asked for JSON."""
+        # An object that is cut off is not read as text. Before it, there may be blanks or the beginning of a block of
+        # code: "```json".
         if not text.lstrip("` \n\tjson").startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:
@@ -105,24 +137,30 @@ class JsonFormat(ReplyFormat):
 
 
 def _find_step(text: str) -> dict[str, Any] | None:
-    """Find the object of a reply that has a step; None if the reply has no object."""
+    """Find the first object of a reply that has an action, an answer or a query.
+
+    If there is no such object, return the first object. None if the reply has no object.
+    """
     # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
     objects = sorted(read_objects(text), key=attrgetter("in_prose"))
     for json_object in objects:
-        # A reply may have further steps. The model wrote them before it saw what the search finds, so they are ignored.
+        # Objects after the first such object are ignored. The model wrote them before it saw what the search finds.
         if not json_object.values.keys().isdisjoint(("action", "answer", "query")):
             return json_object.values
     return objects[0].values if objects else None
 
 
 def _text(values: dict[str, Any], key: str) -> str:
-    """Read a field as a text on one line. An answer keeps its lines, because they may be a list."""
+    """Read a field as a text on one line. Only an answer keeps its lines, because they may be a list."""
     text = _join(values.get(key)).strip()
     return text if key == "answer" else " ".join(text.split())
 
 
 def _join(value: Any) -> str:
-    """Write a value of any type as text. An answer may be a list, or an object such as ``{"text": "1887"}``."""
+    """Write a value of any type as text, because a model may write a list or an object as its answer.
+
+    For example, ``_join(["a", {"text": "1887"}])`` returns ``"a, 1887"``.
+    """
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -131,7 +169,7 @@ def _join(value: Any) -> str:
 
 
 def _shorten(value: Any) -> Any:
-    """Shorten a text, and replace a longer value of another type by a shortened text."""
+    """Shorten a text. A long value of another type is written as text and then shortened."""
     if isinstance(value, str):
         return fields.shorten(value)
     written = str(value)

@@ -8,19 +8,26 @@ from prefrag.components.state.state import Step
 
 
 class PublishedTextFormat(TextFormat):
-    """Differs from the text format in two places, which the paper leaves open (`main.py` 154-179 and 234-244).
+    """The text format with two differences, which the paper leaves open (`main.py` 154-179 and 234-244).
 
-    If a reply has both an action and a final answer, the last final answer counts. If it has a self-evaluation but no
-    final answer, all text before the self-evaluation is the answer.
+    First, if a reply has both an action and a final answer, the last final answer counts. Second, if a reply has a
+    self-evaluation but no final answer, all text before the self-evaluation is the answer.
     """
 
     def read_fields(self, parts: list[tuple[str, str]], tools: Sequence[Tool], must_answer: bool) -> Step:
-        """Read the answer of a reply, or else its first step."""
+        """Read the answer of a reply or, if there is none, its first step.
+
+        :param parts: The fields of the reply, each a name and a text, in order.
+        :param tools: The tools that a search can name.
+        :param must_answer: If True, only an answer is read.
+        :returns: The step.
+        """
         names = [name for name, _ in parts]
         own = parts[: names.index("Observation")] if "Observation" in names else parts
         answers = [place for place, (name, value) in enumerate(own) if name == "Final Answer" and value]
         if answers:
             return self.read_answer(own, answers[-1])
+
         evaluated = next((place for place, (name, _) in enumerate(own) if name == "Self-Evaluation"), 0)
         before = " ".join(value for _, value in own[:evaluated] if value)
         if before:

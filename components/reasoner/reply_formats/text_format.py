@@ -1,4 +1,13 @@
-"""The text format of the papers, with a line for each field: Thought, Action, Final Answer, Self-Evaluation etc."""
+"""The text format of the papers, with a line for each field of a reply.
+
+For example, a search is written as::
+
+    Thought: I need the museum's founder.
+    Action: Search_Engine
+    Action Input: harbour museum founder
+
+An answer has the fields Final Answer, Self-Evaluation, Explanation and Improvement Suggestions.
+"""
 
 import re
 from collections.abc import Sequence
@@ -20,6 +29,8 @@ from prefrag.components.reasoner.reply_formats.fields import (
 from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
 from prefrag.components.state.state import Action, State, Step
 
+# The names of the fields, as the prompt writes them. "Action Input" comes before "Action", because in a regular
+# expression the first alternative that fits is taken.
 _FIELDS = (
     "Thought",
     "Action Input",
@@ -31,25 +42,41 @@ _FIELDS = (
     "Improvement Suggestions",
     "Question",
 )
+# The fields that may follow an answer.
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
+# The names of the fields as a regular expression. The parts of a name may be written in several ways: "Final Answer",
+# "Final_Answer" or "FinalAnswer".
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# "Evaluation:" is a field only if a label follows, because an answer may be a list with such a heading.
+# "Evaluation:" is a field only if a label follows, as in "Evaluation: CORRECT". Otherwise it may be a heading in an
+# answer.
 _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
-# A field's name begins a line and ends in a colon, which may be the wide Chinese colon. There may be Markdown before it
-# and a number after it, as in ReAct. Fields of the evaluation may also be in the middle of the answer's line.
+# A field's name at the beginning of a line, with its colon: "Thought:". The colon may be the wide Chinese colon. There
+# may be Markdown before the name and a number after it, as in ReAct: "**Thought 2:**".
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+# A field of the evaluation may also stand in the middle of the answer's line: "1969 Self-Evaluation: CORRECT".
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+# Either of the two. The group `line` or the group `inline` is the name of the field.
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# A "Final Answer:" after a quotation mark does not match, because it is probably quoted from a passage.
+# The words "Final Answer:" inside a thought: "so Final Answer: 1969". Behind a quotation mark, these words do not match,
+# because they are then probably quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
 )
+# An action with its input in brackets or parentheses: "Search[harbour]". The group `name` is "Search", and the group
+# `input` is "harbour". "Search harbour" does not match.
 _CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
+# The word "Explanation:" on the line of the label: "CORRECT Explanation: Passage 1 says so".
 _SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
+# The name of each field, by the name in small letters without blanks and signs: "finalanswer" is "Final Answer".
 _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS} | {"evaluation": "Self-Evaluation"}
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
+    r"""Split a reply into its fields, each a name and a text.
+
+    For example, "Thought: It is stated.\nFinal Answer: 1969" gives ``[("Thought", "It is stated."), ("Final Answer",
+    "1969")]``. A text before the first field has an empty name.
+    """
     parts: list[tuple[str, str]] = []
     name, start = "", 0
     for match in _find_fields(text):
@@ -60,8 +87,13 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields. An evaluation field inside a line is skipped as a quotation if a later line begins with it."""
+    """Find the names of the fields in a reply, in order.
+
+    A field of the evaluation may stand inside a line. But if a later line begins with the same field, the first is a
+    quotation and is skipped.
+    """
     fields: list[re.Match[str]] = []
+    # The fields of the evaluation that begin a later line and belong to the same answer.
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
         name = _name(match)
@@ -76,20 +108,25 @@ def _find_fields(text: str) -> list[re.Match[str]]:
 
 
 def _name(field: re.Match[str]) -> str:
+    """Return the name of a field as the prompt writes it: "Self-Evaluation" for a match with "self evaluation"."""
     return _CANONICAL[re.sub(r"[\W_]", "", field["line"] or field["inline"]).lower()]
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Split the thought at the last "Final Answer:" inside it, if the reply has no separate answer or action."""
+    """Split a thought at the last "Final Answer:" inside it, if the reply has no separate answer or action.
+
+    For example, the thought "It is stated. Final Answer: 1969" becomes a thought and the final answer "1969".
+    """
     thoughts: list[int] = []
     for index, (name, value) in enumerate(parts):
         if name == "Observation":
-            # The model invented it, so nothing behind it counts.
+            # The model invented this observation, so nothing behind it counts.
             break
         if name == "Action" or (name == "Final Answer" and value):
             return parts
         if name in ("", "Thought"):
             thoughts.append(index)
+
     for index in thoughts:
         name, value = parts[index]
         beginnings = list(_ANSWER_IN_THOUGHT.finditer(value))
@@ -106,16 +143,34 @@ class TextFormat(ReplyFormat):
     prompt = "reasoner_text"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """Return the text at which the model stops, because it must not invent an observation."""
-        # The word must begin a line, because a thought may quote a passage that contains it.
+        """Return the text at which the model stops, so that it does not invent an observation.
+
+        :param tools: The tools, which make no difference here.
+        :param state: The state of the run, which makes no difference here.
+        :param must_answer: Makes no difference here.
+        :returns: ``stop`` with the text.
+        """
+        # The word must begin a line, because a thought may quote a passage that contains the word.
         return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first step of a reply. Later steps are ignored, because the model invents their observations."""
+        """Read the first step of a reply. Later steps are ignored, because the model invents their observations.
+
+        :param text: The reply.
+        :param tools: The tools that a search can name.
+        :param must_answer: If True, only an answer is read.
+        :returns: The step. ``UNREADABLE`` if the reply has neither an action nor an answer.
+        """
         return self.read_fields(_split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS])), tools, must_answer)
 
     def read_fields(self, parts: list[tuple[str, str]], tools: Sequence[Tool], must_answer: bool) -> Step:
-        """Read the first step of a reply from its fields, each a name and a text, in order."""
+        """Read the first step of a reply from its fields.
+
+        :param parts: The fields, each a name and a text, in order.
+        :param tools: The tools that a search can name.
+        :param must_answer: If True, only an answer is read.
+        :returns: The step.
+        """
         for index, (name, value) in enumerate(parts):
             if name == "Observation":
                 # The model invented this observation, so nothing after it counts.
@@ -128,21 +183,31 @@ class TextFormat(ReplyFormat):
                 return self._search(parts, index, tools)
             if name == "Final Answer" and value:
                 return self.read_answer(parts, index)
+
         if must_answer:
             return self._read_forced_answer(parts)
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first_thought(parts))
 
     def finished(self, text: str) -> str:
-        """Return the fields that were finished before the reply was cut off."""
+        """Return the fields that were finished before the reply was cut off.
+
+        :param text: The reply.
+        :returns: The reply without its last field. Empty if the last field is a self-evaluation.
+        """
         parts = list(_FIELD.finditer(text[:MAX_REPLY_CHARACTERS]))
         if not parts or _name(parts[-1]) == "Self-Evaluation":
             return ""
         return text[: parts[-1].start()]
 
     def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
-        """If an action says "answer" or "none" instead of naming a tool, find the final answer that follows it."""
+        """Find the final answer that follows an action such as "answer" or "none".
+
+        ``index`` is the place of the action in ``parts``. None if the action names a tool, or if no final answer
+        follows.
+        """
         if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
             return None
+
         for following in range(index + 1, len(parts)):
             name, value = parts[following]
             if name == "Final Answer" and value:
@@ -153,7 +218,10 @@ class TextFormat(ReplyFormat):
         return None
 
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
-        """Read the action at ``index``, with its input in the next field or in brackets: ``Search[harbour]``."""
+        """Read the action at ``index`` as a search.
+
+        The query is in the next field, or in brackets behind the action: ``Search[harbour]``.
+        """
         _, written_action = parts[index]
         name, query = plain(" ".join(shorten(written_action).split())), ""
         own = parts[: index + 1]
@@ -164,9 +232,11 @@ class TextFormat(ReplyFormat):
             query = next_value
         elif call:
             name, query = call["name"], call["input"]
+
         thought = _first_thought(own)
         if FINISH.fullmatch(name) and plain(shorten(query)):
             return self.read_answer([*parts[:index], ("Final Answer", query), *parts[len(own) :]], index)
+
         query = plain_query(query.split("\n\n")[0])
         tool = find_tool(name, tools)
         reply = _transcript(own)
@@ -178,7 +248,12 @@ class TextFormat(ReplyFormat):
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def read_answer(self, parts: list[tuple[str, str]], index: int) -> Step:
-        """Read the answer in the field at ``index``, with the evaluation that follows it."""
+        """Read the answer in the field at ``index``, with the evaluation that follows it.
+
+        :param parts: The fields of the reply, each a name and a text, in order.
+        :param index: The place of the final answer in ``parts``.
+        :returns: The step with the answer.
+        """
         end = index + 1
         while end < len(parts) and parts[end][0] in _TRAILER:
             end += 1
@@ -199,9 +274,13 @@ class TextFormat(ReplyFormat):
         )
 
     def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
-        # The prompt ends with "Final Answer:", so the reply may begin with the answer, without the name of a field.
+        """Read a reply of a model that must answer and has written no final answer field.
+
+        The prompt ends with "Final Answer:". So the reply may begin with the answer, without the name of a field.
+        """
         searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
-        # A thought is not the answer if a search follows it, or if it only announces a search.
+        # A thought may be the answer, unless the reply also has a search. A text that only announces a search is no
+        # answer.
         names_of_answers = ("",) if searches else ("", "Thought")
         for index, (name, value) in enumerate(parts):
             if value and name in names_of_answers and not announces_search(value):
@@ -210,7 +289,7 @@ class TextFormat(ReplyFormat):
 
 
 def _first_thought(parts: list[tuple[str, str]]) -> str:
-    """Find the first thought, or the text before the first field."""
+    """Return the first thought or the text before the first field, on one line. Empty if there is none."""
     for name, value in parts:
         if name in ("Thought", "") and value:
             return " ".join(shorten(value).split())
@@ -218,7 +297,11 @@ def _first_thought(parts: list[tuple[str, str]]) -> str:
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """Write fields as the model sees them in the next step. The text before the first field becomes a thought."""
+    r"""Write fields as the model sees them in the next step. The text before the first field becomes a thought.
+
+    For example, the fields ``("", "I know.")`` and ``("Final Answer", "1969")`` are written as
+    "Thought: I know.\nFinal Answer: 1969".
+    """
     lines = []
     for name, value in parts:
         if name or value:
