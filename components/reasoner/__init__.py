@@ -1,1 +1,4 @@
-"""The reasoner, which decides at each step of a run whether to search or to answer, and the formats of its replies."""
+"""The reasoner, and the formats in which its model replies.
+
+The reasoner decides at each step of a run whether to search or to answer.
+"""

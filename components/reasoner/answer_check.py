@@ -1,4 +1,9 @@
-"""Decide by code how sure an answer is that a language model has proposed."""
+"""Decide by code how sure an answer of a language model is.
+
+The model's own evaluation does not count. Code searches the passages for a sentence that supports the answer, and the
+extractive reader judges the answer. For a small model, a probability is computed from several numbers. For other
+models, fixed limits decide.
+"""
 
 import json
 import math
@@ -13,16 +18,24 @@ from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
-# From these probabilities on, a small model's answer is given, called stated, and accepted before the last search.
-GIVEN, STATED, ACCEPTED = 0.6, 0.85, 0.86
-# The share of the question that the sentence of an able model's answer must cover to state it, with those linked to it,
-# or the probability that the reader must give to the answer.
-_LEAST_COVER, _LEAST_JUDGED = 0.5, 0.3
-# The weights of the signs that `list_signs` lists, and a constant, by logistic regression, with and without the last
-# sign. `python -m benchmarks.answer_weights` fits and writes them. Those that are shipped were fitted on answers of
-# Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
+# The following three limits are probabilities, from 0 to 1, that a small model's answer is right.
+# With at least this probability, the answer is given to the user. Below, it is "not_found".
+GIVEN = 0.6
+# With at least this probability, the answer may be called "stated". Below, it is only "probably".
+STATED = 0.85
+# With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.
+ACCEPTED = 0.86
+# The following two limits are for other models. An answer is called "stated" only if it reaches one of them.
+# The share of the question, from 0 to 1, that the supporting sentence and the sentences linked to it must cover.
+_LEAST_COVER = 0.5
+# The probability, from 0 to 1, that the extractive reader must give to the answer.
+_LEAST_JUDGED = 0.3
+# The weights of the numbers that `list_signs` lists, and a constant. Logistic regression has found them. There are two
+# lists of weights: with the log probability of the tokens, and without. `python -m benchmarks.answer_weights` fits and
+# writes the file. The weights that are shipped were fitted on answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
 WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
 _WEIGHTS: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
+# A lower mean log probability counts as this value.
 _LEAST_LOGPROB = -2.0
 
 
@@ -30,8 +43,8 @@ _LEAST_LOGPROB = -2.0
 class AnswerSigns:
     """How a small model wrote its answer.
 
-    :param is_forced: Whether it wrote NOT FOUND at first, and was then made to answer.
-    :param mean_logprob: The mean log probability of the answer's tokens; None where the server sends none.
+    :param is_forced: True if the model wrote NOT FOUND at first, and was then made to answer.
+    :param mean_logprob: The mean log probability of the answer's tokens. None if the server sends none.
     """
 
     is_forced: bool = False
@@ -42,10 +55,12 @@ class AnswerSigns:
 class AnswerCheck:
     """How sure a proposed answer is.
 
-    :param certainty: ``stated``: a sentence states it. ``probably``: a sentence probably does. ``not_found``: it is not
-        in the passages, so it is shown only as the model's own words.
-    :param probability: The probability that a small model's answer is right, from 0 to 1; None for other models.
-    :param evidence: The sentence that carries the answer, if there is one.
+    :param certainty: ``stated``: a sentence of the passages states the answer. ``probably``: a sentence probably states
+        it. ``not_found``: no sentence supports the answer, or it is too unlikely. It is then shown only as the model's
+        own words.
+    :param probability: The probability that a small model's answer is right, from 0 to 1. None for other models.
+    :param evidence: The sentences that support the answer: one for each sentence of the answer, without repetitions.
+        Empty if there is none.
     :param unsupported: The sentences of a longer answer whose numbers and names stand in no passage.
     """
 
@@ -69,25 +84,31 @@ def check_answer(
     :param answer: The answer, without citations.
     :param documents: The passages that were shown, or that the answer cites.
     :param judged: How well the passages support the answer, as the extractive reader judges it.
-    :param signs: The signs of a small model, whose answers are given only if they are likely; None for other models.
-    :param is_yes_no: Whether the answer is a yes or no, in any language.
-    :returns: The check.
+    :param signs: How a small model wrote the answer. Such an answer is given only if it is likely. None for other
+        models.
+    :param is_yes_no: True if the answer is a yes or no, in any language.
+    :returns: How sure the answer is.
     """
+    # For each sentence of the answer, the sentence of the passages in which its words stand.
     sentences = shown_sentences(answer) or [answer]
     carriers = [find_carrier(question, sentence, documents, is_yes_no) for sentence in sentences]
     carried = [carrier for carrier in carriers if carrier is not None]
     if not carried:
         return AnswerCheck("not_found", None if signs is None else 0.0)
+
     unsupported = [sentence for sentence, carrier in zip(sentences, carriers, strict=True) if carrier is None]
     best = carried[0]
     sources = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
     evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in sources.values())
+
     if signs is None:
+        # The model is not small: fixed limits decide.
         is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
         is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
         is_contradicted = judged.is_outdated or judged.is_doubtful
         is_stated = is_whole and is_agreed and not is_contradicted
         return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
+
     probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
     certainty: Certainty = "not_found"
     if probability >= GIVEN:
@@ -100,15 +121,16 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     """Estimate the probability that a small model's answer is right.
 
     :param answer: The answer.
-    :param judged: How well the passages support it.
-    :param signs: How the model wrote it.
-    :returns: The probability, from 0 to 1.
+    :param judged: How well the passages support the answer, as the extractive reader judges it.
+    :param signs: How the model wrote the answer.
+    :returns: The probability, from 0 to 1. It is 0 if a newer passage gives another answer.
     """
     if judged.is_outdated:
         return 0.0
     if is_verdict(answer) and not judged.probability:
         # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
+
     row = list_signs(judged, signs)
     weights = _WEIGHTS["without_tokens" if signs.mean_logprob is None else "with_tokens"]
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
@@ -116,12 +138,17 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
 
 
 def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
-    """List the numbers that speak for a small model's answer, in the order of their weights.
+    """List the numbers from which the probability of a small model's answer is computed, in the order of their weights.
 
-    :param judged: How well the passages support the answer.
-    :param signs: How the model wrote it.
-    :returns: The sentence's cover, what linked sentences add, the square root of the reader's probability, whether the
-        answer was forced and, if it is known, the mean log probability of its tokens, at least -2.
+    :param judged: How well the passages support the answer, as the extractive reader judges it.
+    :param signs: How the model wrote the answer.
+    :returns: Four or five numbers:
+
+        1. the share of the question that the supporting sentence covers, from 0 to 1;
+        2. the share that linked sentences add;
+        3. the square root of the probability that the reader gives to the answer;
+        4. 1 if the answer was forced, else 0;
+        5. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
     """
     row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
     return row if signs.mean_logprob is None else [*row, max(signs.mean_logprob, _LEAST_LOGPROB)]

@@ -1,4 +1,8 @@
-"""Take the next step of a run without a language model: answer with the extractive reader, or search for more."""
+"""Take the next step of a run without a language model: answer with the extractive reader, or search for more.
+
+The extractive reader finds possible answers in the passages, with their probabilities. If none is likely enough, code
+makes the next query from the names in the passages.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +20,7 @@ from prefrag.components.text.question_topic import fits_nothing
 from prefrag.components.text.sentences import cut_text, plain_sentences
 from prefrag.components.text.term_statistics import passage_text, words
 
+# The following four texts tell the user why there is no answer. They become events of the trace.
 FROM_MEMORY = "This method answers from a language model's memory, but no model is set up."
 NEEDS_MODEL = (
     "To summarise, compare, write, or say yes or no, a language model is needed, which whoever runs prefrag can add "
@@ -34,11 +39,20 @@ NOT_READ = (
 def take_reader_step(
     state: State, candidates: Sequence[Candidate], reader: Reader, tool: str = "", must_answer: bool = False
 ) -> State:
-    """Add a step: answer if an answer is sure or ``must_answer`` is true, else search or, if no query is left, stop."""
+    """Add a step: an answer, a search, or the end of the searches if no query is left.
+
+    :param state: The state so far.
+    :param candidates: The possible answers that the reader has found, the likeliest first.
+    :param reader: The reader. Its ``threshold`` is the least probability of an answer that ends the searches.
+    :param tool: The name of the tool of a search.
+    :param must_answer: If True, the step is an answer, even if the answer is not sure.
+    :returns: The state with the new step. Events in the trace say why there is no answer.
+    """
     threshold = reader.threshold
     best = candidates[0] if candidates else None
     certainty = _choose_certainty(best, reader)
-    # Users are never shown a yes or no, so it does not end their search.
+
+    # Users are never shown a yes or no, so a yes or no does not end their search.
     is_shown = certainty != "not_found" or state.settings.prompts != "product"
     is_sure = best is not None and best.probability >= threshold and is_shown
     if not must_answer and not is_sure:
@@ -46,17 +60,19 @@ def take_reader_step(
         if not query:
             return state.with_step(Step(Action.NONE))
         return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
+
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
     is_answering = must_answer or certainty != "not_found"
     if is_answering and _asks_for_documents(state):
-        # Of several documents, a sentence names one: an answer would be a part of the list, given as the whole.
+        # A sentence names one of several documents. Such an answer would give a part of the list as the whole list.
         state, certainty = state.with_event("without_model", text=SEVERAL), "not_found"
     elif must_answer and certainty == "not_found" and state.observed:
         if asks_for_more(state.question) and not fits_nothing(state.question, map(passage_text, state.observed)):
             state = state.with_event("without_model", text=NEEDS_MODEL)
         elif best is None:
             state = state.with_event("without_model", text=NOT_READ)
+
     step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
     if best is not None:
         evidence = tuple(
@@ -75,6 +91,7 @@ def take_reader_step(
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
+    """Decide by the limits of the reader how sure its likeliest answer is. None means that it has no answer."""
     # Yes and no are shown only as guesses, because even the likelier of the two may have no sentence that supports it.
     if best is None or best.kind in ("yes", "no"):
         return "not_found"
@@ -84,32 +101,46 @@ def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
 
 
 def _asks_for_documents(state: State) -> bool:
-    """Check whether a question asks for those of several documents whose titles name their kind, such as contracts."""
+    """Check whether a question asks for documents of a kind, and several titles name this kind.
+
+    For example, "Which contracts do we have?" asks for documents if at least two titles contain the word "contract".
+    """
     kind = kind_asked_for(state.question)
     titles = {identity(document): str(document.meta.get("title") or "") for document in state.observed}
     return bool(kind) and len({title for title in titles.values() if kind in words(title.lower())}) > 1
 
 
 def mark_of(document: Document, state: State) -> str:
-    """Write the mark that cites a document, after a blank; empty if the run's documents have no marks."""
+    """Write the citation of a document, with a blank before it, such as `` [1kx]``.
+
+    :param document: The document.
+    :param state: The state of the run.
+    :returns: The citation. Empty if the model of the run is not asked to cite.
+    """
     mark = prompt_marks(state).get(identity(document))
     return f" [{mark}]" if mark else ""
 
 
-# A query takes up to 10 names from the two best documents, because one of the names is usually the title of the passage
-# that is needed next. More names are not used, because the query may be sent to the web.
+# A query takes names from this number of documents, the best of the last search.
 _DOCUMENTS = 2
+# A query has at most this number of names. One of the names is usually the title of the passage that is needed next.
+# There are no more names, because the query may be sent to the web.
 _NAMES = 10
+# A run may make at least this many searches, even if its setting `max_steps` is low.
 _FEWEST_SEARCHES = 2
 
 
 def next_query(state: State) -> str | None:
-    """Make the query of the next search, or return None if there should be no further search.
+    """Make the query of the next search.
 
-    The first query is the question. A later query contains new names from the two best documents of the last search,
-    those in the most relevant sentences first, and the words of the question that are in neither document. There is no
-    further search if the preferred source accepts only the question itself and has been searched. There is also none in
-    the last step of a run, unless the question identifies a thing by another thing, as in "the author of Emma".
+    The first query is the question. A later query has two parts. First, it has new names from the two best documents of
+    the last search. Names in the most relevant sentences come first. Second, it has the words of the question that are
+    in neither document. If there are no new names, the query is made from a title.
+
+    :param state: The state so far.
+    :returns: The query. None if there should be no further search. This is so if the preferred source accepts only the
+        question itself and has been searched. It is also so in the last step of a run, unless the question identifies a
+        thing by another thing, as in "the author of Emma".
     """
     searches = sum(step.action is Action.SEARCH for step in state.steps)
     has_searched_enough = searches >= max(_FEWEST_SEARCHES, state.settings.max_steps - 1)
@@ -117,6 +148,7 @@ def next_query(state: State) -> str | None:
         return None
     if state.is_done(state.settings.preferred):
         return None
+
     documents = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
     names = list(islice(_new_names(state, documents), _NAMES))
     told = {word for document in documents for word in words(passage_text(document))}
@@ -128,6 +160,10 @@ def next_query(state: State) -> str | None:
 
 
 def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
+    """Find the names in documents that are neither in the question, nor in an earlier query, nor the documents' titles.
+
+    Names in the sentences nearest to the question come first.
+    """
     asked = " ".join([state.question, *(search.query for search in state.searches)]).casefold()
     seen = {str(document.meta.get("title") or "").casefold() for document in documents}
     for ranked in rank_sentences(state.question, documents, split=plain_sentences):
@@ -138,15 +174,15 @@ def _new_names(state: State, documents: Sequence[Document]) -> Iterator[str]:
                 yield span.text
 
 
-# The maximum number of characters in a query that begins with a title.
+# A query that begins with a title has at most this number of characters.
 _MAX_CHARACTERS = 1_000
 
 
 def _open_query(state: State) -> str | None:
-    """Write the best query that was not searched yet, without new names; None if there is none.
+    """Write a query without new names that was not searched yet. None if there is none.
 
-    Before any passage is found, it is the question. Later, it is the title of a found passage, followed by the words of
-    the question that no passage contains.
+    Before any passage is found, the query is the question. Later, it is the title of a passage, followed by the words
+    of the question that no passage contains. If the passages contain all words, the whole question follows.
     """
     searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)

@@ -1,4 +1,13 @@
-"""The component that takes the next step, a search or an answer, with a language model or an extractive reader."""
+"""The component that takes the next step of a run: a search or an answer.
+
+A language model takes the step. Without a model, or if the model fails, the extractive reader takes it: a small program
+that finds answers in the passages. A run with the prompts ``product`` (those for users) has further rules: it searches
+before it answers, and code checks each answer of the model. What follows depends on the model:
+
+- If an able model gives no answer, such as NOT FOUND, the step becomes a search, if one is left. Other answers are kept.
+- If a small model's answer is not likely enough, the extractive reader is asked as well. Then the run searches once
+  more, or the model has to answer over the same passages. At the end, the likeliest answer is given.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -30,17 +39,21 @@ from prefrag.components.state.passages import passages
 from prefrag.components.state.plain_marks import add_codes
 from prefrag.components.state.state import Action, RunError, State, Step, identity
 
+# The only tool in the papers. The router chooses the source.
 SEARCH_ENGINE = Tool(
     "Search_Engine",
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
+# The trace has this text if tools name sources, but there is no model to choose a tool.
 SOURCE_NOT_CHOSEN = "There is no language model to choose a source, so the preferred source is searched first."
+# A small model is told this after a reply that could not be read.
 AGAIN = "Your last reply could not be read. Reply with the answer alone, in a few words, or NOT FOUND."
+# The actions of replies from which neither a search nor an answer could be read.
 _UNUSABLE = (Action.UNREADABLE, Action.UNKNOWN_ACTION)
-# A small model answers better from few passages.
+# A small model is shown at most this number of retrieved passages, because it answers better from few.
 MOST_SHOWN = 6
-# The number of searches that a small model's run makes, if need be with a query by the model.
+# If code has no query, a small model is asked for one until its run has this number of steps.
 _FEWEST_SEARCHES = 2
 
 
@@ -49,7 +62,10 @@ class Reasoner:
     """Take the next step of a run: a thought, and a search or an answer (section 3.2 of PrefRAG).
 
     The model sees the transcript of the earlier steps. If its reply contains several steps, only the first is kept.
-    Without a model, an extractive reader takes the step: it answers if an answer is likely enough, else it searches.
+    Without a model, an extractive reader takes the step. It answers if an answer is likely enough. Otherwise it
+    searches.
+
+    ### Usage example
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -79,33 +95,40 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
-        :param reader: The extractive reader. It takes the steps if no model is set up, and goes on if the model fails.
-            In a run with the prompts ``product``, code and the reader also decide how sure a model's answer is, and
-            replace a query that was already asked. Without a reader, the model's steps are taken as they are.
-        :param reply_format: ``text`` is the papers' format, which ``published`` reads as PrefRAG's authors do.
-            ``json`` is constrained by a schema, for small models.
-            ``steps`` asks a small model one narrow question per call.
-            ``tools`` uses the function calling of the chat API. ``cot`` is a chain of thought (IRCoT): each reply
-            is a sentence, and the next query. ``auto`` goes by what the model can do, and is ``json`` where a file
-            cannot use ``steps``.
+        :param reader: The extractive reader. It takes the steps if no model is set up, or if the model has failed. In a
+            run with the prompts ``product``, it also helps to decide how sure a model's answer is, and a repeated query
+            is replaced. None means that the model's steps are taken as they are.
+        :param reply_format: The format of the model's replies.
+
+            - ``text``: the format of the papers, a line for each field;
+            - ``published``: the same format, read as the code of PrefRAG's authors reads it;
+            - ``json``: a JSON object that a schema constrains, for small models;
+            - ``steps``: one narrow question per call, for small models;
+            - ``tools``: the function calling of the chat API;
+            - ``cot``: a chain of thought (IRCoT), in which each reply is a sentence and the next query;
+            - ``auto``: the format that suits the model. If ``steps`` would suit a model file on this machine, but this
+              component cannot use ``steps``, it is ``json``.
         :param tools: The search actions that the model can choose, each with a name, a description and the source to
-            search. Without a source, the router chooses one. By default only the paper's ``Search_Engine``.
-        :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, or only its ``words``.
-        :param must_answer: The model must answer and cannot search, as in the call at the end of a run.
-        :param prompt: The prompt file, by default the prompt of the reply format. Two shipped prompts are for
-            ``must_answer``: ``answer_once`` asks only for the answer, and ``answer_with_analysis`` for an analysis and
-            then the answer (table 9 of DR-RAG). If a prompt ends with ``Thought:``, the reply begins with a
-            thought, so only the text in its final answer field counts as the answer.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
-        :param self_evaluation: Have the model label its own answer as correct or not (section 3.3).
-        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), unless the run's ``prompts`` is
-            ``product``.
-        :raises ValueError: When the format is unknown, two tools have one name, or the prompt file does not exist.
+            search. Without a source, the router chooses one. None offers only the paper's ``Search_Engine``.
+        :param answer_format: What a final answer looks like: an :class:`AnswerFormat`, its fields as a dictionary, or
+            only its ``words``. None stands for the defaults of :class:`AnswerFormat`.
+        :param must_answer: If True, the model must answer and cannot search, as in the call at the end of a run.
+        :param prompt: The prompt file. None stands for the prompt of the reply format. Two shipped prompts are for
+            ``must_answer``: ``answer_once`` asks only for the answer. ``answer_with_analysis`` asks for an analysis and
+            then the answer (table 9 of DR-RAG). If a prompt ends with ``Thought:``, the reply begins with a thought. So
+            only the text in its final answer field counts as the answer.
+        :param generation_kwargs: OpenAI-style parameters. None stands for temperature 0.1 and top_p 0.9 (section 4.3).
+        :param self_evaluation: If True, the model labels its own answer as correct or not (section 3.3).
+        :param commonsense: If True, thoughts may add commonsense knowledge (MSPR, III.B). With the prompts
+            ``product``, this is never allowed.
+        :raises ValueError: If the format is unknown, two tools have the same name, the prompt file does not exist, or
+            the format is ``steps`` and there is no reader.
         """
         if str(reply_format) == "guided":
             raise ValueError("reply_format is 'guided', which no longer exists: write steps, or auto.")
         if reply_format not in ("auto", *FORMATS):
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
+
         offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
         if len({tool.name for tool in offered}) < len(offered):
             raise ValueError("Two tools have the same name: give each tool a different name.")
@@ -116,6 +139,7 @@ class Reasoner:
         if not isinstance(answer_format, AnswerFormat):
             words = {"words": answer_format} if isinstance(answer_format, str) else answer_format or {}
             answer_format = AnswerFormat(**words)
+
         # When Haystack saves a pipeline, it reads these attributes, which must be plain values.
         self.tools = [asdict(tool) for tool in offered]
         self.chat_generator = chat_generator
@@ -132,7 +156,7 @@ class Reasoner:
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Load the model or connect to its server; if no model is set up, load the extractive reader."""
+        """Load the model or connect to its server. If no model is set up, load the extractive reader."""
         reader = self._reader
         if reader is None:
             self._call.warm_up()
@@ -144,22 +168,26 @@ class Reasoner:
         """Take the next step.
 
         :param state: The state so far.
-        :returns: ``state`` with the new step, or unchanged after the run's last search.
-        :raises RunError: When the model fails; the error holds the state.
+        :returns: ``state`` with the new step. It is unchanged after the run's last search.
+        :raises RunError: If the model fails, and no reader can go on. The error has the state.
         """
         if state.last_search and not self.must_answer:
             return {"state": state}
+
         if self._reader is not None or (self.reader is not None and state.model_failed):
             return {"state": await self._read_on(state)}
-        # Chosen once for a run: what is known of the model may change while the run goes on.
+
+        # The format is chosen once for a run. What is known about the model may change while the run goes on.
         if not state.reply_format:
             reason = str(getattr(self.chat_generator, "format_reason", None) or "")
             state = replace(state, reply_format=self._suited_format, format_reason=reason)
+
         if self._searches_question_first(state):
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), state.question)}
         query = self._query_between_calls(state)
         if query:
             return {"state": add_search(state, self._choose_format(state), self._find_tool(state), query)}
+
         try:
             return {"state": await self._ask(state)}
         except RunError as error:
@@ -171,14 +199,16 @@ class Reasoner:
     run = as_blocking(run_async)
 
     def _searches_question_first(self, state: State) -> bool:
+        """Check whether the run begins with a search for the question itself, before any call to the model."""
         settings = state.settings
         is_first = not state.steps and settings.first_query == "question" and settings.prompts == "product"
         return is_first and not self.must_answer and self._choose_format(state).searches and bool(settings.sources)
 
     def _query_between_calls(self, state: State) -> str | None:
-        """Return the next query of a run in which a small model has read once; None if it is to read again.
+        """Return the query of a search that is made without a call to the small model. None if the model is to read.
 
-        It reads after the first search and after the last. A call over the passages between takes longer than a search.
+        A small model reads the passages after the first search and after the last search. Between these, only searches
+        are made, because a call over the passages takes longer than a search.
         """
         is_narrow = self._choose_format(state).asks_narrowly and state.settings.prompts == "product"
         has_read = any(event.kind == "checked" for event in state.events)
@@ -188,32 +218,41 @@ class Reasoner:
         return next_query(state)
 
     async def _ask(self, state: State) -> State:
-        """Have the model take the step. In a run with the product's prompts, its rules then apply to the step."""
+        """Have the model take the step. In a run with the prompts ``product``, apply the rules for these runs."""
         is_again = bool(state.steps) and state.step.action in _UNUSABLE
-        # Without a transcript, the model does not see the router's note on its last reply.
+        # A small model sees no transcript. So it does not see the router's note that its last reply could not be read.
         after = await self._send(state, AGAIN if is_again and self._choose_format(state).asks_narrowly else "")
         if state.settings.prompts != "product" or self.reader is None:
             return after
+
         if after.step.action in _UNUSABLE:
             is_second = self.must_answer or is_again
             if self.must_answer:
                 after = await self._send(replace(after, steps=state.steps), AGAIN)
             if is_second and after.step.action in _UNUSABLE:
                 return await self._read_on(replace(after, steps=state.steps).with_event("model_failed", message=UNREAD))
+
+        # An answer before the first search is replaced by a search for the question.
         form, tools = self._choose_format(state), self._choose_tools(state)
         is_searched = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
         if after.step.action in (Action.ANSWER, Action.NONE) and not is_searched:
             return add_search(replace(after, steps=state.steps), form, self._find_tool(state), state.question)
+
         if after.step.action is Action.ANSWER and (state.observed or state.searches):
             return await self._settle_answer(state, after)
         return replace_repeated(after, form, tools)
 
     async def _send(self, state: State, further: str = "") -> State:
+        """Call the model, and read its reply as a step. ``further`` is a question instead of that for the next step."""
         call = self._prepare(state, further)
         return self._read(call, *await self._call.send_for_message_async(call))
 
     async def _settle_answer(self, state: State, after: State) -> State:
-        """Decide how sure an answer is. A weak one becomes a search, if this is not the end and a query is left."""
+        """Decide how sure an answer is.
+
+        An answer that gives nothing, such as NOT FOUND, becomes a search, if this is not the end and a query is left.
+        ``state`` is the state before the answer, and ``after`` the state with the answer.
+        """
         if self._choose_format(state).asks_narrowly:
             return await self._settle_narrowly(state, after)
         check = await self._check(after, state.observed)
@@ -224,15 +263,22 @@ class Reasoner:
         return after if query is None else self._search_instead(state, after, query)
 
     async def _settle_narrowly(self, state: State, after: State) -> State:
-        """Settle the answer of a small model. A weak answer is kept as a proposal while a search is left."""
+        """Decide about the answer of a small model.
+
+        An answer that is likely enough ends the run. Otherwise the extractive reader's answer is taken if it is sure.
+        Otherwise the run searches once more and keeps the weak answer as a proposal. If no search is left, the
+        likeliest of the proposals is given.
+        """
         documents = self._choose_shown(state)
         signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
         after = write_check(after, await self._check(after, documents, signs), self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
+
         read = await self._read_surely(state, after)
         if read is not None:
             return read
+
         left = state.settings.max_steps + state.supplements - state.replies
         if not self.must_answer and left > 0:
             query, reached, by_code = next_query(state), after, True
@@ -243,48 +289,53 @@ class Reasoner:
                 searched = self._search_instead(state, reached, query, by_code)
                 if searched.step.action is Action.SEARCH:
                     return searched
+
         if after.step.probability is None:
             return await self._ask_to_answer(state, after, documents)
         return choose_likeliest(after)
 
     async def _ask_to_answer(self, state: State, after: State, documents: Sequence[Document]) -> State:
-        """After NOT FOUND, have the model answer over the same passages; a weak answer changes nothing."""
+        """After NOT FOUND, have the model answer over the same passages. Its answer counts only if it is likely."""
         try:
             forced = await self._send(replace(after, steps=state.steps), MUST_ANSWER)
         except RunError as error:
             return keep_after(after, error, state)
+
         signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
         checked = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
-        # The model has said itself that it does not know: a weak answer stands in the trace alone.
+        # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
         return replace(checked, steps=after.steps)
 
     async def _read_surely(self, state: State, after: State) -> State | None:
-        """Return the reader's answer if it is stated, and likelier than the model's; else None."""
+        """Return a step with the extractive reader's answer, if it is stated and likelier than the model's. Else None."""
         assert self.reader is not None
         if state.settings.answer_type != "short":
             return None
+
         candidates = await self._read_candidates(state)
         read = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
-        # What a proof of the collection has measured may ask for more than the reader does.
+        # The collection may ask for a higher probability than the reader does, as `prefrag prove` has measured it.
         least = dict(state.settings.stated_from).get("reader", 0.0)
         is_sure = read.step.certainty == "stated" and (read.step.probability or 0.0) >= least
         is_likelier = (read.step.probability or 0.0) > (after.step.probability or 0.0)
         return read if is_sure and is_likelier else None
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
+        """Check whether the last step's answer is empty, NOT FOUND, or has no word of its own that a passage has."""
         answer = read_citations(state.step.answer, known_marks(state))[0]
-        # An answer that is one of the question's options has no words of its own.
+        # If the answer is one of the question's options, all its words are in the question. So it may be an answer.
         is_free = state.settings.answer_type == "short"
         return not answer or says_not_found(answer) or (is_free and is_refusal(state.question, answer, documents))
 
     async def _check(
         self, state: State, documents: Sequence[Document], signs: AnswerSigns | None = None
     ) -> AnswerCheck | None:
-        """Check the last step's answer; None if it gives nothing."""
+        """Check how sure the last step's answer is. None if the answer gives nothing."""
         if self._gives_nothing(state, documents):
             return None
+
         reader, answer = self.reader, read_citations(state.step.answer, known_marks(state))[0]
         assert reader is not None
         judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
@@ -298,6 +349,7 @@ class Reasoner:
         return replace_repeated(searched, form, self._choose_tools(state))
 
     async def _ask_for_query(self, state: State, after: State) -> tuple[State, str]:
+        """Ask a small model for a query over the same passages. The query is empty if the call fails."""
         call = self._prepare(replace(after, steps=state.steps), ASK_QUERY)
         try:
             message, reached = await self._call.send_for_message_async(call)
@@ -311,18 +363,20 @@ class Reasoner:
         return self._take_step(state, await self._read_candidates(state), self.reader)
 
     async def _read_candidates(self, state: State) -> Sequence[Candidate]:
+        """Return the extractive reader's possible answers from all passages of the run; empty without a reader."""
         reader = self.reader
         if reader is None:
             return ()
         return await call_matching(reader.read, reader.read_async, state.question, state.observed)
 
     def _choose_shown(self, state: State) -> Sequence[Document]:
-        """Choose the passages that the model is shown: all, or the few that belong together for a small model."""
+        """Choose the passages that the model is shown: all, or for a small model the few that belong together."""
         if not self._choose_format(state).asks_narrowly:
             return state.observed
+
         wanted = choose_documents(state.question, state.retrieved, MOST_SHOWN)
         chosen = {identity(document) for document in (*state.attached, *wanted)}
-        # In the order in which they were found, so that a server's cache holds the beginning of the prompt.
+        # The passages stay in the order in which they were found. So a server's cache has the beginning of the prompt.
         return [document for document in state.observed if identity(document) in chosen]
 
     @property
@@ -332,10 +386,13 @@ class Reasoner:
 
     @property
     def _reader(self) -> Reader | None:
-        # Not decided once in `__init__`: the environment variables that name the model may change between runs.
+        """The extractive reader if no model is set up, else None."""
+        # This is not decided once in `__init__`, because the environment variables that name the model may change
+        # between runs.
         return self.reader if self._call.is_absent else None
 
     def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
+        """Take the step with the extractive reader's possible answers."""
         tools = self._choose_tools(state)
         if self._reader is not None and not state.steps and any(tool.source for tool in tools):
             state = state.with_event("without_model", text=SOURCE_NOT_CHOSEN)
@@ -348,30 +405,36 @@ class Reasoner:
 
     @property
     def _suited_format(self) -> str:
+        """The format that suits the model. If nothing is known, it is ``steps`` for a model file, else ``text``."""
         unknown = "steps" if self._call.is_embedded else "text"
         return getattr(self.chat_generator, "reply_format", None) or unknown
 
     def _choose_format(self, state: State | None = None) -> ReplyFormat:
+        """Return the reply format of a run. Without a state, return the format for a run that has not begun."""
         name: str = self.reply_format
         prompts = "product" if state is None else state.settings.prompts
         if name == "auto":
             name = (state.reply_format if state is not None else "") or self._suited_format
-            # The papers' methods keep their forms: measurements, tools that name a source, and other prompts.
+            # The format `steps` is only for runs of users. The methods of the papers keep their formats: those with
+            # other prompts, with tools that name a source, or with their own words for the answer.
             fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
             fits = fits and self._answer.words is None and (state is None or self._can_read(state))
             if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
                 name = "json" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
-            # A custom prompt for the final answer already contains the passages, which `tools` would add once more.
+            # A custom prompt for the final answer already contains the passages. `tools` would add them once more.
             name = "text"
+
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
         """Put another component's question into this conversation, after the last observation.
 
-        Returns the arguments of :meth:`ModelCall.prepare`. Returns None if this component has a custom prompt, if the
-        run's ``prompts`` is not ``product``, or if the reply format does not allow citations.
+        :param state: The state so far, from which the conversation is written.
+        :param question: The question of the other component.
+        :returns: The arguments of :meth:`ModelCall.prepare`. None if this component has a custom prompt, if the run's
+            ``prompts`` is not ``product``, or if the reply format does not allow citations.
         """
         can_cite = self._choose_format(state).cites
         if self.prompt is not None or not can_cite or state.settings.prompts != "product":
@@ -379,12 +442,17 @@ class Reasoner:
         return self._converse(state, question)
 
     def _prepare(self, state: State, further: str = "") -> PreparedCall:
+        """Prepare a call to the model. A question in ``further`` replaces the request for the next step."""
         form = self._choose_format(state)
         parameters = form.generation_kwargs(self._choose_tools(state), state, self.must_answer)
         return self._call.prepare(state, **self._converse(state, further), **parameters)
 
     def _converse(self, state: State, further: str = "") -> dict[str, Any]:
-        """Write the conversation so far. A question in ``further`` replaces the request for the next step."""
+        """Write the conversation so far, as arguments of :meth:`ModelCall.prepare`.
+
+        A question in ``further`` replaces the request for the next step. The inner functions write the conversation
+        from the passages that ``ModelCall`` passes to them: it may leave out passages for which there is no room.
+        """
         form, settings = self._choose_format(state), state.settings
         tools = [self._describe_as(tool, settings.prompts) for tool in self._choose_tools(state)]
         marks = prompt_marks(state) if self.asks_to_cite else {}
@@ -399,6 +467,8 @@ class Reasoner:
         def turns(observations: Observations) -> list[Turn]:
             if narrow:
                 return []
+
+            # `above` has the passages that the prompt already shows further up.
             written, above = [], set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
                 # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
@@ -451,10 +521,11 @@ class Reasoner:
         }
 
     def _can_read(self, state: State) -> bool:
-        """Check whether there are passages or there may be some: not if a method answers from the model's memory."""
+        """Check whether the run has or may get passages. It has none if a method answers from the model's memory."""
         return bool(state.searches or state.attached) or not self.must_answer
 
     def _has_way_out(self, state: State) -> bool:
+        """Check whether the model may write NOT FOUND instead of an answer."""
         is_product = state.settings.prompts == "product" and self.reader is not None
         return is_product and state.settings.answer_type == "short" and self._can_read(state)
 
@@ -464,22 +535,23 @@ class Reasoner:
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """List the tools whose sources this run may search. If there is none, offer all tools."""
+        """List the tools whose sources this run may search. If there is none, list all tools."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
     @staticmethod
     def _describe_as(tool: Tool, prompts: str) -> Tool:
-        """Let a user's own prompts say what a tool is."""
+        """Return a tool with the description that a user's own prompts give it, if they give one."""
         own = own_text("tool_description", prompts, name=tool.name, description=tool.description)
         return tool if own is None else replace(tool, description=own)
 
     def _find_tool(self, state: State) -> Tool:
-        """Find the tool of the preferred source; by default the first tool."""
+        """Find the tool of the preferred source. If there is none, return the first tool."""
         tools = self._choose_tools(state)
         return next((tool for tool in tools if tool.source == state.settings.preferred), tools[0])
 
     def _read(self, call: PreparedCall, message: ChatMessage, state: State) -> State:
+        """Read a reply as the next step, and add the step and its events to the state."""
         # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
         form = self._choose_format(state)
         analyses = (call.messages[-1].text or "").endswith("Thought:")
@@ -490,18 +562,22 @@ class Reasoner:
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-        # Only `must_answer` forces an answer, but not in a run's first call, or if the model wanted no further search.
+
+        # Only `must_answer` forces an answer. An answer is not forced in a run's first call, or if the model itself
+        # wanted no further search.
         forced = (
             self.must_answer
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
             and state.step.action is not Action.NONE
         )
+
         if step.action is Action.ANSWER:
             step = replace(step, answer=add_codes(step.answer, state))
         marks = known_marks(state)
-        # Remove the marks by which the model cites passages: they mean nothing to a search engine.
+        # The marks by which the model cites passages are removed from the query. They mean nothing to a search engine.
         query = read_citations(step.query, marks)[0] or step.query
         state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
+
         if step.thought:
             state = state.with_event("thought", text=without_codes(step.thought, marks))
         if step.action is Action.SEARCH and len(message.tool_calls) > 1:

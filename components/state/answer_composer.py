@@ -193,7 +193,7 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
 
 
 def _is_no_question(state: State, last: Step) -> bool:
-    """Check whether the message, such as a greeting, was no question. No document that was found may fit the message."""
+    """Check whether the message, such as a greeting, was no question and fits no document that was found."""
     is_alone = not (state.history or state.attached or state.settings.filters)
     if state.settings.prompts != "product" or not is_alone or last.certainty != "not_found":
         return False

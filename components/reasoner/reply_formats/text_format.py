@@ -57,7 +57,7 @@ _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 # Either of the two. The group `line` or the group `inline` is the name of the field.
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
-# The words "Final Answer:" inside a thought: "so Final Answer: 1969". Behind a quotation mark, these words do not match,
+# The words "Final Answer:" inside a thought: "so Final Answer: 1969". Behind a quotation mark they do not match,
 # because they are then probably quoted from a passage.
 _ANSWER_IN_THOUGHT = re.compile(
     r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE

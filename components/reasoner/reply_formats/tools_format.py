@@ -147,7 +147,10 @@ class ToolsFormat(ReplyFormat):
 
 
 def _no_search(query: str) -> str:
-    """Return the query unchanged. Haystack requires a function for each tool. It is not called, as the pipeline searches."""
+    """Return the query unchanged.
+
+    Haystack requires a function for each tool, but never calls this one: the pipeline itself searches.
+    """
     return query
 
 
