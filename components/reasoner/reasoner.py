@@ -4,7 +4,7 @@ A language model takes the step. Without a model, or if the model fails, the ext
 that finds answers in the passages. A run with the prompts ``product`` (those for users) has further rules: it searches
 before it answers, and code checks each answer of the model. What follows depends on the model:
 
-- If an able model gives no answer, such as NOT FOUND, the step becomes a search, if one is left. Other answers are kept.
+- If an able model gives no answer, such as NOT FOUND, the step becomes a search, if one is left.
 - If a small model's answer is not likely enough, the extractive reader is asked as well. Then the run searches once
   more, or the model has to answer over the same passages. At the end, the likeliest answer is given.
 """
@@ -309,7 +309,7 @@ class Reasoner:
         return replace(checked, steps=after.steps)
 
     async def _read_surely(self, state: State, after: State) -> State | None:
-        """Return a step with the extractive reader's answer, if it is stated and likelier than the model's. Else None."""
+        """Return a step with the extractive reader's answer. None unless it is stated and likelier than the model's."""
         assert self.reader is not None
         if state.settings.answer_type != "short":
             return None
