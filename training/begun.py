@@ -1,4 +1,7 @@
-"""Compare what a training is made of with what its folder was begun with, so that it never continues another one."""
+"""Make sure that a training only continues a training with the same data and settings.
+
+A training keeps intermediate results in a folder. A file in this folder records everything that the results depend on.
+"""
 
 import hashlib
 import json
@@ -10,11 +13,12 @@ from prefrag.version import find_version
 
 
 def check_begun(file: Path, **made_of: object) -> None:
-    """Write into a file of a training's folder what the training is made of, if the folder holds no training yet.
+    """Record what a training depends on, or compare it with what an earlier call has recorded.
 
-    :param file: The file, which is made with its folder.
-    :param made_of: All that the results in the folder depend on. Data and models are named by their digests.
-    :raises ValueError: When the folder holds a training that is made of other things, or does not say of what.
+    :param file: The file of the record, in the folder of the training. The file and its folder are made if needed.
+    :param made_of: Everything that the results in the folder depend on, by name. Data and models are given by their
+        digests.
+    :raises ValueError: If the folder contains a training that depends on other things, or results without a record.
     """
     current = json.loads(json.dumps({**made_of, "version of prefrag": find_version()}))
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
@@ -27,11 +31,19 @@ def check_begun(file: Path, **made_of: object) -> None:
 
 
 def fingerprint(made_of: object) -> str:
-    """Return a digest of everything that a result depends on, and of the version of prefrag."""
+    """Return a digest of everything that a result depends on, and of the version of prefrag.
+
+    :param made_of: What the result depends on, in any form that can be written as JSON.
+    :returns: The first 16 hexadecimal digits of a SHA-256 digest.
+    """
     content = json.dumps([made_of, find_version()], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def digest(path: Path | str) -> str:
-    """Return a digest of a file or a folder. A name on the Hugging Face hub stands for itself."""
+    """Return a digest of a file or a folder.
+
+    :param path: The path, or a name on the Hugging Face hub.
+    :returns: The digest, in hexadecimal digits. If there is no such path, it is a name, which is returned unchanged.
+    """
     return DatasetFile(path).digest().hexdigest() if Path(path).expanduser().exists() else str(path)

@@ -1,14 +1,27 @@
-"""Write the model card of a trained model: what it learnt from, how, and how well it does on unseen questions."""
+"""Write the model card of a trained model.
+
+The card says what the model learnt from, how it was trained, and how well it does on questions that it was not trained
+on.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+# The name of the file with the facts, in the folder of a model.
 CARD = "card.json"
 
 
 def write_card(output: Path, title: str, *parts: str, facts: Mapping[str, object] | None = None) -> None:
-    """Write the card beside the file ``output``. With ``facts``, write card and facts into the folder ``output``."""
+    """Write a model card.
+
+    :param output: The file of the model. The card is written beside it. With ``facts``, it is the folder of the model,
+        and the card is written into it.
+    :param title: The title of the card.
+    :param parts: The paragraphs of the card, in Markdown.
+    :param facts: Facts about the training, which are written as JSON. The sizes of the model's files are added. None
+        writes only the card.
+    """
     text = "\n\n".join([f"# {title}", *parts]) + "\n"
     if facts is None:
         output.with_suffix(".card.md").write_text(text, encoding="utf-8")
@@ -20,12 +33,17 @@ def write_card(output: Path, title: str, *parts: str, facts: Mapping[str, object
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table in Markdown."""
+    """Write a table in Markdown.
+
+    :param head: The titles of the columns.
+    :param rows: The rows, each with a value for each column.
+    :returns: The table.
+    """
     return "\n".join([_line(head), "|" + "---|" * len(head), *map(_line, rows)])
 
 
 def _line(cells: Sequence[object]) -> str:
-    # An empty cell has one blank, as in "| a | |".
+    """Write one line of a table. For example, ``_line(["a", ""])`` returns ``"| a | |"``."""
     line = "|"
     for cell in cells:
         line += " |" if cell == "" else f" {cell} |"

@@ -1,4 +1,4 @@
-"""The commands of `prefrag train`. Each of them trains one component."""
+"""The commands of `prefrag train`. Each command trains one component."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ Model = Annotated[str | None, typer.Option(help="The model's name on its server;
 
 
 def say(line: str) -> None:
-    """Print progress to stderr, so that stdout has only the results."""
+    """Print a line of progress to stderr, so that stdout has only the results.
+
+    :param line: The line.
+    """
     typer.echo(line, err=True)
 
 
 def read_datasets(arguments: list[str] | None) -> list[Dataset]:
-    """Parse arguments of the form QUESTIONS:CORPUS."""
+    """Parse arguments of the form QUESTIONS:CORPUS.
+
+    :param arguments: The arguments. None stands for an empty list.
+    :returns: The datasets.
+    """
     from prefrag.training.dataset import Dataset
 
     return [Dataset.parse(argument) for argument in arguments or ()]
@@ -133,6 +140,7 @@ def pairs(
 
 
 def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["passage", "pair"], seed: int) -> None:
+    """Train the trees of the pair classifier, and print how well they do."""
     from rich.console import Console
 
     from prefrag.training.pair_classifier import train_pairs
@@ -301,6 +309,7 @@ def questions(
 
 
 def _require_torch() -> None:
+    """Raise an error that says what to install, if PyTorch or transformers are missing."""
     import importlib.util
 
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:

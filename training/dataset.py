@@ -1,4 +1,8 @@
-"""Read the questions and the corpus to train on."""
+"""Read the questions and the corpus to train on.
+
+A dataset is a file of questions together with their passages. The passages are in a file, or in a collection that
+``prefrag index`` has made. Each question names its gold passages: the passages that are needed to answer it.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +21,34 @@ from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
 from prefrag.training.begun import digest, fingerprint
 
-FEWEST_QUESTIONS = 25  # the minimum number of questions for a training
+# With fewer questions than this, a training is refused.
+FEWEST_QUESTIONS = 25
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions with gold passages, and the corpus that holds these passages."""
+    """Questions with gold passages, and the corpus that contains these passages.
+
+    :param questions: The file of the questions.
+    :param corpus: The file of the passages. None if a collection contains them.
+    :param collection: The name of the collection. None if a file contains the passages.
+    """
 
     questions: Path
-    corpus: Path | None  # the file of the passages; None if a collection holds them
-    collection: str | None = None  # its name
+    corpus: Path | None
+    collection: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
-        """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:COLLECTION``."""
-        # Paths may contain colons. Try each, until a file is to its left, and a file or a collection to its right.
+        """Parse the argument ``QUESTIONS:CORPUS`` or ``QUESTIONS:COLLECTION``.
+
+        :param text: The argument, such as ``questions.jsonl:corpus.jsonl``.
+        :returns: The dataset.
+        :raises ValueError: If the argument does not name two things.
+        :raises FileNotFoundError: If the questions, or both the file and the collection of the passages, do not exist.
+        """
+        # Paths may contain colons. So each colon is tried, until there is a file to its left, and a file or a
+        # collection to its right.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -55,15 +72,27 @@ class Dataset:
         return f"{self.questions.resolve().parent.name}/{self.questions.stem}"
 
     def digest(self) -> str:
-        """Return a digest of the questions and the passages: files of one name may change, and so may a collection."""
+        """Return a digest of the questions and the passages.
+
+        A name alone does not identify the data: a file may be replaced, and a collection may change.
+
+        :returns: The digest, in hexadecimal digits.
+        """
         if self.corpus is not None:
             return fingerprint([digest(self.questions), digest(self.corpus)])
+
         passages = TantivyDocumentStore(index=self.collection).iterate_documents()
         # The order of the passages in a collection depends on how it was written.
         return fingerprint([digest(self.questions), sorted(fingerprint(passage.to_dict()) for passage in passages)])
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
-        """Read questions and passages. Raise ValueError for too few questions, or if the corpus lacks gold passages."""
+        """Read the questions and the passages.
+
+        :param at_least: The least number of questions with gold passages.
+        :returns: The questions that have gold passages, and all passages.
+        :raises ValueError: If there are too few questions, if the corpus lacks a gold passage, or if two passages of a
+            file have the same id.
+        """
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.collection).iterate_documents())
@@ -78,7 +107,14 @@ class Dataset:
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions and open the index. A dataset without a collection gets an index in a temporary folder."""
+        """Read the questions and open an index of the passages.
+
+        If a file contains the passages, the index is made in a temporary folder, which is deleted at the end.
+
+        :param at_least: The least number of questions with gold passages.
+        :returns: A context manager, which returns the questions and the index.
+        :raises ValueError: As for :meth:`read`.
+        """
         if self.corpus is None:
             questions = self._questions(at_least)
             store = TantivyDocumentStore(index=self.collection)
@@ -93,6 +129,7 @@ class Dataset:
             yield questions, store
 
     def _questions(self, at_least: int) -> list[Question]:
+        """Read the questions that have gold passages. Raise ValueError if there are too few."""
         questions = [question for question in load_questions(self.questions) if question.supporting_ids]
         if len(questions) < at_least:
             raise ValueError(
@@ -102,6 +139,7 @@ class Dataset:
         return questions
 
     def _check(self, questions: list[Question], corpus_ids: set[str]) -> None:
+        """Raise ValueError if the corpus, which has passages with these ids, lacks a gold passage."""
         absent = [
             (question.id, passage)
             for question in questions
@@ -118,6 +156,7 @@ class Dataset:
 
 
 def _is_index(name: str) -> bool:
+    """Check whether there is a collection with this name."""
     try:
         resolve_index(name)
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,7 @@
-"""Train a neural network. Checkpoints let an interrupted training continue."""
+"""Train a neural network for one phase of a training.
+
+The phase ends after a number of steps or a number of minutes. Checkpoints let an interrupted training continue.
+"""
 
 import random
 import time
@@ -9,7 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-_CHECKPOINT_SECONDS = 300  # the minimum time between two checkpoints
+# At least this number of seconds passes between two checkpoints.
+_CHECKPOINT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -17,9 +21,9 @@ class Phase:
     """The settings of one phase of a training."""
 
     name: str  # the name in the log
-    epochs: float  # how often each example is seen
-    rate: float  # the learning rate at the end of the warm-up, from where it falls
-    minutes: float  # the maximum number of minutes; by the end of the phase, the learning rate falls to 1% of `rate`
+    epochs: float  # how often each example is seen; 1.5 means that half of the examples are seen twice
+    rate: float  # the highest learning rate; it is reached at the end of the warm-up and then falls to 1% of this value
+    minutes: float  # the maximum duration of the phase, in minutes
     batch_tokens: int = 3200  # the approximate number of tokens in a batch
     warm_up: int = 60  # the number of steps in which the learning rate rises to `rate`
 
@@ -33,16 +37,24 @@ def train_phase(
     checkpoint: Path,
     on_progress: Callable[[str], None] = print,
 ) -> int:
-    """Train for one phase and return the number of its steps. If there is a checkpoint, continue from it.
+    """Train for one phase. If there is a checkpoint, continue from it.
 
+    :param model: The network, which is changed.
     :param lengths: The number of tokens of each example.
-    :param loss_of: Computes the loss from the indices of a batch's examples and the number of the step.
+    :param loss_of: A function that computes the loss of a batch. It gets the indices of the examples in the batch, and
+        the number of the step, counted from 0.
+    :param phase: The settings of the phase.
+    :param seed: The seed of the order of the examples.
+    :param checkpoint: The file of the checkpoint.
+    :param on_progress: A function that is called with each line of progress.
+    :returns: The number of steps of the phase, with those of earlier calls.
     """
     state = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
     if state is not None:
         model.load_state_dict(state["model"])
         if state["done"]:
             return int(state["step"])
+
     on_progress(f"{phase.name}: {len(lengths)} examples, {sum(lengths)} tokens")
     optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     batches = _batches(lengths, phase, seed)
@@ -53,6 +65,7 @@ def train_phase(
         optimizer.load_state_dict(state["optimizer"])
         first, before = state["step"], state["seconds"]
         on_progress(f"{phase.name}: continues from step {first}")
+
     model.train()
     losses: list[float] = []
     read = 0  # the tokens that this call has read
@@ -64,6 +77,7 @@ def train_phase(
         progress = max(step / len(batches), seconds / (60 * phase.minutes))
         if progress >= 1:
             break
+
         for group in optimizer.param_groups:
             warm_up = min(1.0, (step + 1) / phase.warm_up)
             group["lr"] = phase.rate * warm_up * max(0.01, 1 - progress)
@@ -74,6 +88,7 @@ def train_phase(
         optimizer.zero_grad()
         losses.append(loss.item())
         read += sum(lengths[number] for number in batches[step])
+
         if step % 25 == 24:
             per_second = read / max(1e-9, time.process_time() - processor)
             latest = losses[-25:]
@@ -89,7 +104,11 @@ def train_phase(
 
 
 def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]:
-    """Draw batches of examples of similar length."""
+    """Draw batches of examples of similar length, as indices of the examples.
+
+    The examples are shuffled and taken in groups of 256. Within a group, examples are sorted by their length and cut
+    into batches.
+    """
     draw = random.Random(seed)
     order: list[int] = []
     total = round(phase.epochs * len(lengths))
@@ -112,6 +131,7 @@ def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]
 def _save(
     file: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, seconds: float, done: bool
 ) -> None:
+    """Write a checkpoint. An older checkpoint is replaced only when the new one is complete."""
     state: dict[str, object] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
     if not done:
         state["optimizer"] = optimizer.state_dict()

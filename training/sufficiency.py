@@ -1,4 +1,10 @@
-"""Train the decision trees that estimate whether what a source has found suffices for a question."""
+"""Train the decision trees that estimate whether what a source has found suffices for a question.
+
+The training simulates runs over questions whose needed passages are known (gold passages). A run searches the preferred
+source (``local``) several times. After each search, the trees see features of the passages found so far. The label is
+whether these passages include all gold passages. To get both labels, the gold passages are put into the preferred
+source, or only into the other source (``web``), or into both.
+"""
 
 import math
 import random
@@ -31,10 +37,14 @@ from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit as fit_pairs
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees
 
+# The preferred source, with the user's own files.
 LOCAL = "local"
+# The other source.
 WEB = "web"
-# Where the passages that a question needs are: all at home, all only on the web, or as the corpus is divided.
+# Where the gold passages of a question are. "home": all are in the preferred source. "web": all are only in the other
+# source. "divided": the corpus says which source has which passage, or a draw decides.
 PLACES = ("home", "web", "divided")
+# The settings of XGBoost.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -46,42 +56,55 @@ SETTINGS: dict[str, Any] = {
     "lambda": 2,
     "nthread": 1,
 }
+# The number of trees that are trained one after the other.
 ROUNDS = 120
-# The estimate only rises with what passages hold and with the reader's certainty, and only falls with the names that
-# they lack. So passages unlike those of the training cannot turn it round.
+# For each feature, the direction in which it may change the estimate. The estimate may only rise (1) with what the
+# passages contain and with the probability of the reader's answer. It may only fall (-1) with the names that the
+# passages lack, and with the number of the question's words. Without this rule, passages that are unlike those of the
+# training could reverse the effect of a feature.
 _DIRECTIONS = {
     **dict.fromkeys(("pair", "one_covers", "pair_covers", "three_cover", "all_cover", "answer"), 1),
     **dict.fromkeys(("absent_names", "absent_in_pair", "words"), -1),
 }
-_MOST_QUESTIONS = 150  # of each dataset
-_STEPS = 4  # searches of a run
-_TOP_K = 5  # passages of a search
-_PARTS = 2  # the pair trees that score a question have learnt from the questions of the other part
+# At most this number of questions of each dataset is run. They are drawn at random.
+_MOST_QUESTIONS = 150
+# A run makes at most this number of searches.
+_STEPS = 4
+# Each search returns at most this number of passages.
+_TOP_K = 5
+# The questions are divided into this number of parts. The trees that score pairs of passages for the questions of one
+# part have learnt from the questions of the other part.
+_PARTS = 2
 
 
 @dataclass(frozen=True)
 class FoundSoFar:
-    """What the searches of the preferred source have found in a run, and whether that is all the question needs."""
+    """The state of a simulated run: what the preferred source has found so far, and whether this suffices."""
 
-    dataset: str
-    place: str  # one of `PLACES`
+    dataset: str  # the name of the question's dataset
+    place: str  # where the gold passages are, one of `PLACES`
     question: str
-    row: tuple[float, ...]  # the features, see `sufficiency_features`
-    suffices: bool
+    row: tuple[float, ...]  # the features of the passages found so far, see `sufficiency_features`
+    suffices: bool  # whether the passages found so far include all gold passages of the question
 
 
 @dataclass(frozen=True)
 class Ranked:
     """How well trees tell sufficient from insufficient passages in a dataset that they did not learn from.
 
-    The trees of pairs, whose score is one of the features, have learnt from the other half of the dataset's questions.
+    One of the features is the score of other trees, which score pairs of passages. These trees have learnt from the
+    other half of the questions, also from those of this dataset.
     """
 
-    dataset: str
-    states: int
-    area: float  # the area under the ROC curve, 0 to 1
-    needless: float  # the share of questions with everything at home for which another source would be asked
-    missed: float  # the share of questions with everything on the web for which it would never be asked
+    dataset: str  # the name of the dataset
+    states: int  # the number of states that were measured
+    area: float  # the area under the ROC curve, from 0 to 1
+    # Of the questions with all gold passages in the preferred source: the share, from 0 to 1, for which the other
+    # source would still be searched.
+    needless: float
+    # Of the questions with all gold passages in the other source: the share, from 0 to 1, for which that source would
+    # never be searched.
+    missed: float
 
 
 def train_sufficiency(
@@ -95,11 +118,11 @@ def train_sufficiency(
 
     :param datasets: Questions with gold passages, and their corpora.
     :param output: The file of the trees.
-    :param threshold: The probability from which passages count as sufficient in the measures.
+    :param threshold: The least probability, from 0 to 1, with which passages count as sufficient in the measures.
     :param seed: The seed of all random choices.
-    :param on_progress: Is called with lines of progress.
-    :returns: The results. The measures of a dataset are of trees that learnt from the other datasets.
-    :raises ValueError: When there is nothing to learn.
+    :param on_progress: A function that is called with each line of progress. None reports nothing.
+    :returns: The results. The measures of a dataset are those of trees that have learnt from the other datasets.
+    :raises ValueError: If there is nothing to learn.
     """
     training = TreeTraining(datasets, output, on_progress)
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
@@ -109,21 +132,25 @@ def train_sufficiency(
         states: list[FoundSoFar] = []
         for dataset in datasets:
             states += _run_dataset(dataset, scorers, reader, seed, training.report)
+
     if len({state.suffices for state in states}) < 2:
         raise ValueError(
             "In all searches the passages suffice, or in none, so there is nothing to learn: give questions with gold "
             "passages that a search can find."
         )
+
     measured = []
     for dataset in datasets if len(datasets) > 1 else ():
         training.report(f"Measuring on {dataset.name}")
         others = [state for state in states if state.dataset != dataset.name]
         own = [state for state in states if state.dataset == dataset.name]
         measured.append(measure(fit(others, seed), own, threshold))
+
     training.report("Training on all questions")
     training.keep(fit(states, seed))
     questions = len({(state.dataset, state.question) for state in states})
     result = Training(training.output, questions, len(states), tuple(measured), training.seconds)
+
     head = ["dataset, by trees of the others", "states", "area under the curve", "needless", "missed"]
     rows = []
     for part in measured:
@@ -138,9 +165,14 @@ def train_sufficiency(
 
 
 def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
-    """Train trees on states. Each dataset weighs the same.
+    """Train trees on states. Each dataset has the same weight.
 
-    Each state counts twice, with the reader's answer and without it: the trees also have to judge where no reader is.
+    Each state is used twice: with the probability of the extractive reader's answer, and without it. So the trees can
+    also judge in a pipeline that has no reader.
+
+    :param states: The states.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``.
     """
     states = [*states, *map(_without_answer, states)]
     sizes = Counter(state.dataset for state in states)
@@ -159,20 +191,26 @@ def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
 
 
 def _without_answer(state: FoundSoFar) -> FoundSoFar:
+    """Return a state whose probability of an answer is missing."""
     row = list(state.row)
     row[FEATURES.index("answer")] = math.nan
     return replace(state, row=tuple(row))
 
 
 def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ranked:
-    """Measure trees on the states of one dataset. Questions for which nothing is found at home have no state.
+    """Measure trees on the states of one dataset.
+
+    A question for which the preferred source finds nothing has no state, so it is not measured.
 
     :param booster: The trees.
-    :param states: The states.
-    :param threshold: The probability from which passages count as sufficient.
+    :param states: The states, all of one dataset.
+    :param threshold: The least probability, from 0 to 1, with which passages count as sufficient.
+    :returns: The measures.
     """
     rows = np.array([state.row for state in states], np.float32)
     scores = [float(score) for score in booster.inplace_predict(rows)]
+
+    # The other source is searched for a question if any estimate of its run is below the threshold.
     lowest: dict[tuple[str, str], float] = {}
     for state, score in zip(states, scores, strict=True):
         key = (state.place, state.question)
@@ -185,9 +223,14 @@ def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ran
 
 
 def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    """Compute how often a positive has a higher score than a negative; equal scores count half.
+    """Compute how often a positive has a higher score than a negative. Equal scores count half.
 
-    :returns: The area under the ROC curve, from 0 to 1; 0.5 if one of the classes is empty.
+    For example, ``area_under_curve([True, True, False], [0.9, 0.2, 0.5])`` returns ``0.5``: one of two positives has a
+    higher score than the negative.
+
+    :param labels: For each example, whether it is positive.
+    :param scores: For each example, its score.
+    :returns: The area under the ROC curve, from 0 to 1. It is 0.5 if there are no positives or no negatives.
     """
     positive = np.array([score for label, score in zip(labels, scores, strict=True) if label])
     negative = np.array([score for label, score in zip(labels, scores, strict=True) if not label])
@@ -197,11 +240,15 @@ def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:
 
 
 def _mean(values: Sequence[bool]) -> float:
+    """Return the share of true values; 0 if there are no values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def _train_pair_scorers(datasets: Sequence[Dataset], folder: Path, seed: int) -> list[Callable[..., TreePairScorer]]:
-    """Train trees of pairs for each part of the questions, on the questions of the other part."""
+    """For each part of the questions, train the trees that score pairs. They learn from the other part's questions.
+
+    Each result is a function that makes a scorer from the statistics of an index.
+    """
     gathered: list[Pool] = []
     for dataset in datasets:
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
@@ -216,6 +263,7 @@ def _train_pair_scorers(datasets: Sequence[Dataset], folder: Path, seed: int) ->
 
 
 def _part_of(question: str) -> int:
+    """Return the number of the part, from 0, to which a question belongs. Its text alone decides."""
     return random.Random(question).randrange(_PARTS)
 
 
@@ -226,6 +274,7 @@ def _run_dataset(
     seed: int,
     report: Callable[[str], None],
 ) -> Iterator[FoundSoFar]:
+    """Run the questions of a dataset, once for each of :data:`PLACES`, and yield the states of the runs."""
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     asked = random.Random(seed).sample(questions, min(len(questions), _MOST_QUESTIONS))
     for place in PLACES:
@@ -254,6 +303,7 @@ def _run_dataset(
 def _divide(
     passages: Sequence[Document], questions: Iterable[Question], place: str, seed: int
 ) -> dict[str, list[Document]]:
+    """Divide passages between the two sources. ``place``, one of :data:`PLACES`, says where the gold passages go."""
     gold = {passage_id for question in questions for passage_id in question.supporting_ids}
     draw = random.Random(seed)
     divided: dict[str, list[Document]] = {LOCAL: [], WEB: []}
@@ -268,9 +318,9 @@ def _divide(
 
 
 def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[list[Document]]:
-    """Search both sources step by step as a run without a language model does that always switches.
+    """Search both sources step by step, as in a run without a language model that always switches to the other source.
 
-    Yields what the preferred source has found so far, from the second search on, the newest first.
+    From the second search on, yield the passages that the preferred source has found so far, the newest first.
     """
     sources = {name: make_source(store, _TOP_K) for name, store in stores.items()}
     state = State(question, RunSettings(sources=(LOCAL, WEB), preferred=LOCAL, max_steps=_STEPS))
@@ -284,7 +334,7 @@ def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[
             newest = {identity(passage): passage for documents in reversed(searched) for passage in documents}
             if newest:
                 yield list(newest.values())[:MOST_COMPARED]
-            # Code asks another source the question first.
+            # The other source is first searched for the question itself.
             at_web = question if len(searched) == 2 else query
             shown = sources[WEB].run(query=at_web)["documents"] or local
         searches = (Search(LOCAL, query, tuple(local)),)
