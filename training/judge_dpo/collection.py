@@ -1,4 +1,13 @@
-"""Collect pairs of replies to train the judge's model: run questions, sample replies of the judge, balance pairs."""
+"""Collect pairs of replies to train the judge's model.
+
+The steps are:
+
+1. The pipeline answers training questions.
+2. At each step of a run that the judge decides, nine replies of the judge's model are sampled.
+3. For each of these steps, the gold (right) verdict is found. A reply with this verdict and a reply with the other one
+   make a pair.
+4. Pairs are drawn so that both gold verdicts occur in a given ratio.
+"""
 
 import json
 from collections import Counter
@@ -38,12 +47,15 @@ from prefrag.training.judge_dpo.pairs import (
 from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
-# The names of the files in the output.
+# The names of the files in the output: the pairs to train on,
 PAIRS = "pairs.jsonl"
+# the steps that are held out to measure the model,
 HELD_OUT = "held_out.jsonl"
+# the records of the runs, from which an interrupted collection continues,
 STEPS = "steps.jsonl"
+# and the report.
 REPORT = "report.json"
-# The collection stops if the first n questions all fail. n is how many run at the same time, plus this number.
+# The collection stops if the first questions all fail: as many as run at the same time, and this number in addition.
 _FURTHER_FAILED = 5
 
 
@@ -78,7 +90,7 @@ class Plan:
             raise ValueError(f"trajectory is '{self.trajectory}': set it to gold or own.")
         if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
             raise ValueError(f"top_k is {self.top_k}: give the minimum and the maximum of documents, such as 2-5.")
-        # One verdict alone may be wanted, where the data has no other.
+        # Either maximum may be 0, for data in which only one verdict occurs.
         if not 0 <= self.held_out < 1 or min(self.most_true, self.most_false) < 0:
             raise ValueError("held_out must be at least 0 and below 1, most_true and most_false at least 0.")
         if not self.most_true and not self.most_false:
@@ -97,16 +109,27 @@ def collect(
     ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs, or continue an interrupted collection, and return the report.
+    """Collect pairs, or continue an interrupted collection.
 
-    ``small`` is the model that writes the replies, by default the judge's own model. ``gold`` is the stronger model, or
-    a function that each worker calls to make this model. Each worker runs ``concurrency`` questions at a time. ``ray``
-    is the address of a Ray cluster that runs the workers.
+    :param datasets: The datasets whose questions are run, at least one.
+    :param output: The folder of the collection.
+    :param plan: How pairs are collected.
+    :param small: The model that writes the replies. None uses the judge's own model.
+    :param gold: The stronger model, which gives the gold verdicts, or a function that each worker calls to make this
+        model. None if gold passages give the verdicts.
+    :param concurrency: How many questions each worker runs at the same time.
+    :param workers: The number of workers. None lets the runner decide.
+    :param ray: The address of a Ray cluster that runs the workers. None runs them on this machine.
+    :param on_progress: A function that is called with each line of progress.
+    :returns: The report, see :func:`write_report`, with the names of the models and the seed.
+    :raises ValueError: If the arguments contradict the plan, or if the folder contains another collection.
+    :raises ConnectionError: If the first questions all fail.
     """
     if plan.labels == "model" and gold is None:
         raise ValueError("The gold verdicts (labels=model) need a stronger model: name its server, or set labels=gold.")
     if not datasets:
         raise ValueError("There is nothing to run: give at least one dataset.")
+
     runner = make_runner(concurrency, workers, ray)
     folder = RunFolder(output)
     with folder.lock():
@@ -130,6 +153,7 @@ def collect(
             config = {**fixed, "models": models}
             folder.check(config)
             folder.open(config)
+
             done = _read_done(output / STEPS, dataset.name)
             pending = [question for question in questions if question.id not in done]
             if pending:
@@ -138,6 +162,7 @@ def collect(
             wanted = {question.id for question in questions}
             failed += len(wanted - done.keys())
             runs += [run for key, run in done.items() if key in wanted]
+
         collected = _collect_pairs(runs, plan, failed, repeated)
         replace_file(output / PAIRS, (pair.to_record(models, plan.seed) for pair in collected.balanced))
         replace_file(output / HELD_OUT, (describe(step, models, plan.seed) for step in collected.held_out))
@@ -170,9 +195,10 @@ class _Sampling:
             yield self.run
 
     def build(self) -> dict[str, str]:
-        """Build the pipeline. Return two names: of the model that is sampled, and of the source of gold verdicts."""
+        """Build the pipeline. Return the name of the model that is sampled, and that of the source of gold verdicts."""
         self.pipeline = self.setup.build()
-        # The model writes each query, as in the paper: a search for the question itself has nothing to judge.
+        # The model writes each query, as in the paper. Without this, the first search would be for the question itself,
+        # which has nothing to judge.
         self.pipeline.get_component("start").first_query = "model"
         judge, labels = _install_sampling_judge(
             self.pipeline, self.plan, self.dataset, self.questions, self.small, self.gold, self.concurrency
@@ -201,6 +227,10 @@ class _Sampling:
 def _run_all(
     runner: Runner, sampling: _Sampling, pending: Sequence[Question], file: Path, report: Callable[[str], None]
 ) -> None:
+    """Run the pending questions, and add the record of each run to a file.
+
+    Raise ConnectionError if the first questions all fail.
+    """
     name, failed = sampling.dataset.name, 0
     stopped: list[ConnectionError] = []
     results = runner.map(sampling, takewhile(lambda question: not stopped, pending))
@@ -287,7 +317,7 @@ def _install_sampling_judge(
             judge = ModelJudge(gold, own.prompt, stronger)  # type: ignore[arg-type]
             judge.warm_up()
             labels = GoldModel(judge)
-        # A verdict is also learnt from passages that were all shown before, although the product asks no judge then.
+        # The model also learns to judge passages that were all shown before. In the product, no judge is asked then.
         part.judge_repeated = True
         part.judge = SamplingJudge(
             model_judge, labels, passages, plan.seed, concurrency, goes_on_with=plan.trajectory, bound=plan.schema
@@ -299,6 +329,11 @@ def _install_sampling_judge(
 
 
 def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repeated: int) -> Collected:
+    """Make pairs from the records of the runs, balance the pairs, and hold some steps out.
+
+    ``failed`` is the number of failed questions. ``repeated`` is the number of questions that were left out because
+    another question has the same text.
+    """
     runs = list(runs)
     sampled = [
         SampledStep(run["dataset"], run["id"], run["question"], run["top_k"], JudgedStep.from_dict(step))
@@ -309,6 +344,7 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
     sampled.sort(key=lambda step: (step.dataset, step.question_id, step.judged.step))
     steps = drop_repeated(sampled)
     held_back = [step for step in steps if _is_held_out(step, plan)]
+
     pairs, dropped = [], Counter[str]()
     for step in steps:
         if _is_held_out(step, plan):
@@ -318,6 +354,7 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
             pairs.append(made)
         else:
             dropped[made] += 1
+
     balanced = balance(pairs, plan.most_true, plan.most_false, plan.seed)
     held_out = balance_held_out(held_back, plan.held_out_steps, plan.seed)
     return Collected(
@@ -334,11 +371,12 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
 
 
 def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
+    """Check whether a step is held out to measure the model. The text of its question decides."""
     return draw(plan.seed, "held out", fold(sampled.question)).random() < plan.held_out
 
 
 def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
-    # These settings decide what is sampled, so they must stay the same when a collection continues.
+    """Return the settings that decide what is sampled. They must stay the same when a collection continues."""
     top_k = None if plan.top_k is None else list(plan.top_k)
     digests = {dataset.name: dataset.digest() for dataset in datasets}
     return {
@@ -357,6 +395,7 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
 
 
 def _name(generator: object) -> str:
+    """Return the name of a model, for the report."""
     if isinstance(generator, ChatModel):
         server = generator.server
         if server is not None:

