@@ -234,8 +234,8 @@ class Reasoner:
 
         # An answer before the first search is replaced by a search for the question.
         form, tools = self._choose_format(state), self._choose_tools(state)
-        is_searched = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
-        if after.step.action in (Action.ANSWER, Action.NONE) and not is_searched:
+        needs_no_search = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
+        if after.step.action in (Action.ANSWER, Action.NONE) and not needs_no_search:
             return add_search(replace(after, steps=state.steps), form, self._find_tool(state), state.question)
 
         if after.step.action is Action.ANSWER and (state.observed or state.searches):
@@ -270,14 +270,14 @@ class Reasoner:
         likeliest of the proposals is given.
         """
         documents = self._choose_shown(state)
-        signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
-        after = write_check(after, await self._check(after, documents, signs), self._answer.cite)
+        answer_signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
+        after = write_check(after, await self._check(after, documents, answer_signs), self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
 
-        read = await self._read_surely(state, after)
-        if read is not None:
-            return read
+        reader_state = await self._read_surely(state, after)
+        if reader_state is not None:
+            return reader_state
 
         left = state.settings.max_steps + state.supplements - state.replies
         if not self.must_answer and left > 0:
@@ -301,8 +301,8 @@ class Reasoner:
         except RunError as error:
             return keep_after(after, error, state)
 
-        signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
-        checked = write_check(forced, await self._check(forced, documents, signs), self._answer.cite)
+        answer_signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
+        checked = write_check(forced, await self._check(forced, documents, answer_signs), self._answer.cite)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
         # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
@@ -315,12 +315,12 @@ class Reasoner:
             return None
 
         candidates = await self._read_candidates(state)
-        read = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
+        reader_state = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
         # The collection may ask for a higher probability than the reader does, as `prefrag prove` has measured it.
         least = dict(state.settings.stated_from).get("reader", 0.0)
-        is_sure = read.step.certainty == "stated" and (read.step.probability or 0.0) >= least
-        is_likelier = (read.step.probability or 0.0) > (after.step.probability or 0.0)
-        return read if is_sure and is_likelier else None
+        is_sure = reader_state.step.certainty == "stated" and (reader_state.step.probability or 0.0) >= least
+        is_likelier = (reader_state.step.probability or 0.0) > (after.step.probability or 0.0)
+        return reader_state if is_sure and is_likelier else None
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         """Check whether the last step's answer is empty, NOT FOUND, or has no word of its own that a passage has."""
@@ -330,7 +330,7 @@ class Reasoner:
         return not answer or says_not_found(answer) or (is_free and is_refusal(state.question, answer, documents))
 
     async def _check(
-        self, state: State, documents: Sequence[Document], signs: AnswerSigns | None = None
+        self, state: State, documents: Sequence[Document], answer_signs: AnswerSigns | None = None
     ) -> AnswerCheck | None:
         """Check how sure the last step's answer is. None if the answer gives nothing."""
         if self._gives_nothing(state, documents):
@@ -340,7 +340,7 @@ class Reasoner:
         assert reader is not None
         judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
         is_yes_no = is_verdict(answer) or state.settings.answer_type == "yes_no"
-        return check_answer(state.question, answer, documents, judged, signs, is_yes_no)
+        return check_answer(state.question, answer, documents, judged, answer_signs, is_yes_no)
 
     def _search_instead(self, state: State, after: State, query: str, by_code: bool = True) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""
@@ -417,9 +417,11 @@ class Reasoner:
             name = (state.reply_format if state is not None else "") or self._suited_format
             # The format `steps` is only for runs of users. The methods of the papers keep their formats: those with
             # other prompts, with tools that name a source, or with their own words for the answer.
-            fits = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
-            fits = fits and self._answer.words is None and (state is None or self._can_read(state))
-            if name == "steps" and not (fits and self.prompt in (None, "answer_once")):
+            can_use_steps = (
+                prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
+            )
+            can_use_steps = can_use_steps and self._answer.words is None and (state is None or self._can_read(state))
+            if name == "steps" and not (can_use_steps and self.prompt in (None, "answer_once")):
                 name = "json" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages. `tools` would add them once more.
@@ -465,6 +467,7 @@ class Reasoner:
         chosen = [document for document in shown if document not in state.attached]
 
         def turns(observations: Observations) -> list[Turn]:
+            """Return the steps so far, each with the text of its passages. A small model sees none."""
             if narrow:
                 return []
 
@@ -478,6 +481,7 @@ class Reasoner:
             return written
 
         def values(observations: Observations) -> dict[str, object]:
+            """Return the values that are put into the prompt file."""
             return {
                 "question": state.question,
                 "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
@@ -506,6 +510,7 @@ class Reasoner:
             }
 
         def messages(prompt: str, observations: Observations) -> list[ChatMessage]:
+            """Return the messages to send. ``prompt`` is the prompt file with its values."""
             prompt = put_instructions(prompt, settings.instructions)
             conversation = form.messages(prompt, turns(observations), tools, self.must_answer)
             if further and not narrow:

@@ -60,8 +60,8 @@ def compose(
         attempts = list(state.attempts)
     models_of_searches = [model for attempt in attempts for model in attempt.models]
 
-    asks = _question_back(state, last, error)
-    lacks_answer = not (answer or last.withheld or asks)
+    question_back = _question_back(state, last, error)
+    lacks_answer = not (answer or last.withheld or question_back)
     errors = [_describe_failure(search) for search in searches if search.error]
     if error:
         errors.append(error)
@@ -74,7 +74,7 @@ def compose(
 
     is_doubtful = last.forced or last.label is Label.INCORRECT
     is_kept_back = is_doubtful and not error and when_unsure == "say_so"
-    not_found = last.certainty == "not_found" or asks is not None or is_kept_back
+    not_found = last.certainty == "not_found" or question_back is not None or is_kept_back
     answered = bool(answer) and not not_found and not last.withheld
     given_answer = answer if answered else ""
     label = last.label
@@ -83,10 +83,10 @@ def compose(
         label = None
 
     # The sentence in which the extractive reader found its likeliest answer. Empty if it found none.
-    read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
+    reader_evidence = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
     # For each document, one sentence is shown: the one nearest to this text or, without a text, to the query.
     text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
-    for evidence in read:
+    for evidence in reader_evidence:
         text_of_mark[marks.get(identity(evidence.document))] = evidence.sentence
     documents = []
     for document in state.observed:
@@ -94,6 +94,8 @@ def compose(
         sentence = _sentence(state, document, text_of_mark.get(mark, ""))
         documents.append(_document(document, mark, sentence))
     cited = [document for document in documents if document["mark"] in marks_cited]
+
+    shown_evidence = _shown_evidence(state, last, reader_evidence, answered)
 
     classes = _events(state, "question_class")
     result = {
@@ -108,10 +110,8 @@ def compose(
         "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
         "guess": answer if answer and not answered else None,
-        "evidence": [
-            _evidence(evidence, marks, given_answer) for evidence in _shown_evidence(state, last, read, answered)
-        ],
-        "answered_by": _answered_by(last) if answer and not asks else None,
+        "evidence": [_evidence(evidence, marks, given_answer) for evidence in shown_evidence],
+        "answered_by": _answered_by(last) if answer and not question_back else None,
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
         "unsupported": list(last.unsupported) if answered else [],
@@ -131,7 +131,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
-        "asked_back": asks,
+        "asked_back": question_back,
         "question_class": dict(classes[0]) if classes else None,
         "without_model": [str(data["text"]) for data in _events(state, "without_model")],
         "queries_sent_out": [attempt.to_dict() for attempt in attempts if attempt.sent_out],
@@ -207,19 +207,19 @@ def _describe_failure(search: Search) -> str:
     return f"{source}: {search.error}"
 
 
-def _shown_evidence(state: State, last: Step, read: tuple[Evidence, ...], answered: bool) -> list[Evidence]:
+def _shown_evidence(state: State, last: Step, reader_evidence: tuple[Evidence, ...], answered: bool) -> list[Evidence]:
     """Return the sentences that support the answer or, without an answer, the sentences nearest to the question."""
     if answered:
         if not last.certainty:
             # The answer was not checked, so it has only citations.
             return []
-        return list(last.evidence if last.reply else read)
+        return list(last.evidence if last.reply else reader_evidence)
 
     nearest = find_evidence(state)
     if last.certainty != "probably":
         return nearest
     # The probable answer is not given, but its sentence is shown first.
-    return [*read, *(evidence for evidence in nearest if evidence.sentence != read[0].sentence)]
+    return [*reader_evidence, *(evidence for evidence in nearest if evidence.sentence != reader_evidence[0].sentence)]
 
 
 def _answered_by(step: Step) -> Literal["reader", "model"]:
@@ -353,8 +353,8 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
 
     A retrieval counts as used if its documents were kept. ``preferred`` is the source that counts as local.
     """
-    searches_of = Counter(search.source for search in searches)
-    total = {source: searches_of[source] for source in state.settings.sources}
+    searches_by_source = Counter(search.source for search in searches)
+    total = {source: searches_by_source[source] for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:
         # The documents of a step can come from several sources, as in "local+web".

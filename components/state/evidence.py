@@ -63,10 +63,10 @@ def find_evidence(state: State) -> list[Evidence]:
     :param state: The state of a run.
     :returns: At most five sentences, the most important first.
     """
-    read = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
-    nearest = _rank_for_question(state, read)
+    reader_evidence = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
+    nearest = _rank_for_question(state, reader_evidence)
 
-    first = [*nearest[:_NEAREST], *read[:1]]
+    first = [*nearest[:_NEAREST], *reader_evidence[:1]]
     searches = [(step.query, step.documents) for step in state.steps]
     for query, documents in [("", state.attached), *searches]:
         ranked = rank_sentences(query or state.question, documents, state.question)
@@ -76,19 +76,19 @@ def find_evidence(state: State) -> list[Evidence]:
     # Several passages may have the same sentence, such as the name of a club above each list. The sentence is then
     # shown once.
     chosen: dict[str, Evidence] = {}
-    for evidence in (*first, *nearest, *read[1:]):
+    for evidence in (*first, *nearest, *reader_evidence[1:]):
         words_of_sentence = " ".join(_WORD.findall(evidence.sentence.lower()))
         chosen.setdefault(words_of_sentence or evidence.sentence, evidence)
     return list(chosen.values())[:_MAX_SENTENCES]
 
 
-def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]:
+def _rank_for_question(state: State, reader_evidence: Sequence[Evidence]) -> list[Evidence]:
     """Rank the sentences of all documents by the question's words, and by the extractive reader's answers.
 
-    ``read`` are the sentences in which the extractive reader found answers.
+    ``reader_evidence`` are the sentences in which the extractive reader found answers.
     """
     asked = _stems(state.question)
-    sentences, before = _candidates(state, read, asked)
+    sentences, before = _candidates(state, reader_evidence, asked)
     stems = [_stems(evidence.sentence) for evidence in sentences]
     words_of_sentences = []
     for evidence, own in zip(sentences, stems, strict=True):
@@ -136,13 +136,13 @@ def _rank_for_question(state: State, read: Sequence[Evidence]) -> list[Evidence]
     return ordered
 
 
-def _candidates(state: State, read: Sequence[Evidence], asked: set[str]) -> tuple[list[Evidence], list[str]]:
+def _candidates(state: State, reader_evidence: Sequence[Evidence], asked: set[str]) -> tuple[list[Evidence], list[str]]:
     """Find the sentences that contain a word of the question or an answer of the reader.
 
     Headings are left out. A second list has the sentence that stands before each sentence in its document.
     """
     shares: dict[tuple[Identity, str], float] = defaultdict(float)
-    for evidence in read:
+    for evidence in reader_evidence:
         shares[identity(evidence.document), evidence.sentence] += evidence.share
     top = max(shares.values(), default=0.0) or 1.0
 

@@ -139,17 +139,17 @@ def _check_size(filters: object) -> None:
     """
     # The values that still have to be checked, each with its depth.
     waiting = [(filters, 1)]
-    seen = 0
+    number_of_values = 0
     while waiting:
         value, depth = waiting.pop()
         inner: Sequence[Any] = ()
         if isinstance(value, Mapping):
             inner = [*value.keys(), *value.values()]
             # A condition has three keys (field, operator and value), which do not count.
-            seen += max(0, len(value) - 3)
+            number_of_values += max(0, len(value) - 3)
         elif isinstance(value, list | tuple | set | frozenset):
             inner = list(value)
-            seen += len(value)
+            number_of_values += len(value)
         elif isinstance(value, str):
             if len(value) > MAX_FILTER_CHARACTERS:
                 raise BadInput(f"A filter's text has {len(value)} characters: shorten it to {MAX_FILTER_CHARACTERS}.")
@@ -162,6 +162,6 @@ def _check_size(filters: object) -> None:
         # Each level of conditions is two levels of values: the condition, and the list of its conditions.
         if inner and depth > 2 * MAX_FILTER_DEPTH:
             raise BadInput(f"The filters are nested more than {MAX_FILTER_DEPTH} deep: write them flatter.")
-        if seen > MAX_FILTER_VALUES:
+        if number_of_values > MAX_FILTER_VALUES:
             raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: use fewer.")
         waiting += [(part, depth + 1) for part in inner]

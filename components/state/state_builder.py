@@ -174,12 +174,14 @@ class StateBuilder:
         wanted = read_options(options, STATE)
 
         closed, reason = self.closed_sources()
-        own = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
-        if own:
+        file_options = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
+        if file_options:
             if self.rules is None:
-                raise BadInput(f"This pipeline cannot select files by {', '.join(own)}: leave these options out.")
+                raise BadInput(
+                    f"This pipeline cannot select files by {', '.join(file_options)}: leave these options out."
+                )
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
-            wanted["filters"] = self.rules.narrow(own, wanted.get("filters"))
+            wanted["filters"] = self.rules.narrow(file_options, wanted.get("filters"))
         settings = self._narrow(wanted, closed, reason)
         stated_from = self.rules.find_stated_from() if self.rules else {}
         limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
@@ -196,12 +198,12 @@ class StateBuilder:
         # what the question does not say.
         may_ask_back = self.prompts == "product" and not (turns or attached or settings.filters)
         if self.rules is not None and may_ask_back and names_nothing(question):
-            asks = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
-            raise AskBack(asks, state.with_event("asked_back", text=asks))
+            question_back = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
+            raise AskBack(question_back, state.with_event("asked_back", text=question_back))
 
-        shut = [name for name in wanted.get("sources", self.sources) if name in closed]
-        if shut:
-            state = state.with_event("closed", sources=shut, reason=reason)
+        closed_but_wanted = [name for name in wanted.get("sources", self.sources) if name in closed]
+        if closed_but_wanted:
+            state = state.with_event("closed", sources=closed_but_wanted, reason=reason)
         return {"state": state}
 
     def _reads_index(self, *_: Any, **options: Any) -> bool:

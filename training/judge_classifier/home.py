@@ -1,4 +1,8 @@
-"""Simulate searches in a user's own files ("home"), with many passages per title, no links, and short questions."""
+"""Simulate searches in a user's own files ("home").
+
+A user's own files have many passages under one title, and no links. The questions about them are short. So long
+articles with questions on their passages are used as if they were a user's files.
+"""
 
 import json
 import math
@@ -16,16 +20,26 @@ from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.text.term_statistics import words
 from prefrag.training.judge_classifier.steps import JudgedStep, RememberedTerms, make_source
 
-Titles = Literal["own", "file", "none"]  # which titles passages get: the article's own title, a file name, or none
+# Which titles passages get: the article's own title, a file name, or none.
+Titles = Literal["own", "file", "none"]
 TITLES: tuple[Titles, ...] = ("own", "file", "none")
-_FEWEST_PASSAGES = 10  # an article with fewer passages is left out
-_FEWEST_ARTICLES = 4  # the training is refused if fewer articles are left
-_ARTICLES_IN_FILES = 0.65  # the share of the articles that the simulated files contain
-_PASSAGES_IN_FILES = 0.85  # the share of an article's passages that they contain
-_PAIRS = 30  # the number of simulated questions drawn for each article; each joins two questions, as its two parts
-_SAME_ARTICLE = 0.6  # the probability that both parts are about the same article; else part 2 is about a random one
-_KEYWORD_QUERIES = 0.35  # the share of searches for part 2 whose query is only keywords instead of a full question
-# File names that say nothing about the content. They serve as titles.
+# An article with fewer passages than this is left out.
+_FEWEST_PASSAGES = 10
+# The training is refused if fewer articles than this are left.
+_FEWEST_ARTICLES = 4
+# The simulated files contain this share of the articles, from 0 to 1.
+_ARTICLES_IN_FILES = 0.65
+# The simulated files contain this share of an article's passages, from 0 to 1.
+_PASSAGES_IN_FILES = 0.85
+# For each article, this number of simulated questions is drawn. Each simulated question joins two questions as its two
+# parts.
+_PAIRS = 30
+# The probability, from 0 to 1, that both parts are about the same article. Otherwise the second part is about a random
+# article.
+_SAME_ARTICLE = 0.6
+# For this share of the searches for the second part, from 0 to 1, the query has only keywords instead of a question.
+_KEYWORD_QUERIES = 0.35
+# File names that say nothing about the content. They are used as titles.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
 
 
@@ -34,7 +48,7 @@ class PassageQuestion:
     """A question and the passage that answers it."""
 
     question: str
-    passage: str
+    passage: str  # the id of the passage
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,12 @@ class Article:
 
 
 def read_articles(file: Path) -> list[Article]:
-    """Read articles from a JSON Lines file, and return those with at least ten passages."""
+    """Read articles with questions from a JSON Lines file.
+
+    :param file: The file. Each line has a ``question``, and the ``title`` and ``text`` of the passage that answers it.
+    :returns: The articles with at least ten passages.
+    :raises ValueError: If a line cannot be read, or if fewer than four articles are left.
+    """
     by_title: dict[str, list[tuple[str, str]]] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -68,6 +87,7 @@ def read_articles(file: Path) -> list[Article]:
 
 
 def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
+    """Make an article from its questions, each with the text of its passage."""
     texts = dict.fromkeys(text for _, text in asked)
     ids = {text: f"{title}#{place}" for place, text in enumerate(texts)}
     passages = [Document(id=key, content=text, meta={"title": title}) for text, key in ids.items()]
@@ -81,9 +101,17 @@ def home_steps(
     """Search the simulated files for the answers to two-part questions, and yield each search as a step to judge.
 
     The first query is the whole question or its first part. The second query is the second part or its keywords. The
-    files may lack the passage that answers the second part, or even its whole article. A step is labelled "keep" if a
-    needed passage is among those it found. The passage of the first part is needed only if it was not found before.
-    That of the second part is always needed: if it was found before, the answer is at hand, and leaving brings nothing.
+    files may lack the passage that answers the second part, or even its whole article.
+
+    A step should be kept if it has found a needed passage. The passage of the first part is needed only if it was not
+    found before. The passage of the second part is always needed. If it was found before, the answer is already there,
+    and another source would bring nothing.
+
+    :param articles: The articles with their questions.
+    :param seed: The seed of all random choices.
+    :param titles: Which titles the passages get.
+    :param top_k: The maximum number of passages that a search finds.
+    :returns: The steps.
     """
     draw = random.Random(seed)
     present = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))
@@ -94,6 +122,7 @@ def home_steps(
         for passage in article.passages
         if draw.random() < _PASSAGES_IN_FILES
     ]
+
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         store = TantivyDocumentStore(path=folder)
         store.write_documents(passages)
@@ -109,6 +138,8 @@ def home_steps(
                 opening = draw.choice((question, first.question))
                 in_words = draw.random() < _KEYWORD_QUERIES
                 query = (" ".join(words(second.question)) if in_words else "") or second.question
+
+                # The passages that earlier searches for this question have found.
                 observed: dict[str, Document] = {}
                 for step, text in enumerate((opening, query)):
                     documents = source.run(query=text)["documents"]
@@ -134,6 +165,7 @@ def home_steps(
 
 
 def _name(article: Article, number: int, titles: str) -> str:
+    """Return the title of an article's passages: its own, one such as "Manual 1", or none."""
     if titles == "own":
         return article.title
     if titles == "none":

@@ -1,4 +1,7 @@
-"""Simulate runs with a perfect judge. Trees learn to judge like this judge and are measured against its verdicts."""
+"""Simulate runs with a perfect judge, which knows the gold passages: those that are needed to answer a question.
+
+Trees learn to judge like this judge, and are measured against its verdicts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.queries import queries
 
-# A passage without a field `source` is put into a random source. These are the weights of the draw.
+# A passage without a field `source` is put into the local source, the web or both, at random. These are the weights of
+# the draw.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
@@ -60,7 +64,15 @@ class TwoSources:
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Divide passages between two sources: by their field `source`, or at random if it is missing or ``draw_all``."""
+    """Divide passages between two sources, and index them in a temporary folder.
+
+    :param passages: The passages. Their field `source` says where they go: ``local``, ``web`` or ``both``. If it is
+        missing, a draw decides.
+    :param seed: The seed of the draw.
+    :param draw_all: If True, the draw decides for all passages.
+    :returns: A context manager, which returns the two sources.
+    :raises ValueError: If a source is unknown, or would be empty.
+    """
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     shares = []
@@ -98,8 +110,16 @@ def simulated_steps(
 
     Each step searches the preferred source. If it finds a gold passage that no earlier step has shown, its results are
     shown. Otherwise the results of the other source are shown. A run ends when all gold passages were shown, when no
-    new query is left, or after ``most`` steps. With ``plain``, sub-questions and triples are not used. Without
-    ``judge_first_step``, the first step shows what it finds in the preferred source, whether needed or not.
+    new query is left, or after ``most`` steps.
+
+    :param questions: The questions.
+    :param sources: The two sources. ``local`` is the preferred one.
+    :param texts: The gold passages, by their ids.
+    :param plain: If True, the sub-questions and triples of the questions are not used for queries.
+    :param judge_first_step: If False, the first step shows what it finds in the preferred source, needed or not.
+    :param top_k: The maximum number of passages that a search finds.
+    :param most: The maximum number of steps of a run.
+    :returns: The steps in which the preferred source has found passages.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
@@ -111,6 +131,7 @@ def simulated_steps(
             title = str(texts[key].meta.get("title") or "")
             passages.append(Passage(key, title, texts[key].content or ""))
         gold = GoldQuestion(reduced, tuple(passages))
+
         observed: dict[str, Document] = {}
         tried: set[str] = set()
         for step in range(most):
@@ -134,7 +155,8 @@ def simulated_steps(
                     tuple(switch_features(question.question, query, documents, before, step, terms)),
                     new,
                 )
-            # A perfect judge keeps new gold passages. Without a judge, the first step keeps whatever it found.
+
+            # A perfect judge keeps new gold passages. If the first step is not judged, it keeps whatever it has found.
             keeps = any(new)
             if step == 0 and not judge_first_step:
                 keeps = bool(documents)
@@ -145,7 +167,12 @@ def simulated_steps(
 
 
 def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """Make a retrieval source that searches and ranks as the local source in the pipelines does."""
+    """Make a retrieval source that searches and ranks as the local source in the pipelines does.
+
+    :param store: The index to search.
+    :param top_k: The maximum number of passages that a search finds.
+    :returns: The source.
+    """
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),
@@ -160,6 +187,8 @@ class RememberedTerms:
     """A cache of a store's term statistics. It splits each text only once, and looks up each word only once.
 
     Do not write to the store while the cache is in use.
+
+    :param statistics: The store, or another object with term statistics.
     """
 
     def __init__(self, statistics: TermStatistics):
@@ -169,17 +198,29 @@ class RememberedTerms:
         self._frequencies: dict[str, int] = {}
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into terms, as the index does."""
+        """Split a text into terms, as the index does.
+
+        :param text: The text.
+        :returns: The terms, in order.
+        """
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        """Split each text into terms."""
+        """Split each text into terms, as the index does.
+
+        :param texts: The texts.
+        :returns: For each text, its terms in order.
+        """
         unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
         self._analysed |= zip(unknown, analyze_texts(unknown, self._statistics), strict=True)
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """Return the number of all documents, and for each word the number of documents that contain it."""
+        """Count the documents that contain each word.
+
+        :param words: The words.
+        :returns: The number of all documents, and for each word the number of documents that contain it.
+        """
         words = list(words)
         unknown = [word for word in words if word not in self._frequencies]
         if unknown or not self._total:

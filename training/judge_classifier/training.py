@@ -1,4 +1,8 @@
-"""Train and measure the decision trees of the :class:`TreeJudge`."""
+"""Train and measure the decision trees of the :class:`TreeJudge`.
+
+The trees learn from simulated runs over questions whose needed passages are known. In a step of a run, the preferred
+source is searched. For each passage found, the trees learn whether it is needed.
+"""
 
 import json
 import math
@@ -23,7 +27,7 @@ from prefrag.training.judge_classifier.home import TITLES, home_steps, read_arti
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
-# Chosen by cross-validation on the training questions of the four shared datasets.
+# The settings of XGBoost, chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -35,16 +39,22 @@ SETTINGS: dict[str, Any] = {
     "lambda": 2,
     "nthread": 1,
 }
+# The number of trees that are trained one after the other.
 ROUNDS = 150
-_HELD_BACK = 0.2  # the share of questions that are held back to measure trees
+# This share of the questions, from 0 to 1, is held back to measure trees.
+_HELD_BACK = 0.2
+# The name of the simulated files of a user, which count as a dataset.
 HOME = "home"
-# All steps on the user's files ("home") together weigh 0.3 times as much as a dataset. This is enough, because trees
-# easily tell such steps from others. Needed passages of the user's files count double, because other sources rarely
-# have them. Both numbers were chosen by cross-validation, with MuSiQue and without it.
+# All steps on the user's files together weigh this many times as much as a dataset. This is enough, because trees
+# easily tell such steps from others. Chosen by cross-validation, with MuSiQue and without it.
 _HOME_WEIGHT = 0.3
+# Needed passages of the user's files weigh this many times as much as others, because other sources rarely have them.
+# Chosen by cross-validation, with MuSiQue and without it.
 _NEEDED_AT_HOME = 2.0
-# To get enough steps, the corpus of n questions is divided between the sources in 400 // n ways (from 1 to 4).
+# If a dataset has fewer questions than this, its corpus is divided between the two sources in several ways, so that
+# there are enough steps. The number of ways is this number divided by the number of questions.
 _ENOUGH_QUESTIONS = 400
+# The corpus is divided in at most this number of ways.
 _MOST_DIVISIONS = 4
 
 
@@ -52,8 +62,8 @@ _MOST_DIVISIONS = 4
 class HeldBack:
     """How well trees judge the steps of a dataset's held-back questions."""
 
-    dataset: str
-    steps: int
+    dataset: str  # the name of the dataset
+    steps: int  # the number of steps that were measured
     classifier: float  # the share of steps, 0 to 1, with a right verdict
     left: float  # the share, 0 to 1, of the steps with a needed passage in which the trees wrongly switch the source
 
@@ -62,8 +72,8 @@ class HeldBack:
 class TrainingStep:
     """A step to train on, and whether it may also be used to measure trees."""
 
-    dataset: str
-    step: JudgedStep
+    dataset: str  # the name of the dataset
+    step: JudgedStep  # the search, and which of the found passages are needed
     measures: bool  # whether the run resembles real use, so that the step may be used to measure trees
 
 
@@ -78,6 +88,14 @@ def train_judge(
 
     Until the training ends, a folder beside the output keeps the steps of each finished dataset, so that an interrupted
     training can continue.
+
+    :param datasets: The datasets, whose questions have gold passages.
+    :param output: The file of the trees.
+    :param seed: The seed of all random choices.
+    :param home: A file of articles with questions, which simulate a user's own files. None leaves these steps out.
+    :param on_progress: A function that is called with each line of progress. None reports nothing.
+    :returns: The results.
+    :raises ValueError: If there is nothing to learn.
     """
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
@@ -102,6 +120,7 @@ def train_judge(
         held_back |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
         questions += len({sample.step.question for sample in own})
         steps += own
+
     training.report("Training without the held-back questions, to measure the trees on these questions")
     back = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
     rest = leave_out(steps, back, lambda sample: sample.step.question)
@@ -110,6 +129,7 @@ def train_judge(
     measured = []
     for name in dict.fromkeys(sample.dataset for sample in back):
         measured.append(_measure(name, [sample for sample in back if sample.dataset == name], trees))
+
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
     result = Training(training.output, questions, len(steps), tuple(measured), training.seconds)
@@ -128,7 +148,12 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run the two-part questions three times: passages have their articles' titles, file names as titles, or none."""
+    """Run the two-part questions of the simulated files three times, each time with other titles of the passages.
+
+    :param file: The file of the articles.
+    :param seed: The seed of all random choices.
+    :returns: The steps. Only second searches with the articles' own titles are used to measure trees.
+    """
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -141,6 +166,10 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     Each of the two sources is the preferred source once. Questions with sub-questions also run without the
     use of sub-questions. If there are few questions, the corpus is divided between the sources in several ways.
     Finally, the questions run over passages without titles, so that the trees can also judge such passages.
+
+    :param dataset: The dataset.
+    :param seed: The seed of all random choices.
+    :returns: The steps. Only the steps of the first variant are used to measure trees.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -153,6 +182,7 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
                 preferred = sources.swap() if swapped else sources
                 for step in simulated_steps(questions, preferred, texts, plain=plain):
                     yield TrainingStep(dataset.name, step, measures=not (division or swapped or plain))
+
     untitled = [replace(passage, meta={**passage.meta, "title": ""}) for passage in passages]
     with two_sources(untitled, seed) as sources:
         for preferred in (sources, sources.swap()):
@@ -161,7 +191,14 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 
 
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
-    """Train trees to tell which passages of a step are needed."""
+    """Train trees to tell which passages of a step are needed.
+
+    :param steps: The steps.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``. They also have the range of each feature of the texts, so that
+        passages that are unlike the training data can be recognised.
+    :raises ValueError: If a perfect judge would give the same verdict in all steps.
+    """
     import numpy as np
 
     verdicts = {sample.step.keep for sample in steps}
@@ -171,6 +208,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
             f"A perfect judge {verdict} in each of the {len(steps)} steps, so there is nothing to learn: give "
             "questions with gold passages that only one of the sources has."
         )
+
     sizes = Counter(sample.dataset for sample in steps)
     rows, labels, weights = [], [], []
     for sample in steps:
@@ -189,6 +227,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         label=np.asarray(labels, dtype=np.float32),
         weight=np.asarray(weights, dtype=np.float32),
     )
+
     ranges = {}
     for name in TEXT_FEATURES:
         place = FEATURES.index(name)
@@ -199,6 +238,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
 
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
+    """Measure trees on the steps of a dataset, which they were not trained on."""
     least = least_probability(COST_OF_LEAVING)
     right = 0
     needed = 0
@@ -215,10 +255,12 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
 
 
 def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:
+    """Make steps, and return them as plain JSON values."""
     return [_write_step(sample) for sample in run()]
 
 
 def _write_step(sample: TrainingStep) -> dict[str, Any]:
+    """Return a step as plain JSON values."""
     # The texts of the passages are not written, because the trees learn only from features.
     step = sample.step
     return {
@@ -231,6 +273,7 @@ def _write_step(sample: TrainingStep) -> dict[str, Any]:
 
 
 def _read_step(record: dict[str, Any]) -> TrainingStep:
+    """Read a step that :func:`_write_step` wrote. It has no passages."""
     features = tuple(dict(zip(FEATURES, row, strict=True)) for row in record["rows"])
     key, question, number, query = record["step"]
     step = JudgedStep(key, question, number, query, (), (), features, tuple(record["needed"]))

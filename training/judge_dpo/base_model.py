@@ -6,21 +6,31 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-# Training is refused if a step would change less than this share of the weights, because rounding undoes the rest.
+# Training is refused if a step would change less than this share of the weights, from 0 to 1. Rounding would undo the
+# change of the others.
 _LEAST_MOVED = 0.5
-_MOST_SAMPLED = 1_000_000  # the check uses a sample of about this many weights at most
+# This check uses a sample of at most about this number of weights.
+_MOST_SAMPLED = 1_000_000
 
 
 def load_model(model: str, weights: str = "float32") -> Any:
-    """Load a causal language model, with weights of the type `float32` or `bfloat16`."""
+    """Load a causal language model.
+
+    :param model: A folder, a name on the Hugging Face hub, or a GGUF file.
+    :param weights: The number type of the weights, `float32` or `bfloat16`.
+    :returns: The model.
+    :raises ValueError: If the type is another one.
+    """
     types = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if weights not in types:
         raise ValueError(f"weights is '{weights}': set it to {' or '.join(types)}.")
     if not _is_gguf(model):
         return AutoModelForCausalLM.from_pretrained(model, dtype=types[weights])
+
     file = Path(model)
     loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=types[weights])
-    # The loaded weights are floats. If the config still called them quantised, they could not be saved or trained.
+    # The loaded weights are floating-point numbers. If the configuration still called them quantised, they could not be
+    # saved or trained.
     loaded.config.quantization_config = None
     del loaded.config.quantization_config
     for name in ("is_quantized", "hf_quantizer", "quantization_method"):
@@ -33,7 +43,12 @@ def load_model(model: str, weights: str = "float32") -> Any:
 
 
 def load_tokenizer(model: str) -> Any:
-    """Load the tokenizer of a model. Raise ValueError if it has no chat template."""
+    """Load the tokenizer of a model.
+
+    :param model: A folder, a name on the Hugging Face hub, or a GGUF file.
+    :returns: The tokenizer, with a padding token.
+    :raises ValueError: If the tokenizer has no chat template.
+    """
     if _is_gguf(model):
         file = Path(model)
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
@@ -50,10 +65,14 @@ def load_tokenizer(model: str) -> Any:
 
 
 def check_weights(model: Any, learning_rate: float) -> None:
-    """Raise ValueError if the number type of the weights is too coarse for the learning rate.
+    """Check that the number type of the weights is fine enough for the learning rate.
 
     A step of an Adam optimiser adds about the learning rate to a weight. In bfloat16, rounding mostly gives the old
     weight back: with a learning rate of 5e-7, only 0.3% of the weights change.
+
+    :param model: The model to train.
+    :param learning_rate: The learning rate.
+    :raises ValueError: If a step would change less than half of the weights.
     """
     coarse = [
         parameter.detach().flatten()
@@ -62,6 +81,7 @@ def check_weights(model: Any, learning_rate: float) -> None:
     ]
     if not coarse:
         return
+
     sample = torch.cat([values[:: max(1, len(coarse) * values.numel() // _MOST_SAMPLED)] for values in coarse])
     moved = ((sample.float() + learning_rate).to(sample.dtype) != sample).float().mean().item()
     if moved < _LEAST_MOVED:
@@ -73,6 +93,7 @@ def check_weights(model: Any, learning_rate: float) -> None:
 
 
 def _is_gguf(model: str) -> bool:
+    """Check whether a model is named by a GGUF file."""
     return model.endswith(".gguf")
 
 
@@ -89,6 +110,7 @@ def _read_tokens(file: Path) -> dict[str, int]:
     end = read("eos")
     if end is None:
         raise ValueError(f"{file} does not name the token that ends a turn: give the folder of the model instead.")
-    # Padding tokens do not count in the loss. With the end-of-turn token as padding, the model would not learn to stop.
+    # Padding tokens do not count in the loss. If the token that ends a turn were used as padding, the model would not
+    # learn to stop.
     pads = [token for token in (read("padding"), read("unknown")) if token is not None and token != end]
     return {"eos": end, "pad": pads[0] if pads else end}

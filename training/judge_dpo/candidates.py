@@ -1,4 +1,4 @@
-"""The data of a judged step: nine replies sampled from the model that is to be trained, and the gold verdict."""
+"""The data of a judged step: nine replies sampled from the model to train, and the gold (right) verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Candidate:
 class Gold:
     """The right verdict on a step, with which the verdicts of the candidates are compared."""
 
-    status: bool
+    status: bool  # the verdict: True keeps the documents, False switches to another source
     # The texts that analyses are compared with: the stronger model's analysis, or the sentences of gold passages.
     references: tuple[str, ...]
 
@@ -50,12 +50,19 @@ class JudgedStep:
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the step as plain JSON values."""
+        """Return the step as plain JSON values.
+
+        :returns: The values, which :meth:`from_dict` reads.
+        """
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JudgedStep:
-        """Read a step from the values that :meth:`to_dict` returned."""
+        """Read a step from the values that :meth:`to_dict` returned.
+
+        :param data: The values.
+        :returns: The step.
+        """
         gold = None
         if data["gold"] is not None:
             gold = Gold(data["gold"]["status"], tuple(data["gold"]["references"]))
@@ -64,18 +71,31 @@ class JudgedStep:
 
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
-    """Return the indices of the candidates with this verdict, and of the candidates with the other verdict."""
+    """Divide candidates by their verdicts. Candidates without a readable verdict are left out.
+
+    :param candidates: The candidates.
+    :param status: The verdict.
+    :returns: The indices of the candidates with this verdict, and of those with the other verdict.
+    """
     right = [place for place, candidate in enumerate(candidates) if candidate.status is status]
     wrong = [place for place, candidate in enumerate(candidates) if candidate.status is (not status)]
     return right, wrong
 
 
 def draw_seed(*parts: object) -> int:
-    """Compute a seed from ``parts`` alone, so that a resumed collection draws the same samples."""
+    """Compute a seed from values alone, so that a resumed collection draws the same samples.
+
+    :param parts: The values, such as the seed of the collection and the id of a question.
+    :returns: The seed, a number below 2**28.
+    """
     digest = hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()
     return int(digest[:7], 16)
 
 
 def draw(*parts: object) -> random.Random:
-    """Make a random number generator from :func:`draw_seed`."""
+    """Make a random number generator with a seed that depends on values alone.
+
+    :param parts: The values, see :func:`draw_seed`.
+    :returns: The generator.
+    """
     return random.Random(draw_seed(*parts))

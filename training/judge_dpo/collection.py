@@ -118,8 +118,8 @@ def collect(
     :param gold: The stronger model, which gives the gold verdicts, or a function that each worker calls to make this
         model. None if gold passages give the verdicts.
     :param concurrency: How many questions each worker runs at the same time.
-    :param workers: The number of workers. None lets the runner decide.
-    :param ray: The address of a Ray cluster that runs the workers. None runs them on this machine.
+    :param workers: The number of worker processes. None runs everything in this process.
+    :param ray: The address of a Ray cluster that runs the workers, with ``workers``. None uses only this machine.
     :param on_progress: A function that is called with each line of progress.
     :returns: The report, see :func:`write_report`, with the names of the models and the seed.
     :raises ValueError: If the arguments contradict the plan, or if the folder contains another collection.

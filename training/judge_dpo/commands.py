@@ -79,7 +79,13 @@ def data(
 
 
 def make_gold_model(url: str | None, model: str | None) -> Any:
-    """Make the stronger model's chat generator, from the options of the command."""
+    """Make the stronger model's chat generator, from the options of the command.
+
+    :param url: The address of the model's server.
+    :param model: The name of the model on its server.
+    :returns: The chat generator.
+    :raises ValueError: If the address or the name is missing.
+    """
     if url is None or model is None:
         raise ValueError(
             "With --labels model, the gold verdicts need a stronger model: give --gold-llm and --gold-model, or use "
@@ -96,6 +102,7 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
 
 
 def _read_range(text: str) -> tuple[int, int]:
+    """Read a range of numbers: "2-5" gives ``(2, 5)``, and "3" gives ``(3, 3)``."""
     first, _, last = text.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal():
         raise ValueError(f"--top-k is '{text}': give the minimum and the maximum of documents, such as 2-5.")
@@ -155,6 +162,7 @@ def measure(
 
 
 def _require_packages() -> None:
+    """Raise ImportError if a package that training needs is missing."""
     missing = [name for name in ("torch", "transformers", "trl", "peft", "datasets") if find_spec(name) is None]
     if missing:
         raise ImportError(
@@ -163,6 +171,7 @@ def _require_packages() -> None:
 
 
 def _in_words(measured: dict[str, Any]) -> str:
+    """Write the measures of a model as one line."""
     shares = {
         "accuracy": "right verdicts",
         "unreadable": "unreadable",

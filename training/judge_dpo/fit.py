@@ -21,18 +21,26 @@ from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 
-# The names of files and folders in the output.
+# The names of files and folders in the output. The folder of the checkpoints:
 CHECKPOINTS = "checkpoints"
+# The folder of the trained model, if all weights are trained:
 MODEL = "model"
+# The folder of the trained LoRA (a small set of weights that is added to those of the model):
 ADAPTER = "adapter"
+# The LoRA as a file for llama.cpp:
 GGUF_ADAPTER = "adapter.gguf"
+# The folder of the log:
 LOG = "tensorboard"
+# The measures of the model before the training, in the folder of the checkpoints:
 _BEFORE = "before.json"
+# The packages whose versions the model card names.
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 # Settings that may change when a stopped training is continued.
 _FREE = ("log_steps", "max_length", "max_steps", "per_device", "precompute_reference", "save_steps")
-LEARNING_RATE = 5e-7  # of all weights, as in the paper
-LORA_LEARNING_RATE = 5e-6  # a LoRA starts at zero and needs larger steps
+# The learning rate if all weights are trained, as in the paper.
+LEARNING_RATE = 5e-7
+# The learning rate of a LoRA, which starts at zero and needs larger steps.
+LORA_LEARNING_RATE = 5e-6
 
 
 @dataclass(frozen=True)
@@ -68,9 +76,14 @@ class FitSettings:
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model and return the facts of its model card. If there are checkpoints, continue from the last.
+    """Train a model. If there are checkpoints, continue from the last one.
 
-    :raises ValueError: When the checkpoints are of a training with other pairs, another model or other settings.
+    :param data: The folder of the pairs, which ``prefrag train judge-dpo data`` has made.
+    :param output: The folder of the training.
+    :param settings: How the model is trained.
+    :param on_progress: A function that is called with each line of progress.
+    :returns: The facts of the model card.
+    :raises ValueError: If the checkpoints are of a training with other pairs, another model or other settings.
     """
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
@@ -79,15 +92,19 @@ def fit(
     made_of |= {"model": digest(settings.model), "learning_rate": settings.rate}
     work = output / CHECKPOINTS
     check_begun(work / "settings.json", **made_of, pairs=fingerprint(rows), held_out=fingerprint(held_out))
-    # Make this before the model: it sets up the distributed processes, and then only the first reads the weights.
+
+    # The arguments are made before the model. They set up the distributed processes, so that only the first process
+    # reads the weights.
     arguments = _make_arguments(output, settings)
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
     longest = check_lengths(rows, tokenizer, model.config, settings.max_length)
+
     alone = arguments.world_size == 1
     before = None
     if alone and held_out:
         before = _measure_before(work, model, tokenizer, held_out, settings, on_progress)
+
     trainer = _make_trainer(model, tokenizer, arguments, rows, settings)
     check_prepared(trainer.train_dataset, rows, tokenizer)
     on_progress(f"{len(rows)} pairs of up to {longest} tokens")
@@ -97,6 +114,7 @@ def fit(
     trained = trainer.train(resume_from_checkpoint=last)
     written = output / (ADAPTER if settings.lora else MODEL)
     trainer.save_model(str(written))
+
     accuracies = [entry for entry in trainer.state.log_history if "rewards/accuracies" in entry]
     models_of_pairs = rows[0].get("models") or {}
     facts: dict[str, Any] = {
@@ -117,6 +135,7 @@ def fit(
     if alone and held_out:
         on_progress("Measuring after the training")
         facts["after"] = measure(trainer.model, tokenizer, held_out, settings.reply_tokens)
+
     if trainer.is_world_process_zero():
         tokenizer.save_pretrained(written)
         if settings.lora:
@@ -129,6 +148,7 @@ def fit(
 
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+    """Write the model card of a training."""
     kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
     head = ["held-out steps", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
     measured = [_row(name, facts[name]) for name in ("before", "after")]
@@ -149,6 +169,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
 
 
 def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
+    """Return the row of the model card for the measures before or after the training."""
     if measured is None:
         return [name, "not measured", *[""] * 5]
     columns = ("accuracy", "says_true", "unreadable", "likelihood_accuracy", "likelihood_auc")
@@ -160,6 +181,7 @@ def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
 
 
 def _find_version(package: str) -> str | None:
+    """Return the version of a package. None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -167,7 +189,13 @@ def _find_version(package: str) -> str | None:
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:
-    """Read a file of `judge-dpo data`: pairs, or the steps that are held out to measure the model."""
+    """Read a file of `judge-dpo data`: pairs, or the steps that are held out to measure the model.
+
+    :param file: The file, with one JSON object in each line.
+    :returns: The objects.
+    :raises FileNotFoundError: If there is no such file.
+    :raises ValueError: If the file of pairs is empty.
+    """
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -177,7 +205,16 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Return the token count of the longest pair. Raise ValueError for pairs that TRL would silently cut or drop."""
+    """Check that no pair is so long that TRL would silently cut or drop it.
+
+    :param rows: The pairs.
+    :param tokenizer: The tokenizer of the model.
+    :param config: The configuration of the model, which names its context window.
+    :param max_length: The maximum number of tokens of a prompt with its reply. None means that only the context window
+        limits it.
+    :returns: The number of tokens of the longest prompt with its reply.
+    :raises ValueError: If a pair is too long, or if the chat template changes a prompt when a reply follows.
+    """
     window = getattr(config, "max_position_embeddings", None)
     limits = [limit for limit in (max_length, window) if limit is not None]
     most = min(limits) if any(limits) else None
@@ -193,6 +230,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
                     "prompts than it gets in use. If the model can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
             lengths.append(len(whole))
+
     too_long = 0
     if most is not None:
         too_long = sum(length > most for length in lengths)
@@ -206,7 +244,13 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Raise ValueError if the trainer dropped a pair, or tokenized a prompt differently from a server."""
+    """Check that the trainer has dropped no pair, and that its prompts are those that a server makes.
+
+    :param prepared: The dataset that the trainer has prepared.
+    :param rows: The pairs.
+    :param tokenizer: The tokenizer of the model.
+    :raises ValueError: If a pair was dropped, or if a prompt has other tokens.
+    """
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
@@ -215,6 +259,8 @@ def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any
 
 
 def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
+    """Make the arguments of the trainer. Raise ValueError if the batch cannot be divided among the devices."""
+    # The number of processes that train together, each with its own device.
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if settings.batch % (settings.per_device * world):
         raise ValueError(
@@ -235,7 +281,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         warmup_steps=0,
         weight_decay=0.0,
         max_grad_norm=1.0,
-        # With None, TRL neither cuts nor drops pairs. Pairs that are too long were refused by check_lengths.
+        # With None, TRL neither cuts nor drops pairs. `check_lengths` has refused pairs that are too long.
         max_length=None,
         bf16=True,
         gradient_checkpointing=True,
@@ -252,6 +298,7 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
 def _make_trainer(
     model: Any, tokenizer: Any, arguments: DPOConfig, rows: Sequence[dict[str, Any]], settings: FitSettings
 ) -> DPOTrainer:
+    """Make the trainer for a model, with a reference model or a LoRA."""
     needed = ("prompt", "chosen", "rejected", "chat_template_kwargs")
     records = []
     for row in rows:
@@ -270,7 +317,8 @@ def _make_trainer(
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:
-        # Load this model like the model to train. TRL would load it from the config's path, which names no GGUF file.
+        # The reference model is loaded like the model to train. TRL itself would load it from the path in the
+        # configuration, which does not name a GGUF file.
         reference = load_model(settings.model, settings.weights)
     trainer = DPOTrainer(
         model=model,
@@ -292,6 +340,7 @@ def _measure_before(
     settings: FitSettings,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
+    """Measure the model before the training, or read the measures of an earlier call."""
     file = work / _BEFORE
     if not file.is_file():
         on_progress(f"Measuring on {len(held_out)} held-out steps")
@@ -303,6 +352,7 @@ def _measure_before(
 
 
 def _write_gguf(adapter: Path, model: Any, file: Path, on_progress: Callable[[str], None]) -> str | None:
+    """Write a LoRA as a file for llama.cpp, and return its name. None if this is not possible for the model."""
     try:
         write_gguf_adapter(adapter, model.config, file)
     except (UnknownArchitecture, ImportError) as error:

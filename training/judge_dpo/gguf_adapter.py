@@ -1,4 +1,8 @@
-"""Write a LoRA adapter as a GGUF file. llama.cpp can apply it to a model, even to a quantised model."""
+"""Write a LoRA adapter as a GGUF file.
+
+A LoRA is a small set of weights that is added to those of a model. llama.cpp can apply the file to a model, even to a
+quantised model.
+"""
 
 import json
 import re
@@ -9,7 +13,8 @@ import numpy as np
 
 from prefrag.errors import BadInput
 
-_PARTS = {  # the names that llama.cpp gives to the weights of a layer
+# For the parts of a layer, as PEFT names them, the names that llama.cpp gives to them.
+_PARTS = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
@@ -18,9 +23,10 @@ _PARTS = {  # the names that llama.cpp gives to the weights of a layer
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-# A weight of a LoRA: "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"
+# The name of a LoRA's weight: "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight". The group `layer` is
+# "0", the group `part` is "self_attn.q_proj", and the group `half` is "A".
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
-# The architectures with these layer names, and whether llama.cpp reorders the rows of their query and key weights.
+# The architectures whose layers have these names. True if llama.cpp reorders the rows of their query and key weights.
 _ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}
 
 
@@ -29,7 +35,15 @@ class UnknownArchitecture(BadInput):
 
 
 def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
-    """Write a PEFT adapter as a separate GGUF file. If it were merged into 4-bit weights, rounding would undo it."""
+    """Write a PEFT adapter as a separate GGUF file.
+
+    The adapter is not merged into the model, because rounding to 4-bit weights would undo it.
+
+    :param adapter: The folder of the adapter.
+    :param config: The configuration of the model that the adapter is for.
+    :param output: The file to write.
+    :raises UnknownArchitecture: If this module does not know the kind of model or adapter.
+    """
     import gguf
     from safetensors.numpy import load_file
 
@@ -42,6 +56,7 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     settings = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
     if settings.get("use_rslora") or settings.get("use_dora") or settings.get("alpha_pattern"):
         raise UnknownArchitecture(f"{adapter} is not a plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
+
     writer = gguf.GGUFWriter(output, "llama" if is_reordered else config.model_type)
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
@@ -58,6 +73,7 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
             f"blk.{match['layer']}.{_PARTS[match['part']]}.weight.lora_{half}",
             np.ascontiguousarray(tensor, dtype=np.float32),
         )
+
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -65,6 +81,10 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _reorder_rows(tensor: Any, heads: int) -> Any:
-    """Reorder each head's rows. llama.cpp rotates neighbouring rows together; transformers, one row of each half."""
+    """Reorder the rows of each attention head, as llama.cpp expects them.
+
+    Two rows are rotated together. In llama.cpp, they are neighbours. In transformers, each half of the head has one of
+    them. For example, the rows 0, 1, 2, 3 of one head become 0, 2, 1, 3.
+    """
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

@@ -1,4 +1,8 @@
-"""Find the gold (right) verdict of a judged step, and the sampled analysis that is closest to the gold analysis."""
+"""Find the gold (right) verdict of a judged step, and the sampled analysis that is closest to the gold analysis.
+
+The gold verdict comes from a stronger model, or from the gold passages of the question: the passages that are needed to
+answer it.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +20,9 @@ from prefrag.evaluation.metrics.answers import overlap
 from prefrag.evaluation.question import Question
 from prefrag.training.judge_dpo.candidates import Gold
 
+# The blanks between two sentences: those behind the first full stop in "It is old. The tower is new."
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
+# The name of the prompt that asks the stronger model for the closest analysis.
 CLOSEST_PROMPT = "closest_analysis"
 
 
@@ -24,14 +30,29 @@ class Labels(Protocol):
     """A source of gold verdicts. It also chooses among the sampled analyses that reach the gold verdict."""
 
     async def label(self, call: PreparedCall, state: State) -> Gold | None:
-        """Return the gold verdict, or None if it cannot be found."""
+        """Find the gold verdict of a step.
+
+        :param call: The call of the judge whose model is trained, with its prompt.
+        :param state: The state of the run. Its last step is judged.
+        :returns: The verdict. None if it cannot be found.
+        """
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Return the index of the analysis closest to the gold one, and how it was chosen: `model` or `nearness`."""
+        """Choose the analysis that is closest to the gold analysis.
+
+        :param gold: The gold verdict, with the texts that analyses are compared with.
+        :param analyses: The analyses of the sampled replies that have the gold verdict.
+        :param state: The state of the run.
+        :returns: The index of the analysis, and how it was chosen: ``model`` or ``nearness`` (by shared words).
+        """
 
 
 class GoldPassages:
-    """Label steps by gold passages: the verdict is True if the search found a gold passage new to the run."""
+    """Label steps by gold passages. The verdict is True if the search found a gold passage that is new to the run.
+
+    :param questions: The questions, with the ids of their gold passages.
+    :param passages: The gold passages, by their ids.
+    """
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
         self._gold = {
@@ -40,19 +61,30 @@ class GoldPassages:
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
-        """Return the verdict, or None if the question has no gold passages."""
+        """Find the gold verdict of the last step.
+
+        :param state: The state of the run.
+        :returns: The verdict. None if the question has no gold passages.
+        """
         missing = self._missing(state)
         if missing is None:
             return None
         return any(document.id in missing for document in state.step.searches[-1].documents)
 
     async def label(self, call: PreparedCall, state: State) -> Gold | None:
-        """Return the verdict, and the sentences of gold passages with which analyses are compared."""
+        """Return the verdict, and the sentences of gold passages with which analyses are compared.
+
+        :param call: The call of the judge, which is not used here.
+        :param state: The state of the run.
+        :returns: The verdict. None if the question has no gold passages.
+        """
         missing = self._missing(state)
         if missing is None:
             return None
+
         new_ids = [document.id for document in state.step.searches[-1].documents if document.id in missing]
-        # Compare with the gold passages that this search newly found. If it found none, compare with the missing ones.
+        # Analyses are compared with the gold passages that this search has newly found. If the search has found none,
+        # they are compared with the gold passages that are still missing.
         passages = [self._passages[key] for key in new_ids or missing if key in self._passages]
         sentences = []
         for passage in passages:
@@ -64,10 +96,17 @@ class GoldPassages:
         return Gold(bool(new_ids), tuple(references))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Choose the analysis that shares the most words with a single gold sentence."""
+        """Choose the analysis that shares the most words with a single gold sentence.
+
+        :param gold: The gold verdict, with the gold sentences.
+        :param analyses: The analyses.
+        :param state: The state of the run, which is not used here.
+        :returns: The index of the analysis, and ``nearness``.
+        """
         return find_nearest(gold.references, analyses), "nearness"
 
     def _missing(self, state: State) -> list[str] | None:
+        """List the ids of the gold passages that the run has not shown yet. None if the question has none."""
         gold = self._gold.get(fold(state.question))
         if gold is None:
             return None
@@ -76,13 +115,21 @@ class GoldPassages:
 
 
 class GoldModel:
-    """Label steps by a stronger model. It gets the prompt of the model to train (PrefRAG, appendix C, tables 20-23)."""
+    """Label steps by a stronger model, which gets the prompt of the model to train (PrefRAG, appendix C, tables 20-23).
+
+    :param judge: A judge that calls the stronger model.
+    """
 
     def __init__(self, judge: ModelJudge):
         self._judge = judge
 
     async def label(self, call: PreparedCall, state: State) -> Gold | None:
-        """Let the stronger model judge."""
+        """Let the stronger model judge.
+
+        :param call: The call of the judge whose model is trained. Its prompt is used.
+        :param state: The state of the run, which is not used here.
+        :returns: The verdict with its analysis. None if no reply of the stronger model could be read.
+        """
         own = self._judge.call
         # No schema is sent, because not every server accepts a schema. The prompt says how to reply.
         verdict, _, _ = await own.send_until_read_async(
@@ -91,7 +138,13 @@ class GoldModel:
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Let the stronger model choose (table 22), with one retry. If no reply is readable, shared words decide."""
+        """Let the stronger model choose (table 22), with one retry. If no reply is readable, shared words decide.
+
+        :param gold: The gold verdict, with the stronger model's own analysis.
+        :param analyses: The analyses.
+        :param state: The state of the run.
+        :returns: The index of the analysis, and ``model`` or ``nearness``.
+        """
 
         def values(observations: object) -> dict[str, object]:
             return {
@@ -115,7 +168,12 @@ class GoldModel:
 
 
 def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
-    """Return the index of the analysis with the highest word F1 against any single reference."""
+    """Find the analysis that shares the most words with any single reference, by word F1.
+
+    :param references: The texts to compare with, at least one.
+    :param analyses: The analyses, at least one.
+    :returns: The index of the analysis.
+    """
     nearness = []
     for analysis in analyses:
         nearness.append(max(overlap(analysis, reference)[0] for reference in references))
@@ -123,5 +181,11 @@ def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
 
 
 def fold(question: str) -> str:
-    """Normalise a question's case and whitespace, so that it can be looked up by its text."""
+    """Normalise a question's case and whitespace, so that the question can be found by its text.
+
+    For example, "Who  led It?" becomes "who led it?".
+
+    :param question: The question.
+    :returns: The normalised text.
+    """
     return " ".join(question.lower().split())

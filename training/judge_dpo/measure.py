@@ -12,11 +12,20 @@ from prefrag.training.judge_dpo.pairs import canonical_reply
 def measure(
     model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int = 512, batch: int = 8
 ) -> dict[str, Any]:
-    """Measure a model in two ways. Half of the steps should have the gold verdict True.
+    """Measure a model in two ways.
 
     For ``accuracy``, the model writes verdicts at temperature 0, without a schema. An unreadable or cut-off verdict
-    counts as wrong. For ``likelihood_accuracy``, the model writes nothing: of two template replies, True and False, the
-    more probable one is its verdict. ``likelihood_auc`` is the AUC of the difference between their log probabilities.
+    counts as wrong. For ``likelihood_accuracy``, the model writes nothing. Of two replies from a template, True and
+    False, the more probable one counts as its verdict. ``likelihood_auc`` is the AUC of the difference between the log
+    probabilities of these two replies.
+
+    :param model: The model.
+    :param tokenizer: Its tokenizer.
+    :param steps: The held-out steps. Half of them should have the gold verdict True.
+    :param reply_tokens: The maximum number of tokens of a verdict. With 0, the model writes no verdicts.
+    :param batch: The number of verdicts that are written at the same time.
+    :returns: The number of ``steps``, and shares from 0 to 1: ``likelihood_accuracy`` and ``likelihood_auc``. If
+        verdicts are written, also ``accuracy``, ``says_true`` and ``unreadable``.
     """
     was_training = model.training
     model.eval()
@@ -31,6 +40,7 @@ def measure(
             verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
     finally:
         model.train(was_training)
+
     gold = [step["status"] == "True" for step in steps]
     by_likelihood = [(score > 0) == right for score, right in zip(scores, gold, strict=True)]
     measured: dict[str, Any] = {
@@ -51,6 +61,7 @@ def measure(
 def _write_verdicts(
     model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int
 ) -> list[bool | None]:
+    """Let the model write a verdict for each step. None if the verdict is cut off or cannot be read."""
     prompts = [tokenize_prompt(tokenizer, step) for step in steps]
     longest = max(map(len, prompts))
     padded = []
@@ -74,6 +85,7 @@ def _write_verdicts(
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
         )[:, longest:]
+
     verdicts = []
     for reply in written.tolist():
         is_whole = tokenizer.eos_token_id in reply
@@ -84,6 +96,7 @@ def _write_verdicts(
 
 @torch.no_grad()
 def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: str) -> float:
+    """Return the log probability with which the model would write a reply to a step's prompt."""
     prompt = tokenize_prompt(tokenizer, step)
     completion = tokenizer(reply, add_special_tokens=False)["input_ids"]
     ids = torch.tensor([prompt + completion], device=model.device)
@@ -94,14 +107,19 @@ def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: st
 
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
-    """Return the tokens of a prompt, as the model's server makes them."""
+    """Return the tokens of a prompt, as the model's server makes them.
+
+    :param tokenizer: The tokenizer of the model.
+    :param row: A pair or a held-out step, with its ``prompt``.
+    :returns: The ids of the tokens.
+    """
     template = row.get("chat_template_kwargs") or {}
     ids = tokenizer.apply_chat_template(row["prompt"], add_generation_prompt=True, return_dict=False, **template)
     return list(ids)
 
 
 def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
-    """Return the AUC: the share of all pairs of a True and a False step in which the True step has the higher score."""
+    """Return how often, in all pairs of a True and a False step, the True step has the higher score (the AUC)."""
     true = [score for score, right in zip(scores, gold, strict=True) if right]
     false = [score for score, right in zip(scores, gold, strict=True) if not right]
     if not true or not false:
@@ -111,4 +129,5 @@ def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
 
 
 def _share(values: Sequence[bool]) -> float | None:
+    """Return the share of true values. None if there are no values."""
     return round(sum(values) / len(values), 4) if values else None

@@ -1,4 +1,8 @@
-"""Make pairs of a preferred and a rejected reply, in TRL's conversational preference format, and balance them."""
+"""Make pairs of a preferred and a rejected reply, and balance them.
+
+The pairs are written in TRL's conversational preference format. To balance them means to draw pairs so that both
+verdicts occur in a given ratio.
+"""
 
 import json
 from collections import Counter
@@ -8,11 +12,15 @@ from typing import Any
 
 from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
 
-# The reasons why a step has no pair.
+# The reasons why a step has no pair. The stronger model's verdict could not be read.
 NO_GOLD = "no gold verdict"
+# No reply of the model to train could be read.
 UNREADABLE = "no readable reply"
+# No reply has the gold verdict.
 NO_POSITIVE = "no positive"
+# No reply has the other verdict.
 NO_NEGATIVE = "no negative"
+# For each verdict, the analysis of a reply that is written from a template.
 _TEMPLATE = {
     True: "The new passages state a detail that was missing and that helps to answer the question.",
     False: "The new passages are off the topic or repeat what is known: they state nothing new that helps.",
@@ -23,25 +31,30 @@ _TEMPLATE = {
 class SampledStep:
     """A judged step, with the run that it comes from."""
 
-    dataset: str
+    dataset: str  # the name of the question's dataset
     question_id: str
     question: str
     top_k: int  # the number of documents per retrieval
-    judged: JudgedStep
+    judged: JudgedStep  # the step with its replies and its gold verdict
 
 
 @dataclass(frozen=True)
 class Pair:
     """A step with a preferred and a rejected reply."""
 
-    sampled: SampledStep
+    sampled: SampledStep  # the step
     chosen: str  # the reply with the gold verdict
     rejected: str  # the reply with the other verdict
     status: bool  # the gold verdict
     canonical: str | None = None  # `chosen` or `rejected` if that reply was written from a template, else None
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, object]:
-        """Return the pair as a line of the dataset."""
+        """Return the pair as a line of the dataset.
+
+        :param models: The names of the sampled model (``small``) and of the source of gold verdicts (``gold``).
+        :param seed: The seed of the collection.
+        :returns: The line, as plain JSON values.
+        """
         return {
             **describe(self.sampled, models, seed),
             "canonical": self.canonical,
@@ -51,7 +64,13 @@ class Pair:
 
 
 def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, object]:
-    """Return a step as a line of the dataset, without the fields `chosen` and `rejected`."""
+    """Return a step as a line of the dataset, without the fields `chosen` and `rejected`.
+
+    :param sampled: The step.
+    :param models: The names of the model that was sampled (``small``) and of the source of gold verdicts (``gold``).
+    :param seed: The seed of the collection.
+    :returns: The line, as plain JSON values.
+    """
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
     references = list(judged.gold.references) if judged.gold is not None else []
@@ -75,6 +94,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def _describe_reply(reply: Candidate) -> dict[str, Any]:
+    """Return a reply as plain JSON values. Its verdict becomes the text "True" or "False"."""
     return {
         "temperature": reply.temperature,
         "top_p": reply.top_p,
@@ -85,10 +105,16 @@ def _describe_reply(reply: Candidate) -> dict[str, Any]:
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make a pair of replies, or return the reason why there is no pair. `canonical` allows one template reply."""
+    """Make a pair of replies.
+
+    :param sampled: The step.
+    :param canonical: If True and only one of the two replies was sampled, the other is written from a template.
+    :returns: The pair, or the reason why there is no pair.
+    """
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
+
     chosen = None if judged.chosen is None else judged.candidates[judged.chosen].text
     rejected = None if judged.rejected is None else judged.candidates[judged.rejected].text
     status = judged.gold.status
@@ -104,12 +130,20 @@ def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
 
 
 def canonical_reply(status: bool) -> str:
-    """Return the template reply for a verdict."""
+    """Write a reply for a verdict from a template.
+
+    :param status: The verdict.
+    :returns: The reply, as a JSON object with an analysis and the status.
+    """
     return json.dumps({"analysis": _TEMPLATE[status], "status": str(status)})
 
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
-    """Drop a step if a step before it in ``steps`` has the same prompt, or the same number and question."""
+    """Drop repeated steps.
+
+    :param steps: The steps.
+    :returns: The steps, without those that have the same prompt as an earlier step, or the same question and number.
+    """
     distinct: list[SampledStep] = []
     seen: set[Any] = set()
     for step in steps:
@@ -121,14 +155,21 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 
 
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
-    """Sample pairs of both gold verdicts, evenly from all iterations (the steps of a run), as in appendix C.
+    """Draw pairs of both gold verdicts, evenly from all iterations (the steps of a run), as in appendix C.
 
-    If one verdict has too few pairs, fewer pairs of the other verdict are taken, so that the ratio stays the same.
+    If one verdict has too few pairs, fewer pairs of the other verdict are drawn, so that the ratio stays the same. For
+    example, with the limits 3000 and 1000, but only 500 pairs of the verdict False, 1500 pairs of True are drawn.
+
+    :param pairs: All pairs.
+    :param most_true: The maximum number of pairs with the gold verdict True.
+    :param most_false: The maximum number of pairs with the gold verdict False.
+    :param seed: The seed of the draw.
+    :returns: The drawn pairs, in random order.
     """
     wanted = {True: most_true, False: most_false}
     counts = Counter(pair.status for pair in pairs)
     shares = [counts[status] / most for status, most in wanted.items() if most]
-    # The verdict with the fewest pairs for its number decides the share of both.
+    # The verdict that has the smallest share of its maximum decides the share of both.
     share = min([1.0, *shares])
     sample: list[Pair] = []
     for status, most in wanted.items():
@@ -139,6 +180,7 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
 
 
 def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
+    """Draw up to ``count`` pairs, evenly from all iterations."""
     by_step: dict[int, list[Pair]] = {}
     for pair in pairs:
         by_step.setdefault(pair.sampled.judged.step, []).append(pair)
@@ -154,13 +196,20 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 
 
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
-    """Draw as many held-out steps with the gold verdict True as with False. Steps without a pair are used too."""
+    """Draw as many held-out steps with the gold verdict True as with False. Steps without a pair are used too.
+
+    :param steps: The held-out steps.
+    :param most: The maximum number of steps to draw.
+    :param seed: The seed of the draw.
+    :returns: The drawn steps, in random order.
+    """
     # `balance` draws pairs, so each step is wrapped in a pair without replies.
     stand_ins = [Pair(step, "", "", step.judged.gold.status) for step in steps if step.judged.gold is not None]
     return [pair.sampled for pair in balance(stand_ins, most // 2, most // 2, seed)]
 
 
 def _sampling_parameters(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:
+    """Return the parameters with which the candidate number ``place`` was sampled. None without such a candidate."""
     if place is None:
         return None
     return {"temperature": candidates[place].temperature, "top_p": candidates[place].top_p}

@@ -1,4 +1,7 @@
-"""Report on a collection of pairs: how much was sampled, what agrees with the gold verdicts, and what was dropped."""
+"""Report on a collection of pairs.
+
+The report says how much was sampled, how often the replies agree with the gold (right) verdicts, and what was dropped.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ from prefrag.training.judge_dpo.pairs import Pair, SampledStep
 class Collected:
     """The results of a collection."""
 
-    questions: int
+    questions: int  # the number of questions that were run, with those that failed
     failed: int  # the number of questions whose run failed; a repeated command runs them again
     repeated_questions: int  # the number of questions left out because another question has the same text
     steps: Sequence[SampledStep]  # the judged steps, without repeated steps
@@ -25,7 +28,13 @@ class Collected:
 
 
 def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
-    """Count the results of a collection, for `report.json`."""
+    """Count the results of a collection, for `report.json`.
+
+    :param collected: The results.
+    :param most_true: The maximum number of pairs with the gold verdict True.
+    :param most_false: The maximum number of pairs with the gold verdict False.
+    :returns: The report, as plain JSON values.
+    """
     labelled = [step for step in collected.steps if step.judged.gold is not None]
     by_passages = []
     for step in labelled:
@@ -38,6 +47,7 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
         share = _agreement(labelled, (temperature, top_p))
         by_point.append({"temperature": temperature, "top_p": top_p, "agreement": share})
     replies = [reply for step in collected.steps for reply in step.judged.candidates]
+
     return {
         "questions": collected.questions,
         "questions_failed": collected.failed,
@@ -64,7 +74,11 @@ def write_report(collected: Collected, most_true: int, most_false: int) -> dict[
 
 
 def print_report(report: Mapping[str, Any]) -> str:
-    """Return the report as text."""
+    """Write the report as text.
+
+    :param report: The report, from :func:`write_report`.
+    :returns: The text, in several lines.
+    """
     agreement = report["agreement"]
     balanced = report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
@@ -104,6 +118,7 @@ def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> li
 
 
 def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Count pairs: in all, by verdict, by iteration, and those with a reply from a template."""
     steps = _count(pair.sampled.judged.step for pair in pairs)
     from_templates = sum(pair.canonical is not None for pair in pairs)
     return {
@@ -115,6 +130,10 @@ def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 
 def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
+    """Return the share of readable replies that have the gold verdict.
+
+    With ``point``, a temperature and a top-p, only the replies that were sampled with these parameters count.
+    """
     agrees = []
     for step in steps:
         gold = step.judged.gold
@@ -128,6 +147,7 @@ def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None =
 
 
 def _majority_agrees(sampled: SampledStep) -> bool | None:
+    """Check whether most replies to a step have the gold verdict. None if there is no majority or no gold verdict."""
     gold = sampled.judged.gold
     if gold is None:
         return None
@@ -136,17 +156,21 @@ def _majority_agrees(sampled: SampledStep) -> bool | None:
 
 
 def _count(values: Any) -> dict[str, int]:
+    """Count how often each value occurs: ``_count([True, False, True])`` returns ``{"False": 1, "True": 2}``."""
     counts = Counter(values)
     return {str(value): counts[value] for value in sorted(counts, key=str)}
 
 
 def _mean(values: Sequence[bool]) -> float | None:
+    """Return the share of true values. None if there are no values."""
     return round(sum(values) / len(values), 4) if values else None
 
 
 def _percent(share: float | None) -> str:
+    """Write a share as a percentage: 0.5 becomes "50.0%"."""
     return "an unknown share" if share is None else f"{share:.1%}"
 
 
 def _as_words(counts: Mapping[str, int]) -> str:
+    """Write counts as text: ``{"True": 2, "False": 1}`` becomes "True 2, False 1"."""
     return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"

@@ -13,6 +13,7 @@ from prefrag.components.state.state import State, Verdict
 from prefrag.training.judge_dpo.candidates import GRID, Candidate, Gold, JudgedStep, draw, draw_seed, split_by_verdict
 from prefrag.training.judge_dpo.labels import GoldPassages, Labels
 
+# The kind of the event that records a judged step in the trace.
 EVENT = "candidates"
 
 
@@ -22,13 +23,13 @@ class SamplingJudge:
 
     The samples (appendix C) become an event of the trace. With ``goes_on_with="own"``, the judge returns the verdict of
     the preferred reply instead. If no reply is preferred, it returns the verdict of the first readable reply, as in the
-    authors' code. Without any verdict, it keeps the passages, so that no query goes to the web when in doubt.
+    authors' code. If there is no verdict at all, the judge keeps the passages, so that no query is sent to the web.
     """
 
     judge_of_model: ModelJudge  # the judge whose model is sampled
     labels: Labels  # the source of gold verdicts
     passages: GoldPassages | None  # the gold passages, with which gold verdicts are compared in the report
-    seed: int
+    seed: int  # the seed of the collection
     parallel_calls: int  # the maximum number of calls at the same time
     goes_on_with: str  # the verdict that is returned: `gold` or `own`
     bound: bool  # whether the sampled replies must follow the JSON schema
@@ -37,7 +38,10 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the judge's settings, for the YAML of a pipeline that collects training data."""
+        """Return the judge's settings, for the YAML of a pipeline that collects training data.
+
+        :returns: The settings.
+        """
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -45,11 +49,19 @@ class SamplingJudge:
         self.judge_of_model.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Raise NotImplementedError, because training data is collected with :meth:`judge_async`."""
+        """Refuse to judge. Training data is collected with :meth:`judge_async`.
+
+        :param state: The state of the run.
+        :raises NotImplementedError: Always.
+        """
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Sample replies, and return the verdict to continue with."""
+        """Sample replies, and return the verdict to continue with.
+
+        :param state: The state of the run. Its last step is judged.
+        :returns: The verdict, and the state with the samples as an event.
+        """
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
         candidates = await asyncio.gather(
@@ -82,6 +94,7 @@ class SamplingJudge:
         return Verdict(gold.status, "gold", gold.references[0]), state
 
     async def _sample(self, call: PreparedCall, temperature: float, top_p: float, seed: int) -> Candidate:
+        """Sample one reply with these parameters, and read its verdict."""
         parameters = {**call.generation_kwargs, "temperature": temperature, "top_p": top_p, "seed": seed}
         if not self.bound:
             del parameters["response_format"]
@@ -108,6 +121,7 @@ class SamplingJudge:
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, object]:
+        """Return the settings that the server passes to the model's chat template."""
         # ChatModel sends these settings to a server. An embedded model gets no such settings.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+# An array of numbers.
 Values = np.ndarray[Any, np.dtype[Any]]
+# The scores, from 0 to 1, are divided into this number of ranges.
 _BINS = 10
 
 
@@ -14,7 +16,7 @@ _BINS = 10
 class Quality:
     """How well a threshold tells positive pairs (both documents are needed) from negative pairs."""
 
-    pairs: int
+    pairs: int  # the number of pairs that were measured
     prior: float  # the share of positive pairs, 0 to 1
     accuracy: float  # the share of right verdicts
     precision: float  # the share of positive pairs among the pairs with a positive verdict; 0 without such pairs
@@ -25,12 +27,20 @@ class Quality:
 
 
 def choose_threshold(scores: Values, truth: Values) -> float:
-    """Choose the threshold with the best balanced accuracy: positive pairs together weigh as much as negative pairs."""
+    """Choose the threshold with the best balanced accuracy: all positive pairs weigh as much as all negative pairs.
+
+    For example, for the scores 0.1, 0.4 and 0.8, of which only the last is positive, the threshold is 0.6.
+
+    :param scores: The scores of pairs, from 0 to 1.
+    :param truth: For each pair, whether it is positive.
+    :returns: The threshold, from 0.01 to 0.99.
+    """
     order = np.argsort(scores)
     ordered = scores[order]
     positive = truth[order].astype(float)
     negative = 1 - positive
-    # For each possible threshold, from low to high: the shares of negative pairs below it and positive pairs above it.
+    # For each possible threshold, from low to high: the share of negative pairs below it, and that of positive pairs
+    # above it.
     below = np.concatenate([[0.0], np.cumsum(negative)]) / negative.sum()
     above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
     right = below + above
@@ -42,7 +52,13 @@ def choose_threshold(scores: Values, truth: Values) -> float:
 
 
 def measure(scores: Values, truth: Values, threshold: float) -> Quality:
-    """Measure the verdicts that a threshold gives."""
+    """Measure the verdicts that a threshold gives.
+
+    :param scores: The scores of pairs, from 0 to 1.
+    :param truth: For each pair, whether it is positive.
+    :param threshold: A pair with at least this score gets a positive verdict.
+    :returns: The measures. All are 0 if there are no pairs.
+    """
     verdicts = scores >= threshold
     right = (verdicts & truth).sum()
     error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _masks(scores))
@@ -59,11 +75,19 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
 
 
 def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path) -> bool:
-    """Plot the share of positive pairs against the score. Return False if matplotlib is not installed."""
+    """Plot the share of positive pairs against the score.
+
+    :param scores: The scores of pairs, from 0 to 1.
+    :param truth: For each pair, whether it is positive.
+    :param threshold: The threshold, which is drawn as a line.
+    :param file: The picture to write.
+    :returns: False if matplotlib is not installed, so that nothing is written.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         return False
+
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.subplots()
     parts = list(_masks(scores))
@@ -81,6 +105,6 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
 
 
 def _masks(scores: Values) -> list[Values]:
-    """Divide the scores into ten ranges. For each range that has pairs, return their mask."""
+    """Divide the scores into ten equal ranges. For each range with pairs, return a mask that selects these pairs."""
     part = np.minimum((scores * _BINS).astype(int), _BINS - 1)
     return [part == number for number in range(_BINS) if (part == number).any()]

@@ -1,4 +1,7 @@
-"""Draw the pairs of documents that a transformer learns from. Half are positive (DR-RAG, equation 2, appendix A.1)."""
+"""Draw the pairs of documents that a transformer learns from (DR-RAG, equation 2, appendix A.1).
+
+A pair is positive if both of its documents are needed for the question. Half of the pairs are positive.
+"""
 
 import random
 from collections import Counter
@@ -14,13 +17,17 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.question import Question
 from prefrag.training.pair_classifier.pool import two_stage_candidates
 
-MOST = 2300  # the paper has about this many pairs of documents per dataset
-# Candidates are retrieved as in the pipeline `dr_rag_cfs`. It selects this many documents.
+# The number of pairs per dataset. The paper has about this many.
+MOST = 2300
+# Documents are retrieved as in the pipeline `dr_rag_cfs`, which selects this number of documents.
 _K = 6
-# To measure, one held-back pair is drawn for every five pairs to learn from, but at least 200 pairs per dataset.
+# To measure, one held-back pair is drawn for this number of pairs to learn from.
 _LEARNT_PER_HELD_BACK = 5
+# For each dataset, at least this number of held-back pairs is drawn.
 _LEAST_HELD_BACK = 200
 
+# Where the documents that are not needed come from. "hard": from the retrieved documents. "mixed": half of them from
+# the retrieved documents, and half from the whole corpus.
 Negatives = Literal["mixed", "hard"]
 
 
@@ -29,7 +36,7 @@ class PairExample:
     """A question and two documents, in the order in which the classifier reads them."""
 
     dataset: str  # the name of the question's dataset
-    question: str
+    question: str  # the text of the question
     first: str  # the text of the first document, with its title
     second: str  # the text of the second document
     needed: int  # how many of the two documents are needed; if both are, the pair is positive
@@ -53,7 +60,17 @@ def dataset_pairs(
     negatives: Negatives,
     seed: int,
 ) -> DatasetPairs:
-    """Draw the pairs of a dataset."""
+    """Draw the pairs of a dataset.
+
+    :param dataset: The name of the dataset.
+    :param questions: The questions.
+    :param store: The index of the passages.
+    :param is_held_back: A function that says, for the text of a question, whether the question is held back.
+    :param most: The maximum number of pairs to learn from.
+    :param negatives: Where the documents that are not needed come from.
+    :param seed: The seed of the draw.
+    :returns: The pairs to learn from, and the held-back pairs.
+    """
     draw = random.Random(f"{seed}-{dataset}")
     corpus = list(store.iterate_documents())
     parts: dict[bool, list[PairExample]] = {}
@@ -75,6 +92,7 @@ def dataset_pairs(
                     ]
             near = [document for key, document in retrieved.items() if key not in gold]
             candidates.append((question, store.documents_by_id(sorted(gold)), near))
+
         wanted = most
         if to_measure:
             wanted = max(most // _LEARNT_PER_HELD_BACK, min(most, _LEAST_HELD_BACK))
@@ -92,8 +110,15 @@ def draw_pairs(
 ) -> list[PairExample]:
     """Draw as many positive as negative pairs. Of the negative pairs, half have one needed document, half have none.
 
-    A positive pair is used in both orders, because either document may be found first. Documents that are not needed
-    are drawn from the retrieved documents. With ``mixed`` negatives, half of them are drawn from the whole corpus.
+    A positive pair is used in both orders, because either document may be found first.
+
+    :param dataset: The name of the dataset.
+    :param candidates: The questions. Each has its needed documents, and the retrieved documents that are not needed.
+    :param corpus: All documents.
+    :param most: The maximum number of pairs.
+    :param negatives: Where the documents that are not needed come from.
+    :param draw: The random number generator.
+    :returns: The pairs, in random order.
     """
     choices = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [
@@ -102,6 +127,7 @@ def draw_pairs(
         for first, second in permutations(needed, 2)
     ]
     positive = draw.sample(positive, min(len(positive), most // 2))
+
     useful = [choice for choice in choices if choice[1] and choice[2]]
     negative: set[PairExample] = set()
     # Each round draws one pair. A pair that was drawn before does not count.
@@ -114,6 +140,7 @@ def draw_pairs(
         if pair[0].id != pair[1].id:
             draw.shuffle(pair)
             negative.add(_example(dataset, question, *pair))
+
     drawn = [*positive, *sorted(negative, key=lambda example: (example.question, example.first, example.second))]
     draw.shuffle(drawn)
     return drawn
@@ -126,6 +153,7 @@ def _draw_other(
     negatives: Negatives,
     draw: random.Random,
 ) -> Document:
+    """Draw a document that is not needed."""
     if negatives == "hard" or draw.random() < 0.5:
         return draw.choice(near)
     needed_ids = {document.id for document in needed}
@@ -133,11 +161,16 @@ def _draw_other(
 
 
 def count_kinds(examples: Iterable[PairExample]) -> dict[str, int]:
-    """Count pairs by how many of their documents are needed."""
+    """Count pairs by how many of their documents are needed.
+
+    :param examples: The pairs.
+    :returns: The number of pairs with ``both`` documents needed, with ``one``, and with ``none``.
+    """
     counted = Counter(example.needed for example in examples)
     return {"both": counted[2], "one": counted[1], "none": counted[0]}
 
 
 def _example(dataset: str, question: Question, first: Document, second: Document) -> PairExample:
+    """Make an example of two documents."""
     needed = sum(document.id in question.supporting_ids for document in (first, second))
     return PairExample(dataset, question.question, passage_text(first), passage_text(second), needed)

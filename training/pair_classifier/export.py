@@ -1,4 +1,4 @@
-"""Export the transformer of a pair classifier to ONNX."""
+"""Export the transformer of a pair classifier to ONNX, so that it can run without PyTorch."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,7 +10,9 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.training.pair_classifier.examples import PairExample
 
+# The name of the exported file in the folder of the model.
 ONNX_FILE = "model.onnx"
+# The version of ONNX's operators.
 _OPSET = 17
 
 
@@ -18,6 +20,9 @@ def export_onnx(folder: Path, file: Path) -> None:
     """Export a classifier for ``backend: onnx``.
 
     BigBird is exported with full attention, because exported blocks of sparse attention fit only one input length.
+
+    :param folder: The folder of the trained model.
+    :param file: The file to write.
     """
     config = AutoConfig.from_pretrained(folder)
     if config.model_type == "big_bird":
@@ -36,6 +41,7 @@ def export_onnx(folder: Path, file: Path) -> None:
             self.model = model
 
         def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            """Return the scores of the pairs, before they become probabilities."""
             logits: torch.Tensor = self.model(**dict(zip(names, inputs, strict=True))).logits
             return logits
 
@@ -57,7 +63,13 @@ def export_onnx(folder: Path, file: Path) -> None:
 
 
 def largest_difference(folder: Path, examples: Sequence[PairExample], document_tokens: int | None) -> float:
-    """Return the largest difference between the scores of the exported model and of the model itself."""
+    """Compare the scores of the exported model with those of the model itself.
+
+    :param folder: The folder of the model, with the exported file.
+    :param examples: The pairs to score.
+    :param document_tokens: The maximum number of tokens that are read of a document. None means no limit.
+    :returns: The largest difference between the two scores of a pair; 0 without pairs.
+    """
     from haystack import Document
 
     torch_scorer, onnx_scorer = (

@@ -1,4 +1,7 @@
-"""Retrieve the documents among which the pair classifier selects. Gold passages tell which of them are needed."""
+"""Retrieve the documents among which the pair classifier selects.
+
+The gold passages of a question tell which of the documents are needed.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ from prefrag.components.state.state import State
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.evaluation.question import Question
 
+# The name of the only source that is searched.
 _SOURCE = "local"
 
 
@@ -38,7 +42,14 @@ class Pool:
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:
-    """Retrieve the candidates of questions as the pipeline ``dr_rag_linked`` does."""
+    """Retrieve the documents for questions as the pipeline ``dr_rag_linked`` does.
+
+    :param dataset: The name of the dataset.
+    :param questions: The questions.
+    :param store: The index to search.
+    :returns: The documents and pairs of each question, in order.
+    :raises RuntimeError: If a search fails.
+    """
     start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
@@ -53,7 +64,14 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
 def two_stage_candidates(
     question: str, store: TantivyDocumentStore, k: int
 ) -> tuple[list[Document], list[list[Document]]]:
-    """Retrieve the candidates of a question as the pipelines ``dr_rag_cis`` and ``dr_rag_cfs`` do."""
+    """Retrieve the documents for a question as the pipelines ``dr_rag_cis`` and ``dr_rag_cfs`` do.
+
+    :param question: The question.
+    :param store: The index to search.
+    :param k: The number of documents that the pipeline selects.
+    :returns: The documents of the first search, and for each of them the documents of the second search.
+    :raises RuntimeError: If a search fails.
+    """
     retriever = TantivyBM25Retriever(store)
     first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50)
     second = RetrievalSource(_SOURCE, retriever)
@@ -65,13 +83,19 @@ def two_stage_candidates(
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
-    """Build the retrieval of the pipeline ``dr_rag_linked``, without the rest of the pipeline."""
+    """Build the retrieval of the pipeline ``dr_rag_linked``, without the rest of the pipeline.
+
+    :param store: The index to search.
+    :param classifier: The classifier that selects documents. None selects none, so that all can be gathered.
+    :returns: The component that retrieves.
+    """
     source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store))
     links = RetrievalSource(_SOURCE, TitleMentionRetriever(store))
     return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))
 
 
 def _refuse_failures(state: State) -> None:
+    """Raise RuntimeError if a search of a run has failed."""
     # A run continues without a source that fails. But training examples must not lack the passages of that source.
     failed = [search.error for search in state.searches if search.error]
     if failed:

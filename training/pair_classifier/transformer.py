@@ -28,18 +28,22 @@ from prefrag.training.pair_classifier.examples import DatasetPairs, Negatives, P
 from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
 from prefrag.training.phase import Phase, train_phase
 
-# The pretrained models of the paper (table 6). There is also `minilm`, a small model that is installed as a package.
+# The pretrained models of the paper (table 6), each with its name on the Hugging Face hub.
 BASES = {
     "bigbird": "google/bigbird-roberta-base",
     "bigbird-large": "google/bigbird-roberta-large",
     "longformer": "allenai/longformer-base-4096",
 }
+# The name of a small pretrained model that is installed as a package.
 MINILM = "minilm"
-_HELD_BACK = 6  # one question in six is held back from training, to choose the threshold
-# Of all pairs that a pipeline would score for the held-back questions of a dataset, about this many are measured.
+# One in this number of questions is held back from training, to choose the threshold.
+_HELD_BACK = 6
+# Of all pairs that a pipeline would score for the held-back questions of a dataset, about this number is measured.
 _SERVED = 250
-_LONGEST = 4096  # the maximum number of tokens of a pair, even if the tokenizer and the model allow more
-_CHECKED = 16  # the number of pairs on which the scores of the ONNX export are compared with the model's
+# A pair has at most this number of tokens, even if the tokenizer and the model allow more.
+_LONGEST = 4096
+# On this number of pairs, the scores of the ONNX export are compared with those of the model.
+_CHECKED = 16
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,21 @@ def train_transformer(
     settings: TransformerSettings,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> TransformerTraining:
-    """Train a transformer. An interrupted training continues from its last checkpoint."""
+    """Train a transformer. An interrupted training continues from its last checkpoint.
+
+    :param datasets: The datasets, whose questions have gold passages.
+    :param output: The folder of the model. Its folder ``training`` has the checkpoints.
+    :param settings: How the transformer is trained.
+    :param on_progress: A function that is called with each line of progress.
+    :returns: The results.
+    :raises ValueError: If there are no positive or no negative pairs, or if the folder contains another training.
+    :raises Missing: If the pretrained model cannot be loaded.
+    """
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
     _check_base(settings.base)
+
     work = output / "training"
     work.mkdir(parents=True, exist_ok=True)
     # Only the limit of minutes may change.
@@ -92,6 +106,7 @@ def train_transformer(
         "datasets": [(dataset.name, dataset.digest()) for dataset in datasets],
     }
     check_begun(work / "settings.json", **made_of)
+
     pairs = _read_pairs(datasets, work / "pairs.json", settings, on_progress)
     learnt = [example for parts in pairs.values() for example in parts.learnt]
     held_back = [example for parts in pairs.values() for example in parts.held_back]
@@ -103,9 +118,11 @@ def train_transformer(
             f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
             "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
         )
+
     classifier = Classifier.load(settings, learnt, on_progress)
     phase = Phase("pairs", settings.epochs, settings.rate, settings.minutes, settings.batch_tokens)
     steps = classifier.train(learnt, phase, settings.seed, work / "pairs.pt", on_progress)
+
     on_progress("Measuring on held-back questions")
     scores = classifier.scores(held_back)
     truth = np.array([example.needed == 2 for example in held_back])
@@ -113,6 +130,7 @@ def train_transformer(
     quality = measure(scores, truth, threshold)
     served_truth = np.array([example.needed == 2 for example in served], dtype=bool)
     served_quality = measure(classifier.scores(served), served_truth, threshold)
+
     on_progress("Writing the model")
     classifier.save(output)
     plotted = plot_calibration(scores, truth, threshold, output / "calibration.png")
@@ -144,6 +162,7 @@ def train_transformer(
 
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+    """Write the model card of a training."""
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
     counts_head = ["pairs to learn from", "both documents needed", "one needed", "none needed"]
     counts_rows = []
@@ -168,7 +187,13 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
 
 
 class Classifier:
-    """A transformer under training, with its tokenizer."""
+    """A transformer under training, with its tokenizer.
+
+    :param model: The transformer.
+    :param tokenizer: Its tokenizer.
+    :param document_tokens: The maximum number of tokens that are read of a document. None means no limit.
+    :param device: The device on which the transformer runs.
+    """
 
     def __init__(self, model: Any, tokenizer: Any, document_tokens: int | None, device: torch.device):
         self.model = model.to(device)
@@ -184,18 +209,27 @@ class Classifier:
     def load(
         cls, settings: TransformerSettings, examples: Sequence[PairExample], on_progress: Callable[[str], None]
     ) -> Classifier:
-        """Load a pretrained model, and choose the attention of BigBird by the length of the pairs."""
+        """Load a pretrained model, and choose the attention of BigBird by the length of the pairs.
+
+        :param settings: How the transformer is trained.
+        :param examples: The pairs to learn from.
+        :param on_progress: A function that is called with each line of progress.
+        :returns: The classifier.
+        """
         base = find_base(settings.base)
         config = AutoConfig.from_pretrained(base, num_labels=2)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         if device.type == "cpu":
-            # No dropout on a CPU, where drawing the masks would take half of the time.
+            # There is no dropout on a CPU, where drawing its masks would take half of the time.
             for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
                 setattr(config, name, 0.0)
+
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may have no limit, so the model's limit holds too. RoBERTa's positions begin after the padding id.
+        # A tokenizer may have no limit of its own, so the limit of the model is used as well. RoBERTa counts positions
+        # from the number behind the id of the padding token.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
+
         fewest = fewest_tokens(config)
         if fewest:
             encoded = (_encode(tokenizer, example, settings.document_tokens) for example in examples)
@@ -211,6 +245,7 @@ class Classifier:
                     f"The longest pair has {longest} tokens: every batch is padded to at least {fewest}, because "
                     "BigBird would silently replace its sparse attention by full attention for shorter inputs"
                 )
+
         torch.manual_seed(settings.seed)
         model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
         if device.type == "cpu" and config.model_type in ("bert", "roberta"):
@@ -226,7 +261,15 @@ class Classifier:
         checkpoint: Path,
         on_progress: Callable[[str], None],
     ) -> int:
-        """Train on pairs."""
+        """Train on pairs.
+
+        :param examples: The pairs to learn from.
+        :param phase: The settings of the training.
+        :param seed: The seed of the order of the pairs.
+        :param checkpoint: The file of the checkpoint.
+        :param on_progress: A function that is called with each line of progress.
+        :returns: The number of steps.
+        """
         encoded = [_encode(self.tokenizer, example, self._document_tokens) for example in examples]
         lengths = [max(len(encoding["input_ids"]), self._fewest) for encoding in encoded]
 
@@ -237,7 +280,11 @@ class Classifier:
         return train_phase(self.model, lengths, loss, phase, seed, checkpoint, on_progress)
 
     def scores(self, examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[Any]]:
-        """Score pairs."""
+        """Score pairs.
+
+        :param examples: The pairs.
+        :returns: For each pair, the probability from 0 to 1 that both documents are needed.
+        """
         encoded = [_encode(self.tokenizer, example, self._document_tokens) for example in examples]
         order = sorted(range(len(encoded)), key=lambda number: len(encoded[number]["input_ids"]))
         probabilities = np.zeros(len(encoded))
@@ -250,11 +297,15 @@ class Classifier:
         return probabilities
 
     def save(self, folder: Path) -> None:
-        """Save the model as safetensors, with its tokenizer."""
+        """Save the model as safetensors, with its tokenizer.
+
+        :param folder: The folder of the model.
+        """
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
     def _logits(self, batch: Sequence[dict[str, list[int]]]) -> Tensor:
+        """Return the two scores of each pair (not positive, positive) for pairs that are already tokenized."""
         size = max(self._fewest, *(len(encoding["input_ids"]) for encoding in batch))
         padding = {"input_ids": self.model.config.pad_token_id or 0}
         inputs = {}
@@ -283,7 +334,11 @@ def _check_base(name: str) -> None:
 
 
 def find_base(name: str) -> str:
-    """Return the folder or the hub name of a pretrained model."""
+    """Find a pretrained model.
+
+    :param name: A name of :data:`BASES`, ``minilm``, or the folder or hub name of another model.
+    :returns: The folder, or the name on the Hugging Face hub.
+    """
     if name == MINILM:
         from prefrag.training.reader.training import find_encoder
 
@@ -292,17 +347,21 @@ def find_base(name: str) -> str:
 
 
 def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -> dict[str, list[int]]:
+    """Tokenize a pair. The result has the inputs of the transformer, by name."""
     encoded = encode_pairs(tokenizer, [example.question], [(example.first, example.second)], document_tokens)
     return {name: array[0].tolist() for name, array in encoded.items()}
 
 
 def _is_held_back(question: str) -> bool:
+    """Check whether a question is held back. A hash of its words decides."""
     return int(hashlib.sha256(repr(fold_words(question)).encode()).hexdigest(), 16) % _HELD_BACK == 0
 
 
 def _read_pairs(
     datasets: Sequence[Dataset], file: Path, settings: TransformerSettings, on_progress: Callable[[str], None]
 ) -> dict[str, DatasetPairs]:
+    """Draw the pairs of each dataset, or read them from the file of an earlier call."""
+
     def draw() -> dict[str, Any]:
         records = {}
         for dataset in datasets:
@@ -310,7 +369,7 @@ def _read_pairs(
             with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
                 name, most = dataset.name, settings.most
                 drawn = dataset_pairs(name, questions, store, _is_held_back, most, settings.negatives, settings.seed)
-                # Every n-th pair, so that about as many as are measured are left.
+                # Every n-th pair is taken, so that about `_SERVED` pairs are left.
                 every = max(1, len(drawn.served) // _SERVED)
                 served = drawn.served[::every]
                 records[name] = asdict(dataclasses.replace(drawn, served=served))

@@ -20,7 +20,8 @@ from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out
 
-# Chosen by cross-validation on the training questions of the four shared datasets. Other values give similar results.
+# The settings of XGBoost, chosen by cross-validation on the training questions of the four shared datasets. Other
+# values give similar results.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -36,15 +37,22 @@ SETTINGS: dict[str, Any] = {
     "lambda": 2,
     "nthread": 1,  # with more threads, sums would be made in another order, and the file would differ
 }
+# The number of rounds of the training.
 ROUNDS = 150
-MEASURED_AT = 5  # trees for passages are measured by how many gold passages are in the first five
-# Trees for pairs are measured by how many gold passages `cfs` selects. It selects at most this many, as in the paper.
+# Trees for passages are measured by how many gold passages are among this number of first passages.
+MEASURED_AT = 5
+# Trees for pairs are measured by how many gold passages the selection `cfs` selects. It selects at most this number of
+# passages, as in the paper.
 SELECTED_AT = 6
 # The total weight of a dataset's pairs in the training. The paper draws about this many pairs of each dataset.
 DRAWN = 2300
+# The questions are divided into this number of parts for cross-validation.
 _FOLDS = 5
-_MANY_QUESTIONS = 400  # with this many questions or more, only one fifth of them is held back and measured
+# With this number of questions or more, only one part of them is held back and measured.
+_MANY_QUESTIONS = 400
+# The bonus that the first passage of the search gets beside the classifier's score. The n-th gets 1/n of it.
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
+# An array of numbers.
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -52,7 +60,7 @@ Values = np.ndarray[Any, np.dtype[Any]]
 class Recall:
     """How many gold passages are found with and without trees, for questions that the trees were not trained on."""
 
-    dataset: str
+    dataset: str  # the name of the dataset
     questions: int  # the number of measured questions
     before: float  # the mean share, 0 to 1, of a question's gold passages that are among the first results of a search
     after: float  # the mean share, 0 to 1, of a question's gold passages that the trees select
@@ -66,13 +74,23 @@ def train_pairs(
     seed: int = 7,
     on_progress: Callable[[str], None] | None = None,
 ) -> Training[Recall]:
-    """Train the trees. The same files and seed give the same trees."""
+    """Train the trees. The same files and seed give the same trees.
+
+    :param datasets: The datasets, whose questions have gold passages.
+    :param output: The file of the trees.
+    :param label: What the trees score: a ``passage`` by its pairs, or a ``pair``.
+    :param seed: The seed of all random choices.
+    :param on_progress: A function that is called with each line of progress. None reports nothing.
+    :returns: The results.
+    :raises ValueError: If there is nothing to learn.
+    """
     training = TreeTraining(datasets, output, on_progress)
     gathered: list[Pool] = []
     for dataset in datasets:
         training.report(f"Retrieving for {dataset.name}")
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
             gathered += pools(dataset.name, questions, store)
+
     held_back = _measure_held_back(gathered, label, seed, training.report)
     training.report("Training on all questions")
     training.keep(fit(gathered, seed, label))
@@ -81,7 +99,14 @@ def train_pairs(
 
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
-    """Train trees that score passages or pairs, depending on ``label``."""
+    """Train trees that score passages or pairs.
+
+    :param gathered: The questions with their pairs.
+    :param seed: The seed of the training.
+    :param label: What the trees score: a ``passage`` by its pairs, or a ``pair``.
+    :returns: The trees, as XGBoost's ``Booster``.
+    :raises ValueError: If all pairs have the same label, so that there is nothing to learn.
+    """
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
     if len(together) < 2:
         finding = "only gold passages" if True in together else "no two gold passages together"
@@ -90,6 +115,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
             f"{finding}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
             "and a corpus that also holds other passages."
         )
+
     features = np.concatenate([pool.features for pool in gathered])
     settings = {**SETTINGS, "seed": seed}
     if label == "pair":
@@ -100,10 +126,19 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
 
 
 def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") -> tuple[float, float, float]:
-    """Return `before`, `after` and `documents` of `Recall`. Selection: ``fill`` for passages, ``cfs`` for pairs."""
+    """Measure how many gold passages trees select.
+
+    Trees for passages are measured with the selection ``fill``, and trees for pairs with ``cfs``.
+
+    :param gathered: The questions with their pairs, at least one.
+    :param booster: The trees.
+    :param label: What the trees score: a ``passage`` by its pairs, or a ``pair``.
+    :returns: ``before``, ``after`` and ``documents``, as in :class:`Recall`.
+    """
     if label == "passage":
         before, after = shares_found(gathered, booster)
         return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)
+
     selected = [select_forward(pool, booster) for pool in gathered]
     shares_before = [_share(pool, pool.documents[:SELECTED_AT]) for pool in gathered]
     shares_after = [_share(pool, documents) for pool, documents in zip(gathered, selected, strict=True)]
@@ -112,11 +147,18 @@ def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") 
 
 
 def _share(pool: Pool, documents: Iterable[Document]) -> float:
+    """Return the share of a question's gold passages that are among the documents."""
     return len(pool.gold & {document.id for document in documents}) / len(pool.gold)
 
 
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
-    """Select documents from a pool as the selection ``cfs`` does."""
+    """Select documents as the selection ``cfs`` does.
+
+    :param pool: The question with its documents and pairs.
+    :param booster: The trees.
+    :param k: The maximum number of documents to select.
+    :returns: The selected documents.
+    """
     first = pool.documents[: (k + 1) // 2]
     candidates = []
     for document in first:
@@ -127,15 +169,24 @@ def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Docum
 
 
 class _KnownScores:
+    """A scorer that returns scores which were computed before."""
+
     def __init__(self, pairs: Iterable[Pair], scores: Iterable[float]):
         self._scores = {tuple(map(identity, pair)): score for pair, score in zip(pairs, scores, strict=True)}
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
+        """Return the scores of pairs."""
         return [self._scores[tuple(map(identity, pair))] for pair in pairs]
 
 
 def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
-    """For each question, return the share of its gold passages in the first ``k``, without trees and with trees."""
+    """Measure, for each question, which share of its gold passages is among the first passages.
+
+    :param gathered: The questions with their pairs.
+    :param booster: The trees.
+    :param k: The number of first passages.
+    :returns: The shares without trees, in the order of the search, and the shares with trees.
+    """
     before: list[float] = []
     after: list[float] = []
     for pool in gathered:
@@ -160,6 +211,7 @@ def _measure_held_back(
         draw.shuffle(own)
         part += own
     parts = 1 if len(gathered) >= _MANY_QUESTIONS else _FOLDS
+
     sums = {dataset: np.zeros(4) for dataset in sizes}
     for number in range(parts):
         report(f"Measuring on held-back questions ({number + 1} of {parts})")
@@ -168,6 +220,7 @@ def _measure_held_back(
         for dataset in sizes:
             measured = [pool for pool in back if pool.dataset == dataset]
             sums[dataset] += len(measured) * np.array([1, *recall(measured, booster, label)])
+
     return tuple(
         Recall(dataset, int(count), before / count, after / count, documents / count)
         for dataset, (count, before, after, documents) in sums.items()
@@ -177,9 +230,13 @@ def _measure_held_back(
 def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     """Label and weigh the pairs of questions.
 
-    The paper draws as many negative as positive pairs. Here every pair is used, and weights balance them: in each
-    dataset, positive pairs have half of the weight, pairs with one needed document a quarter, and pairs with none a
-    quarter. The prior is then one half, and 0.5 is the threshold. Each dataset weighs :data:`DRAWN` in all.
+    The paper draws as many negative as positive pairs. Here every pair is used, and weights balance them. In each
+    dataset, positive pairs have half of the weight. Pairs with one needed document have a quarter, and pairs with none
+    have a quarter. So the weighted share of positive pairs is one half, and 0.5 is the threshold. The pairs of each
+    dataset together weigh :data:`DRAWN`.
+
+    :param gathered: The questions with their pairs.
+    :returns: For each pair, its label (1 if both documents are needed, else 0), and its weight.
     """
     counts = []
     for pool in gathered:

@@ -1,4 +1,4 @@
-"""Train the decision trees that choose how much retrieval a question needs."""
+"""Train the decision trees that choose how much retrieval a question needs: none, one search, or several."""
 
 from prefrag.training.question_classifier.training import train_questions
 

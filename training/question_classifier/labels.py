@@ -1,4 +1,9 @@
-"""Label each question with the simplest strategy that answers it (section 3.2 of Adaptive-RAG)."""
+"""Label each question with the simplest strategy that answers it (section 3.2 of Adaptive-RAG).
+
+There are three strategies: no retrieval, one search, and several searches. Each strategy is a pipeline that is run on
+the question. If no strategy answers the question, it gets the default class of its dataset, which the paper calls the
+bias of the dataset.
+"""
 
 import json
 import random
@@ -17,7 +22,7 @@ STRATEGIES: dict[QuestionClass, str] = {
     "single_step": "vanilla_local",
     "multi_step": "ircot",
 }
-# The maximum number of questions labelled without running a strategy. The paper's code takes 400 of each dataset.
+# At most this number of questions is labelled without running a strategy. The paper's code takes 400 of each dataset.
 MOST_SINGLE_HOP = 400
 
 
@@ -25,14 +30,19 @@ MOST_SINGLE_HOP = 400
 class LabelledQuestion:
     """A question with its class."""
 
-    dataset: str
+    dataset: str  # the name of the dataset
     question: str
-    label: QuestionClass
-    silver: bool  # True if a strategy's right answer gave the class; else the class is the dataset's default (bias)
+    label: QuestionClass  # the class
+    silver: bool  # True if a strategy's right answer gave the class; False if it is the default class of the dataset
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Return the class of the simplest right strategy, and True. If no strategy is right, return ``bias`` and False."""
+    """Choose the class of a question.
+
+    :param right: For each class, whether the answer of its strategy is right.
+    :param bias: The default class of the dataset.
+    :returns: The class of the simplest right strategy, and True. If no strategy is right, the default class and False.
+    """
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 
@@ -48,6 +58,15 @@ def label_dataset(
     """Run every strategy on the questions of a dataset, or continue unfinished runs, and label the questions.
 
     As in the published code, an answer is right if it equals a gold answer after both are normalised.
+
+    :param dataset: The dataset.
+    :param bias: The default class, for questions that no strategy answers.
+    :param experiment: The model that answers, and further settings of the runs.
+    :param folder: The folder of the runs.
+    :param strategies: The pipeline of each class.
+    :param concurrency: How many questions run at the same time.
+    :returns: The questions with their classes.
+    :raises ValueError: If the dataset has no file of passages, or if a question fails.
     """
     if dataset.corpus is None:
         raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
@@ -79,7 +98,14 @@ def label_dataset(
 
 
 def read_single_hop(file: Path, seed: int, most: int = MOST_SINGLE_HOP) -> list[LabelledQuestion]:
-    """Draw questions on single passages, and label them ``single_step`` without running a strategy."""
+    """Draw questions on single passages, and label them ``single_step`` without running a strategy.
+
+    :param file: A file of JSON Lines with ``question``.
+    :param seed: The seed of the draw.
+    :param most: The maximum number of questions.
+    :returns: The questions with their class.
+    :raises ValueError: If a line cannot be read.
+    """
     questions: dict[str, None] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():

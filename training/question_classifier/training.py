@@ -1,4 +1,7 @@
-"""Train and measure the decision trees of the :class:`TreeQuestionClassifier`."""
+"""Train and measure the decision trees of the :class:`TreeQuestionClassifier`.
+
+The trees choose how much retrieval a question needs. They see only features of the question's words.
+"""
 
 import json
 import random
@@ -18,7 +21,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_single_hop
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
-# Chosen by cross-validation on the training questions. The results hardly depend on these settings.
+# The settings of XGBoost, chosen by cross-validation on the training questions. The results hardly depend on them.
 SETTINGS: dict[str, Any] = {
     "objective": "multi:softprob",
     "tree_method": "hist",
@@ -30,7 +33,9 @@ SETTINGS: dict[str, Any] = {
     "lambda": 2,
     "nthread": 1,  # with more threads, sums would be made in another order, and the file would differ
 }
+# The number of rounds of the training.
 ROUNDS = 100
+# The questions are divided into this number of parts for cross-validation.
 _FOLDS = 5
 
 
@@ -38,8 +43,8 @@ _FOLDS = 5
 class HeldBack:
     """How well trees classify the questions of a dataset if they were not trained on these questions."""
 
-    dataset: str
-    questions: int
+    dataset: str  # the name of the dataset
+    questions: int  # the number of questions
     shares: Mapping[str, float]  # the share of each class among the labels, 0 to 1
     silver: float  # the share of questions, 0 to 1, that a strategy answered; others have the dataset's default class
     right: float  # the share of questions, 0 to 1, that trees trained on the other questions classify rightly
@@ -78,6 +83,18 @@ def train_questions(
     """Train the trees. The same files, answers and seed give the same trees.
 
     A folder beside the output keeps the answers that decide the labels, so that an interrupted training can continue.
+
+    :param multi_hop: Datasets of questions that need several steps.
+    :param output: The file of the trees.
+    :param seed: The seed of all random choices.
+    :param single_hop: Datasets of questions that need one step.
+    :param reading: A file of questions on single passages. They are labelled as questions of one step.
+    :param measure: Datasets that are used only to measure the final trees.
+    :param experiment: The model whose answers decide the labels. None uses the simulated reader.
+    :param concurrency: How many questions run at the same time.
+    :param on_progress: A function that is called with each line of progress. None reports nothing.
+    :returns: The results.
+    :raises ValueError: If there are too few questions, or if all have the same class.
     """
     training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
     model = experiment or Experiment(llm=SIMULATED)
@@ -98,8 +115,10 @@ def train_questions(
     further = {}
     for dataset in measure:
         further[dataset.name] = [question for question in label(dataset, CLASSES[2]) if question.silver]
+
     training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back = _measure_held_back(labelled, seed)
+
     training.report("Training the trees on all questions")
     booster = fit(labelled, seed)
     training.keep(booster)
@@ -111,6 +130,7 @@ def train_questions(
 
 
 def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
+    """Write the model card of a training. ``llm`` is the model whose answers decided the labels."""
     classes = " / ".join(CLASSES)
     head = [
         "dataset",
@@ -153,12 +173,24 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
 
 
 def write_shares(shares: Mapping[str, float]) -> str:
-    """Write the share of each class as text, in the order from no retrieval to several retrievals."""
+    """Write the share of each class as text, in the order from no retrieval to several retrievals.
+
+    For example, ``{"no_retrieval": 0.5, "single_step": 0.2, "multi_step": 0.3}`` becomes "50% / 20% / 30%".
+
+    :param shares: The share of each class, from 0 to 1.
+    :returns: The text.
+    """
     return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)
 
 
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
-    """Train trees on labelled questions. Each dataset has the same weight, whatever its size."""
+    """Train trees on labelled questions. Each dataset has the same weight, whatever its size.
+
+    :param labelled: The questions with their classes.
+    :param seed: The seed of the training.
+    :returns: The trees, as XGBoost's ``Booster``. They also have the names of the classes.
+    :raises ValueError: If all questions have the same class.
+    """
     import numpy as np
 
     labels = {question.label for question in labelled}
@@ -185,6 +217,7 @@ def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
 
 
 def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple[HeldBack, ...]:
+    """Measure trees by cross-validation, for each dataset. Also measure trees that learnt only from other datasets."""
     order = list(labelled)
     random.Random(seed).shuffle(order)
     right: Counter[str] = Counter()
@@ -193,6 +226,7 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
         trees = read_booster(fit(leave_out(order, back, _text), seed))
         for question, is_right in zip(back, _are_right(back, trees), strict=True):
             right[question.dataset] += is_right
+
     results = []
     for name in dict.fromkeys(question.dataset for question in labelled):
         own = [question for question in labelled if question.dataset == name]
@@ -207,6 +241,7 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
 
 
 def _measure(name: str, own: Sequence[LabelledQuestion], trees: BoostedTrees) -> Measured:
+    """Measure the final trees on a dataset that was not used for training."""
     right = sum(_are_right(own, trees)) / len(own)
     chosen = Counter(_classify(own, trees))
     shares: dict[str, float] = {label: chosen[label] / len(own) for label in CLASSES}
@@ -214,18 +249,22 @@ def _measure(name: str, own: Sequence[LabelledQuestion], trees: BoostedTrees) ->
 
 
 def _shares(labelled: Sequence[LabelledQuestion]) -> dict[str, float]:
+    """Return the share of each class among the labels."""
     counts = Counter(question.label for question in labelled)
     return {name: counts[name] / len(labelled) for name in CLASSES}
 
 
 def _classify(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[str]:
+    """Return the likeliest class of each question. Of equally likely classes, the one with more retrieval."""
     distributions = trees.distributions([question_features(question.question) for question in labelled])
     return [max(reversed(trees.classes), key=lambda name: distribution[name]) for distribution in distributions]
 
 
 def _are_right(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[bool]:
+    """Check for each question whether trees choose its label."""
     return [question.label == name for question, name in zip(labelled, _classify(labelled, trees), strict=True)]
 
 
 def _text(question: LabelledQuestion) -> str:
+    """Return the text of a question."""
     return question.question
