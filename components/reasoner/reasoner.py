@@ -417,11 +417,9 @@ class Reasoner:
             name = (state.reply_format if state is not None else "") or self._suited_format
             # The format `steps` is only for runs of users. The methods of the papers keep their formats: those with
             # other prompts, with tools that name a source, or with their own words for the answer.
-            can_use_steps = (
-                prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
-            )
-            can_use_steps = can_use_steps and self._answer.words is None and (state is None or self._can_read(state))
-            if name == "steps" and not (can_use_steps and self.prompt in (None, "answer_once")):
+            allowed = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
+            allowed = allowed and self._answer.words is None and (state is None or self._can_read(state))
+            if name == "steps" and not (allowed and self.prompt in (None, "answer_once")):
                 name = "json" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages. `tools` would add them once more.

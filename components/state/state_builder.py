@@ -174,14 +174,13 @@ class StateBuilder:
         wanted = read_options(options, STATE)
 
         closed, reason = self.closed_sources()
-        file_options = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
-        if file_options:
+        # The options of the request that limit the run to some of the user's own files.
+        narrowed = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
+        if narrowed:
             if self.rules is None:
-                raise BadInput(
-                    f"This pipeline cannot select files by {', '.join(file_options)}: leave these options out."
-                )
+                raise BadInput(f"This pipeline cannot select files by {', '.join(narrowed)}: leave these options out.")
             closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
-            wanted["filters"] = self.rules.narrow(file_options, wanted.get("filters"))
+            wanted["filters"] = self.rules.narrow(narrowed, wanted.get("filters"))
         settings = self._narrow(wanted, closed, reason)
         stated_from = self.rules.find_stated_from() if self.rules else {}
         limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
