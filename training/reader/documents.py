@@ -248,7 +248,7 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
     """Change questions so that their passages have no answer: replace a name or a number, or negate the question.
 
     For example, "Which bridge was built in 1890?" becomes "Which bridge was built in 1755?" or "Which bridge was not
-    built in 1890?". The new name or number comes from another question, and stands in none of the passages.
+    built in 1890?". The new name or number comes from one of the questions, and stands in none of the passages.
 
     :param examples: The examples. Those without an answer are ignored.
     :param draw: The random number generator.

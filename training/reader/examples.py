@@ -268,7 +268,9 @@ def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut a part out of a text, at a random place. If the text contains the answer, the part contains it too.
+    """Cut a part out of a text, at a random place around the answer.
+
+    If the text does not contain the answer with the same upper and lower case, the part is the beginning of the text.
 
     :param text: The text.
     :param answer: The answer.
