@@ -1,4 +1,8 @@
-"""The one form of a query to the web: what is checked, shown, sent and logged; and a form to compare words."""
+"""Write a query to the web in one form, and write texts in a form in which equal words look equal.
+
+The same form of a query is checked, shown to the user, sent and logged. So no hidden character can carry text to the
+web that the user does not see. The second form is only for comparisons: words count as equal if they look equal.
+"""
 
 import html
 import re
@@ -10,29 +14,41 @@ from urllib.parse import unquote
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
-# Characters that Unicode calls ignorable by default, without those of the categories Cf and Cn; and three that are
-# drawn as nothing although Unicode calls them symbols and a mark.
+# A character that is drawn as nothing. Unicode lists these characters as "default ignorable". Those of the categories
+# Cf and Cn are left out here, because `_visible` drops them. Three characters are added that Unicode calls symbols or
+# a mark. Matches: "a\u2800b". Does not match: "a b".
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
-_MAX_MARKS = 4  # on a letter; Burmese needs that many
-# The Latin letter in the name of a character: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
+# The maximum number of marks, such as accents, on one letter. Burmese needs that many. Further marks are dropped.
+_MAX_MARKS = 4
+# The Latin letter (group 1) in the Unicode name of a character: "L" in both examples.
+# Matches: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
+# Does not match: "GREEK SMALL LETTER ALPHA".
 _LATIN = re.compile(r"(?:LATIN|INDICATOR) .*?LETTER (?:.* )?([A-Z])(?: WITH .+)?$")
-# Cyrillic, Greek and Armenian letters with the look of a Latin letter, in lower case. The names of letters tell only
-# the sound. The last sign lengthens an Arabic letter, and tells nothing.
+# Lower-case letters of Cyrillic, Greek and Armenian that look like a Latin letter, and that Latin letter. The Unicode
+# names of these letters tell only the sound, so `_LATIN` cannot find the Latin letter. The character \u0640 is dropped:
+# it makes an Arabic letter longer and does not change the word.
 _LOOKALIKES: dict[int, Any] = str.maketrans(
     "авсԁегһіјкӏмнорԛѕтухԝαβεηικνορτυχωγզլհյոսցօ", "abcderhijklmhopqstyxwabehikvoptuxwyqlhjnugo", "\u0640"
 )
-# A character by its number, as programs write it: \u0020, %u0020, \x20.
+# A character written by its number, as programs write it. Group 1 or group 2 is the number in hexadecimal digits.
+# Matches: "\\u0020", "%u0020", "\\x20". Does not match: "%20".
 _NUMBERED = re.compile(r"[\\%]u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
+# The blanks between two characters of scripts without spaces. Matches: "船 舶". Does not match: "two words".
 _BLANK_BETWEEN = re.compile(rf"(?<=[{UNSPACED_SCRIPTS}])\s+(?=[{UNSPACED_SCRIPTS}])")
 
 
 def query_form(text: str) -> str:
     """Write a query so that all of it can be seen: one line, without characters that are drawn as nothing.
 
-    Invisible characters are dropped without a blank in their place, so that they cut no word. Fullwidth and styled
-    letters become plain ones, but 10² does not become 102. A letter keeps up to four marks.
+    Invisible characters are dropped without a blank in their place, because a blank would cut a word in two. Fullwidth
+    and styled letters become plain letters, but 10² does not become 102. A letter keeps up to four marks.
+
+    For example, ``query_form("Who  paid 10²? ")`` returns ``"Who paid 10²?"``.
+
+    :param text: The query.
+    :returns: The query as it is sent.
     """
     if not text.isascii():
         text = "".join(map(_visible, _UNSEEN.sub("", text)))
@@ -42,11 +58,15 @@ def query_form(text: str) -> str:
 
 
 def comparison_form(text: str) -> str:
-    """Write a text so that words that look the same are the same. This form is compared, never sent or shown.
+    """Write a text so that words that look equal are equal. This form is only compared, never sent or shown.
 
-    Codes such as ``%20`` and ``&amp;`` are decoded, accents and styles dropped, digits of other scripts replaced by
-    plain ones, and letters that look like Latin ones by these. Only letters and digits remain, in lower case, with
-    blanks between words.
+    Codes such as ``%20`` and ``&amp;`` are decoded. Accents and styles are dropped. Digits of other scripts become the
+    digits 0 to 9, and letters that look like a Latin letter become this letter. Only letters and digits remain, in
+    lower case, with one blank between words. For example, ``comparison_form("Łódź%20&amp; 10²")`` returns
+    ``"lodz 102"``.
+
+    :param text: The text.
+    :returns: The text in the form to compare.
     """
     # Decode until nothing is left to decode, because a code may be encoded itself: %2520 is %20.
     while (decoded := html.unescape(unquote(_NUMBERED.sub(_read_number, text)))) != text:
@@ -61,15 +81,22 @@ def comparison_form(text: str) -> str:
 
 
 def _is_mark(sign: str) -> bool:
+    """Check whether a character is a mark on another one, such as an accent or a vowel sign of Hindi."""
     return unicodedata.category(sign).startswith("M")
 
 
 def _read_number(code: re.Match[str]) -> str:
+    """Return the character that a match of ``_NUMBERED`` names: "A" for "%u0041"."""
     return chr(int(code[1] or code[2], 16))
 
 
 @lru_cache(maxsize=4096)
 def _visible(sign: str) -> str:
+    """Return a character as it is sent: a plain letter for a styled or wide letter, and nothing if it is invisible.
+
+    For example, ``_visible(chr(0xff21))``, a fullwidth letter, is "A", and ``_visible("²")`` returns ``"²"``.
+    """
+    # The categories of format characters, private characters, unassigned ones, and halves of surrogate pairs.
     if unicodedata.category(sign) in ("Cf", "Co", "Cn", "Cs"):
         return ""
     is_styled = sign.isalnum() and unicodedata.decomposition(sign).startswith(("<wide>", "<narrow>", "<font>"))
@@ -77,6 +104,7 @@ def _visible(sign: str) -> str:
 
 
 def _limit_marks(text: str) -> str:
+    """Drop each mark behind the fourth mark in a row."""
     signs: list[str] = []
     marks = 0
     for sign in text:
@@ -88,7 +116,11 @@ def _limit_marks(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _plain_letter(sign: str) -> str:
-    """Return the Latin letter of which a character is a form, nothing for an accent, else the character."""
+    """Return the plain form of a character for comparisons: a Latin letter, a digit, or nothing for an accent.
+
+    For example, ``_plain_letter("ł")`` returns ``"L"``, and ``_plain_letter("٣")`` returns ``"3"``. Other characters
+    are returned unchanged.
+    """
     name = unicodedata.name(sign, "")
     if name.startswith("COMBINING "):
         return ""

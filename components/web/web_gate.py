@@ -1,4 +1,9 @@
-"""The gate that decides which queries may leave this machine, and which web pages may be shown."""
+"""The web gate, which decides which queries may be sent to the web, and which web pages may be shown.
+
+`SourceRules` calls the gate before each search of an external source. An external source is a web search, or another
+source that gets the queries over the network. The gate checks three things in order: whether web search is allowed,
+whether the local sources work, and whether the query was made from the person's question.
+"""
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -13,22 +18,28 @@ from prefrag.components.web.domain_filter import DomainFilter
 from prefrag.components.web.query_form import query_form
 from prefrag.components.web.query_origin import reason_to_withhold
 
-# Asks the user at the terminal whether a query may be sent to a source. None if there is no terminal.
+# A function that asks the user at the terminal whether a query may be sent to a source. Its arguments are the source
+# and the query. None if there is no terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
 
 
 class HeldBack(Exception):
-    """The error when a query must not be sent. Its message is the reason."""
+    """The error that is raised when a query must not be sent. The message of the error is the reason."""
 
 
 class WebGate(Block):
     """Decide whether a query may be sent to the web or another external source.
 
-    First, web search must be allowed, by ``PREFRAG_WEB``. If that variable is not set, the user must have allowed it
-    for every collection in ``stores``, which `SourceRules` fills in. A single request can also forbid web search.
-    Second, the last search of every local source must have succeeded. Otherwise, all questions would go to the web
-    while a collection is broken. Third, the query must be short, and its words must come from a person's question.
+    A query may be sent if three conditions are met:
 
+    1. Web search is allowed by the variable ``PREFRAG_WEB``. If the variable is not set, the user must have allowed
+       web search for every collection in ``stores``. `SourceRules` fills this list. A single request can also forbid
+       web search.
+    2. The last search of every local source succeeded. Otherwise, all questions would go to the web while a collection
+       is broken.
+    3. The query is short, and its words come from a person's question.
+
+    Usage example:
     ```python
     from prefrag.components.web.web_gate import WebGate
 
@@ -39,8 +50,8 @@ class WebGate(Block):
     def __init__(self, max_characters: int = 400, domains: DomainFilter | None = None):
         """Set the limit and the domains.
 
-        :param max_characters: The maximum number of characters of a query.
-        :param domains: Which web pages may be shown; by default all.
+        :param max_characters: The maximum number of characters of a query. A longer query is not sent.
+        :param domains: The filter that decides which web pages may be shown. If None, all may be shown.
         :raises ValueError: When ``max_characters`` is under 1.
         """
         check_whole_number(1, max_characters=max_characters)
@@ -50,7 +61,10 @@ class WebGate(Block):
 
     @property
     def is_open(self) -> bool:
-        """Whether web search is allowed. Also true if the user must still allow each query (``PREFRAG_WEB=ask``)."""
+        """Whether web search is allowed.
+
+        Also true with ``PREFRAG_WEB=ask``, although the user must then still allow each query.
+        """
         setting = web_setting()
         return all_consent(self.stores) if setting is None else setting != "off"
 
@@ -59,9 +73,9 @@ class WebGate(Block):
 
         :param source: The name of the external source.
         :param query: The query.
-        :param state: The state of the run, if there is one.
-        :raises HeldBack: When web search is not allowed, the query is too long or not made from a person's question, or
-            the user refuses or cannot be asked.
+        :param state: The state of the run. If None, the local sources and the origin of the query are not checked.
+        :raises HeldBack: When web search is not allowed, or the query is too long, has hidden characters or was not
+            made from a person's question. Also when the user refuses, or nobody can be asked.
         :raises RunError: When the last search of a local source failed. The error contains the state.
         """
         if not self.is_open:
@@ -84,7 +98,7 @@ class WebGate(Block):
 
 
 def _refuse_after_failure(source: str, query: str, state: State) -> None:
-    """Raise RunError if the last search of a local source failed."""
+    """Raise RunError, and log the query as held back, if the last search of a local source failed."""
     failed = _find_failed(state.searches, state.settings.external)
     if failed is None:
         return
@@ -100,7 +114,10 @@ def _refuse_after_failure(source: str, query: str, state: State) -> None:
 
 
 def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search | None:
-    """Find a local source whose last search failed. A failure of only one of several retrievers does not count."""
+    """Find a last search of a local source that failed, or None if all of them succeeded.
+
+    A failure counts if the whole source failed, and not if only one of its several retrievers failed.
+    """
     last = {search.source: search for search in searches if not search.skipped and search.source not in external}
     for search in last.values():
         if search.error and search.provider in ("", RECORDING):
