@@ -1,4 +1,9 @@
-"""The component that classifies pairs of documents, and selects documents by the scores of their pairs."""
+"""The component that classifies pairs of documents, and selects documents by the scores of their pairs.
+
+DR-RAG retrieves in two stages. The first stage searches with the question. The second stage searches once more for each
+document of the first stage, with the question and this document. The classifier then estimates for each pair, a
+first-stage document and another document, whether the answer needs both. Its scores decide which documents are kept.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import Transform
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state import Identity, identity
 
+# The values of the settings of `PairClassifier`, which describes them.
 Engine = Literal["trees", "transformer"]
 Selection = Literal["cis", "cfs", "fill"]
 Drop = Literal["second_stage", "any"]
@@ -29,10 +35,15 @@ _ENGINES = get_args(Engine)
 class PairClassifier:
     """Select documents by their pairs. A pair is positive if an answer needs both documents (section 2.2.2 of DR-RAG).
 
-    *Classifier Inverse Selection* (``cis``) fills the context to ``k`` documents, then drops redundant documents.
-    *Classifier Forward Selection* (``cfs``) begins with the first stage and adds only documents of positive pairs. Both
-    may select fewer than ``k``. ``fill``, which is not in the paper, selects the ``k`` documents with the best pairs.
+    There are three methods of selection:
 
+    - *Classifier Inverse Selection* (``cis``) fills the context to ``k`` documents, then drops redundant documents.
+    - *Classifier Forward Selection* (``cfs``) begins with the first stage and adds only documents of positive pairs.
+    - ``fill``, which is not in the paper, selects the ``k`` documents with the best pairs.
+
+    ``cis`` and ``cfs`` may select fewer than ``k`` documents.
+
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.pair_classifier.pair_classifier import PairClassifier
@@ -60,25 +71,27 @@ class PairClassifier:
             the method of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
         :param k: The maximum number of documents to select, including those of the first stage.
-        :param threshold: A pair is positive if its score, from 0 to 1, is at least this number; ``fill`` does not use
-            it. The trees for ``cis`` and ``cfs`` were trained on equal numbers of positive and negative pairs, as in
-            DR-RAG (appendix A.1). In use, only 3 to 23% of the pairs are positive. So a score of 0.5 does not mean
-            that the pair is positive with a probability of 50%: the true probability is lower.
-        :param drop: Which documents ``cis`` may drop. With ``second_stage``: second-stage documents without a positive
-            pair with a first-stage document (equation 3). With ``any``: all without a positive pair (text of 2.2.2).
+        :param threshold: A pair is positive if its score is at least this number, between 0 and 1. ``fill`` does not
+            use the threshold. The trees for ``cis`` and ``cfs`` were trained on equal numbers of positive and negative
+            pairs, as in DR-RAG (appendix A.1). In use, only 3 to 23% of the pairs are positive. So a pair with a score
+            of 0.5 is positive with a probability of less than 50%.
+        :param drop: Which documents ``cis`` may drop. With ``second_stage``, it may drop a second-stage document that
+            has no positive pair with a first-stage document (equation 3). With ``any``, it may drop every document
+            that has no positive pair (text of section 2.2.2).
         :param accept: What ``cfs`` adds from each second-stage list: the ``first`` accepted document (equation 4), or
             ``all`` accepted documents (algorithm 1). In both cases, ``cfs`` stops at ``k`` documents.
-        :param lookahead: How many documents of each second-stage list ``cfs`` scores in one batch. A larger number
-            means fewer batches but more pairs. An engine whose ``together`` is true always gets all pairs at once.
-        :param rank_weight: The bonus that ``fill`` gives to the first document of the first stage. The second document
-            gets half of it, the third a third, and so on. If all pairs score low, as in a corpus unlike the training
-            data, the order of the first stage decides. If a pair scores high, the bonus hardly matters.
+        :param lookahead: The number of documents of each second-stage list that ``cfs`` scores in one batch. A larger
+            number means fewer batches but more pairs. An engine whose ``together`` is true gets all pairs at once.
+        :param rank_weight: The bonus that ``fill`` adds to the score of the first document of the first stage. The
+            second document gets half of the bonus, the third document a third, and so on. If all pairs have low
+            scores, as in a corpus unlike the training data, the order of the first stage decides. If a pair has a high
+            score, the bonus hardly matters.
         :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
             if engine not in _ENGINES:
                 raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
-            # Trees trained on pairs suit a threshold; trees trained on passages suit a ranking.
+            # Trees trained on pairs suit a threshold. Trees trained on passages suit a ranking.
             trees = TreePairScorer(label="passage" if selection == "fill" else "pair")
             engine = trees if engine == "trees" else TransformerPairScorer()
         if not callable(getattr(engine, "score", None)):
@@ -100,7 +113,10 @@ class PairClassifier:
         self.rank_weight = rank_weight
 
     def warm_up(self) -> None:
-        """Load the classifier; raises FileNotFoundError if there is no trained classifier."""
+        """Load the classifier.
+
+        :raises FileNotFoundError: When there is no trained classifier.
+        """
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
 
@@ -108,14 +124,17 @@ class PairClassifier:
     def run(
         self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
     ) -> dict[str, Any]:
-        """Select documents.
+        """Select documents by the scores of their pairs.
 
         :param query: The question.
         :param documents: The documents of the first stage, best first.
         :param candidates: For each of ``documents``, the list of its second-stage documents, best first.
-        :param k: The maximum number of documents to select, by default the `k` of the constructor.
-        :returns: ``documents``: those selected, best first with ``fill``, otherwise the first stage before the second.
-            ``pairs``: the verdicts of the classifier, each with ``documents`` (two ids), ``score`` and ``positive``.
+        :param k: The maximum number of documents to select. If None, the ``k`` of the constructor is used.
+        :returns: A dictionary with the following keys:
+            - ``documents``: The selected documents. With ``fill``, the best documents come first. With the other
+              methods, documents of the first stage come before those of the second stage.
+            - ``pairs``: The scored pairs, each a dictionary with ``documents`` (two ids), ``score`` (0 to 1) and
+              ``positive``.
         :raises ValueError: When a document has no list, ``k`` is under 1, or a pair gets no finite score.
         :raises FileNotFoundError: When there is no trained classifier.
         """
@@ -126,12 +145,14 @@ class PairClassifier:
             raise ValueError(
                 f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give a list for each."
             )
+
         unique: dict[Identity, Document] = {}
         second_stages: list[list[Document]] = []
         for document, second_stage in zip(documents, candidates, strict=True):
             if identity(document) not in unique:
                 unique[identity(document)] = document
                 second_stages.append(second_stage)
+
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
         selected = select(list(unique.values()), second_stages, k, verdicts)
@@ -141,11 +162,13 @@ class PairClassifier:
 
     @property
     def _together(self) -> bool:
+        """Whether the engine must get all pairs of a question in one call."""
         return bool(getattr(self.engine, "together", False))
 
     def _inverse(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
+        """Select with ``cis``: fill the context by rank, then drop the documents without a positive pair."""
         context = fill_by_rank(documents, candidates, k)
         first_stage = {identity(document) for document in documents}
         first = [document for document in context if identity(document) in first_stage]
@@ -153,18 +176,21 @@ class PairClassifier:
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
         # An engine whose scores depend on the question's other pairs needs all pairs in one call.
         verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
+
+        # The documents that are in a positive pair.
         wanted: set[Identity] = set()
         for pair in pairs:
             if verdicts.is_positive(*pair):
                 wanted.update(map(identity, pair))
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
-        # If no pair is positive, nothing tells which documents are redundant: all documents of the first stage stay.
+        # If no pair is positive, nothing shows which documents are redundant. All documents of the first stage stay.
         return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
+        """Select with ``cfs``: score pairs in batches until enough scores are known to fill the context."""
         if self._together:
             verdicts.score_pairs(all_pairs(documents, candidates))
         while True:
@@ -176,6 +202,7 @@ class PairClassifier:
     def _fill(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
+        """Select with ``fill``: score all pairs, and select the documents with the best pairs."""
         pairs = all_pairs(documents, candidates)
         verdicts.score_pairs(pairs)
         scores = [verdicts.score(*pair) for pair in pairs]
@@ -184,7 +211,10 @@ class PairClassifier:
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
-        """Fill the context as far as the scores of the pairs are known, and list the pairs to score next."""
+        """Fill the context for ``cfs`` as far as the scores of the pairs are known.
+
+        Return the documents of the context, and the pairs to score next. Without such pairs, the context is final.
+        """
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
@@ -207,7 +237,15 @@ class PairClassifier:
 
 
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
-    """Pair each first-stage document with its second-stage documents, and with all other first-stage documents."""
+    """Pair each first-stage document with its second-stage documents, and with all other first-stage documents.
+
+    For example, for the documents A and B with the second-stage lists [C] and [C], the pairs are (A, C), (A, B),
+    (B, C) and (B, A).
+
+    :param documents: The documents of the first stage, without repetitions.
+    :param candidates: For each of ``documents``, the list of its second-stage documents.
+    :returns: The pairs, without repetitions. The first document of each pair is from the first stage.
+    """
     first_stage = {identity(document): document for document in documents}
     pairs: list[Pair] = []
     for first, second_stage in zip(documents, candidates, strict=True):
@@ -220,7 +258,14 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages by their best pairs, best first. For ``rank_weight``, see `PairClassifier`."""
+    """Rank the documents of both stages by the scores of their best pairs.
+
+    :param documents: The documents of the first stage, best first.
+    :param pairs: The pairs of documents, as :func:`all_pairs` makes them.
+    :param scores: The score of each pair, from 0 to 1, in the order of ``pairs``.
+    :param rank_weight: The bonus for the first document of the first stage, as in :class:`PairClassifier`.
+    :returns: All documents of ``documents`` and ``pairs``, best first.
+    """
     unique = {identity(document): document for document in documents}
     best = dict.fromkeys(unique, 0.0)
     for pair, score in zip(pairs, scores, strict=True):
@@ -228,6 +273,7 @@ def by_best_pair(
             key = identity(document)
             unique[key] = document
             best[key] = max(best.get(key, 0.0), score)
+
     for place, document in enumerate(documents, start=1):
         best[identity(document)] += rank_weight / place
     best_first = sorted(unique, key=best.__getitem__, reverse=True)
@@ -235,7 +281,7 @@ def by_best_pair(
 
 
 class _Verdicts:
-    """The scores of a question's pairs. Each pair is scored only once."""
+    """The scores of the pairs of one question. Each pair is scored only once."""
 
     def __init__(self, question: str, engine: PairScorer, threshold: float):
         self._question = question
@@ -244,15 +290,19 @@ class _Verdicts:
         self._scores: dict[tuple[Identity, Identity], float] = {}
 
     def is_known(self, first: Document, second: Document) -> bool:
+        """Check whether a pair has been scored."""
         return (identity(first), identity(second)) in self._scores
 
     def score(self, first: Document, second: Document) -> float:
+        """Return the score of a pair, from 0 to 1. The pair must have been scored."""
         return self._scores[identity(first), identity(second)]
 
     def is_positive(self, first: Document, second: Document) -> bool:
+        """Check whether the score of a pair reaches the threshold. The pair must have been scored."""
         return self.score(first, second) >= self._threshold
 
     def score_pairs(self, pairs: Sequence[Pair]) -> None:
+        """Score those of the pairs that have no score yet. Raise ValueError if a score is missing or not finite."""
         by_key = {(identity(first), identity(second)): (first, second) for first, second in pairs}
         new = {key: pair for key, pair in by_key.items() if key not in self._scores}
         if not new:
@@ -265,9 +315,10 @@ class _Verdicts:
         self._scores.update(zip(new, map(float, scores), strict=True))
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Write the pairs with their scores. The first part of a document's identity is its id."""
+        """Return each scored pair as a dictionary: the ids of its documents, its score, and whether it is positive."""
         verdicts = []
         for (first, second), score in self._scores.items():
+            # The first part of the identity of a document is its id.
             ids = [first[0], second[0]]
             verdicts.append({"documents": ids, "score": round(score, 4), "positive": score >= self._threshold})
         return verdicts

@@ -1,4 +1,8 @@
-"""The interface of pair scorers, which estimate whether two documents are needed together."""
+"""The interface of pair scorers, which estimate whether two documents are needed together.
+
+`PairClassifier` and the linked retrievers use a pair scorer. `TreePairScorer` and `TransformerPairScorer` implement the
+interface.
+"""
 
 from typing import Protocol
 
@@ -12,23 +16,30 @@ Pair = tuple[Document, Document]
 class PairScorer(Protocol):
     """Any object that estimates whether two documents are needed together.
 
-    ``warm_up``, ``to_dict``, ``from_dict`` and ``together`` are optional. Set ``together`` to true if scores are cheap
-    or depend on the question's other pairs: one call then gets all pairs. Otherwise, only the needed pairs are scored.
+    The methods ``warm_up``, ``to_dict`` and ``from_dict`` and the attribute ``together`` are optional. Set ``together``
+    to True if scores are cheap, or if they depend on the other pairs of the question. All pairs are then scored in one
+    call. Otherwise, only the needed pairs are scored.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question.
+        """Score pairs of documents for a question.
 
         :param question: The question.
-        :param pairs: The pairs of documents. If only one document of a pair is from the first stage, it comes first.
-        :returns: For each pair, in order, the probability from 0 to 1 that both are needed (equation 2 of DR-RAG).
+        :param pairs: The pairs of documents. If only one document of a pair is from the first stage, this document
+            comes first.
+        :returns: For each pair, in order, the probability from 0 to 1 that both documents are needed (equation 2 of
+            DR-RAG).
         """
 
 
 class ClassifierMissing(Missing):
-    """The error if the trained classifier or a package that it needs is missing. The message says what to do."""
+    """The error if the trained classifier is missing, or a package that it needs. The message says what to do."""
 
     def __init__(self, reason: str):
+        """Write the message.
+
+        :param reason: What is missing, as full sentences. The message adds which pipeline needs no classifier.
+        """
         super().__init__(
             f"{reason} The pipeline dr_rag_qdc needs no classifier: it retrieves in two stages and selects by rank."
         )

@@ -1,4 +1,8 @@
-"""The pair scorer that uses a transformer."""
+"""The pair scorer that uses a transformer.
+
+The model reads the question and two documents, and returns the probability that both documents are needed. The
+functions that encode and pad its inputs are also used in its training.
+"""
 
 import math
 import threading
@@ -13,16 +17,20 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pa
 from prefrag.components.text.term_statistics import passage_text
 from prefrag.settings import settings
 
-_BATCH = 32  # pairs
-QUESTION_TOKENS = 60  # the maximum number of tokens of a question
+# The number of pairs that the model reads at once.
+_BATCH = 32
+# The maximum number of tokens of a question. A longer question is cut.
+QUESTION_TOKENS = 60
 
 
 class TransformerPairScorer(Block):
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a smaller model.
 
     The model reads two texts: the question, and the two documents with a separator between them. If the documents do
-    not fit into the model's window, the longer document is cut, and if that is not enough, both get the same length.
+    not fit into the model's window, the longer document is cut. If this is not enough, both documents are cut to the
+    same length.
 
+    Usage example, for a trained model in a folder:
     ```python
     from haystack import Document
     from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
@@ -40,14 +48,14 @@ class TransformerPairScorer(Block):
         device: str | None = None,
         document_tokens: int | None = None,
     ):
-        """Set the model; it is not loaded yet.
+        """Set the model. It is not loaded yet.
 
-        :param model: A model trained to classify pairs: its folder, or its name on the Hugging Face hub; by default
-            ``PREFRAG_PAIR_CLASSIFIER``.
-        :param backend: ``torch``, or ``onnx`` to run the file ``model.onnx`` in the model's folder.
-        :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU if there is one.
-        :param document_tokens: The maximum number of tokens of each document. By default, only the model's window
-            limits the documents.
+        :param model: A model trained to classify pairs: its folder, or its name on the Hugging Face hub. If None, the
+            value of ``PREFRAG_PAIR_CLASSIFIER`` is used.
+        :param backend: ``torch`` for PyTorch, or ``onnx`` to run the file ``model.onnx`` in the model's folder.
+        :param device: ``cpu``, ``cuda`` or another device of PyTorch. If None, a GPU is used if there is one.
+        :param document_tokens: The maximum number of tokens of each document. If None, only the model's window limits
+            the documents.
         :raises ValueError: When a setting is invalid.
         """
         check_choice(("torch", "onnx"), backend=backend)
@@ -61,7 +69,11 @@ class TransformerPairScorer(Block):
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Load the model. Raises ClassifierMissing if that fails, ValueError if ``document_tokens`` is too large."""
+        """Load the model, unless it is loaded already.
+
+        :raises ClassifierMissing: When no model is set, or the model cannot be loaded.
+        :raises ValueError: When ``document_tokens`` is too large for the model's window.
+        """
         with self._lock:
             if self._forward is not None:
                 return
@@ -70,6 +82,7 @@ class TransformerPairScorer(Block):
                 raise ClassifierMissing(
                     "No trained pair classifier is set: give `model`, or set PREFRAG_PAIR_CLASSIFIER to its folder."
                 )
+
             try:
                 from transformers import AutoTokenizer
 
@@ -83,18 +96,24 @@ class TransformerPairScorer(Block):
                     'run pip install "prefrag[classifier]".'
                 ) from error
             except OSError as error:
-                # Only the first line is shown: in the others, the library lists all files that it looked for.
+                # Only the first line is shown. In the other lines, the library lists all files that it looked for.
                 reason = str(error).strip().split("\n")[0]
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
             self._tokenizer, self._forward = tokenizer, forward
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question, in batches."""
+        """Score pairs of documents for a question, in batches. Load the model if it is not loaded yet.
+
+        :param question: The question.
+        :param pairs: The pairs of documents.
+        :returns: For each pair, in order, the probability from 0 to 1 that both documents are needed.
+        """
         if not pairs:
             return []
         if self._forward is None:
             self.warm_up()
         assert self._forward is not None
+
         scores: list[float] = []
         for start in range(0, len(pairs), _BATCH):
             inputs = self._encode(question, pairs[start : start + _BATCH])
@@ -102,6 +121,7 @@ class TransformerPairScorer(Block):
         return scores
 
     def _encode(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+        """Encode a question with each pair as the inputs of the model."""
         # The fast tokenizers cannot be used by two threads at once.
         with self._lock:
             return encode_pairs(
@@ -112,6 +132,7 @@ class TransformerPairScorer(Block):
             )
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
+        """Raise ValueError if a question and two documents of the set length do not fit into the model's window."""
         needed = QUESTION_TOKENS + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
         # Tokenizers without a limit report a very large number.
         if needed > tokenizer.model_max_length:
@@ -121,8 +142,13 @@ class TransformerPairScorer(Block):
             )
 
     def _probability(self, logits: Sequence[float]) -> float:
+        """Convert the outputs of the model for one pair, one number or one per label, to a probability.
+
+        For example, the outputs ``[0.0]`` and ``[1.0, 1.0]`` become 0.5.
+        """
         if len(logits) == 1:
-            # Limited, because `exp` overflows at some 700; beyond 60, the probability is rounded to 0 or 1 anyway.
+            # The number is limited, because `exp` overflows at about 700. Beyond 60, the probability is rounded to 0 or
+            # 1 anyway.
             logit = max(-60.0, min(60.0, logits[0]))
             return 1 / (1 + math.exp(-logit))
         top = max(logits)
@@ -134,13 +160,18 @@ class TransformerPairScorer(Block):
 def encode_pairs(
     tokenizer: Any, questions: Sequence[str], pairs: Sequence[tuple[str, str]], document_tokens: int | None = None
 ) -> dict[str, Any]:
-    """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
+    """Encode questions and pairs of texts for the classifier, in the same way for training and for use.
 
-    The arrays have a row per pair, padded to the longest row. ``document_tokens`` limits each document. If the two
-    documents of a pair still do not fit into the model's window, the longer is cut, and if that is not enough, each
-    gets half of the room.
+    If the two texts of a pair do not fit into the model's window, the longer text is cut. If this is not enough, each
+    text gets half of the room.
+
+    :param tokenizer: The fast tokenizer of the model.
+    :param questions: The question of each pair. A question is cut to 60 tokens.
+    :param pairs: The pairs of texts.
+    :param document_tokens: The maximum number of tokens of each text of a pair. If None, only the window limits it.
+    :returns: The inputs of the model by name, as arrays with a row per pair. All rows are padded to the longest row.
     """
-    # For each text, where its tokens begin and end. Each text is tokenised once, however many pairs it is in.
+    # For each text, where its tokens begin and end. Each text is tokenised once, although it may be in many pairs.
     offsets: dict[str, Any] = {}
     for question, pair in zip(questions, pairs, strict=True):
         for text in (question, *pair):
@@ -149,6 +180,7 @@ def encode_pairs(
                 offsets[text] = encoded["offset_mapping"]
 
     def cut(text: str, tokens: int) -> str:
+        # The text, cut behind that number of tokens.
         if len(offsets[text]) <= tokens:
             return text
         _, end = offsets[text][tokens - 1]
@@ -162,7 +194,7 @@ def encode_pairs(
         left = room - min(len(offsets[question]), QUESTION_TOKENS)
         tokens_of_first = min(len(offsets[first]), document_tokens or left)
         tokens_of_second = min(len(offsets[second]), document_tokens or left)
-        # Each document gets half of the room, and what the other leaves free.
+        # Each document gets half of the room, and the part of the other half that the other document does not need.
         room_of_first = max(left // 2, left - tokens_of_second)
         room_of_second = max(left // 2, left - tokens_of_first)
         cut_first = cut(first, min(tokens_of_first, room_of_first))
@@ -173,9 +205,12 @@ def encode_pairs(
 
 
 def fewest_tokens(config: Any) -> int:
-    """Return the minimum number of tokens with which BigBird's attention stays sparse; 0 for all other models.
+    """Return the minimum number of tokens with which the attention of BigBird stays sparse.
 
-    A single shorter input silently switches a loaded BigBird to full attention, for all later inputs too.
+    A single shorter input switches a loaded BigBird to full attention without a warning, for all later inputs, too.
+
+    :param config: The configuration of the model, as Hugging Face loads it.
+    :returns: The number of tokens; 0 for all models that are no BigBird with sparse attention.
     """
     if config.model_type != "big_bird" or config.attention_type != "block_sparse":
         return 0
@@ -183,19 +218,26 @@ def fewest_tokens(config: Any) -> int:
 
 
 def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
-    """Pad the inputs of a model to at least ``fewest`` tokens, with the token ``padding``."""
+    """Pad the inputs of a model to a minimum length.
+
+    :param inputs: The inputs by name, as arrays with a row per text and a column per token.
+    :param fewest: The minimum number of tokens.
+    :param padding: The number of the token to add to ``input_ids``. All other inputs are padded with 0.
+    :returns: The padded inputs; the same inputs if they are long enough.
+    """
     missing = fewest - inputs["input_ids"].shape[1]
     if missing <= 0:
         return inputs
     padded = {}
     for name, array in inputs.items():
-        # All other inputs, such as the attention mask, are 0 for a token that pads.
+        # All other inputs, such as the attention mask, have 0 for an added token.
         value = padding if name == "input_ids" else 0
         padded[name] = np.pad(array, ((0, 0), (0, missing)), constant_values=value)
     return padded
 
 
 def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
+    """Load a model with PyTorch. Return a function that computes the outputs of the model for each row of inputs."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -220,6 +262,7 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
 
 
 def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
+    """Load a model with ONNX Runtime. Return a function as :func:`_torch_model` does."""
     import onnxruntime
 
     path = Path(model) / "model.onnx"

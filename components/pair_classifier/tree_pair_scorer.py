@@ -1,4 +1,8 @@
-"""The pair scorer that uses boosted decision trees."""
+"""The pair scorer that uses boosted decision trees.
+
+The trees judge a pair by numbers that `pair_features` computes, such as the share of the question's words in a passage.
+They need no PyTorch, so this scorer is the default.
+"""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -9,18 +13,25 @@ from prefrag.components.pair_classifier.pair_scorer import Pair
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
 
+# What trees have learnt: whether a pair is positive, or how to rank passages by their best pairs.
 Label = Literal["pair", "passage"]
+# The files of the shipped trees, by label.
 SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees.json" for label in get_args(Label)}
 
 
 class TreePairScorer(Block):
-    """Score pairs with boosted decision trees. They replace BigBird in equation 2 of DR-RAG.
+    """Score pairs with boosted decision trees, in place of BigBird in equation 2 of DR-RAG.
 
-    The features measure which words two passages share with the question and with each other (`pair_features`). The
-    trees take some milliseconds per question and need no PyTorch. You can train them on your own corpus in a minute.
-    Two files of trees are shipped. ``pair`` judges pairs, as in equation 2: use it with a threshold. It was trained on
-    equal numbers of positive and negative pairs. ``passage`` is for ranking passages by the scores of their best pairs.
+    The features of a pair measure which words the two passages share with the question and with each other
+    (`pair_features`). The trees take some milliseconds per question. You can train them on your own corpus in a minute.
 
+    Two files of trees are shipped:
+
+    - ``pair`` judges pairs, as in equation 2. Use these trees with a threshold. They were trained on equal numbers of
+      positive and negative pairs.
+    - ``passage`` is for ranking passages by the scores of their best pairs.
+
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
@@ -37,14 +48,14 @@ class TreePairScorer(Block):
     def __init__(
         self, model: str | None = None, term_statistics: TermStatistics | None = None, label: Label = "passage"
     ):
-        """Set the trees; they are not read yet.
+        """Set the trees. Their file is not read yet.
 
-        :param model: A file written by ``prefrag train pairs``; by default the shipped trees.
+        :param model: The path of a file that ``prefrag train pairs`` wrote. If None, the shipped trees are used.
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
-            Without it, all words of at least four letters get the same weight. The trees then judge worse, because they
+            If None, all words of at least four letters get the same weight. The trees then judge worse, because they
             were trained with the weights of rare words.
-        :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
-            the linked retrievers. It has no effect if ``model`` is set.
+        :param label: What the shipped trees have learnt. Use ``pair`` for the selections ``cis`` and ``cfs``, and
+            ``passage`` for ``fill`` and the linked retrievers. Without effect if ``model`` is set.
         :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:
@@ -55,12 +66,22 @@ class TreePairScorer(Block):
         self.label = label
 
     def warm_up(self) -> None:
-        """Load the trees. Raises TreesMissing if the file is missing, ValueError if its trees need other features."""
+        """Load the trees.
+
+        :raises TreesMissing: When the file is missing.
+        :raises ValueError: When the trees in the file need other features.
+        """
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """Score all pairs of a question."""
+        """Score all pairs of a question.
+
+        :param question: The question.
+        :param pairs: All pairs of documents of the question, because some features compare a pair with the best pair.
+        :returns: For each pair, in order, the probability from 0 to 1 that both documents are needed.
+        """
         return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))
 
     def _trees(self) -> BoostedTrees:
+        """Return the trees of the file in ``model``, or the shipped trees of the label."""
         return load_trees(Path(self.model) if self.model else SHIPPED_TREES[self.label], FEATURES)

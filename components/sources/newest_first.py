@@ -1,32 +1,43 @@
-"""Put the newer of two equally good passages first."""
+"""Put the newer of two equally good passages first.
+
+A source uses this order after the ranking, so that the current version of a text comes before older versions.
+"""
 
 import math
 from collections.abc import Sequence
 
 from haystack import Document
 
-# Two passages count as equally good if their scores differ by less than a thousandth of the higher score, or if nine
-# tenths of their words are the same.
+# Two scores count as equal if they differ by at most this part of the higher score: a thousandth.
 _SAME_SCORE = 1e-3
+# Two passages are versions of the same text if at least this part of all their different words is in both.
 _SAME_WORDS = 0.9
 
 
 def newest_first(documents: Sequence[Document]) -> list[Document]:
     """Put the newer of two passages first if their scores are about equal, or if both are versions of the same text.
 
-    Passages without a date keep their positions.
+    For example, if the first and the third passage are versions of a text and the third is newer, they change places.
+    Passages without a date keep their places.
+
+    :param documents: The passages, best first. The date is in ``meta`` as ``date``, with the year first.
+    :returns: The same passages in the new order.
     """
-    # Use only dates that begin with the year. Other forms, such as "20 May 1890", do not sort correctly as strings.
+    # Only dates that begin with the year are used. Other forms, such as "20 May 1890", are not sorted correctly as
+    # strings.
     dated = {
         place: document for place, document in enumerate(documents) if str(document.meta.get("date"))[:4].isdigit()
     }
     words = {place: set((document.content or "").casefold().split()) for place, document in dated.items()}
+
+    # The places of passages that are about equal, by the first of these places.
     groups: dict[int, list[int]] = {}
     for place in words:
         equal = (
             first for first in groups if _are_equal(documents[first], documents[place], words[first], words[place])
         )
         groups.setdefault(next(equal, place), []).append(place)
+
     ordered = list(documents)
     for group in groups.values():
         # "2024" counts as older than all full dates of 2024. Passages with the same date keep their order.
@@ -37,6 +48,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
 
 def _are_equal(document: Document, other: Document, words: set[str], others: set[str]) -> bool:
+    """Check whether two passages have about equal scores, or are versions of the same text. ``words`` are its words."""
     if (
         document.score is not None
         and other.score is not None

@@ -1,4 +1,14 @@
-"""The component that searches a named source."""
+"""The component that searches a named source, such as the local index or the web.
+
+A source has a retriever, which does the search, and may have a ranker and a second retriever for failures. The steps of
+a search are:
+
+1. The request is made: the query, the number of documents and the filters.
+2. A recorded search is replayed. Otherwise, the web gate checks the query if it would leave this machine.
+3. The retriever is called, with retries, then the second retriever if all attempts have failed.
+4. The documents are filtered, ranked, put in order and cut to the wanted number.
+5. The search is added to the state, or the documents are returned.
+"""
 
 import json
 import math
@@ -44,7 +54,10 @@ from prefrag.components.web.web_gate import HeldBack, WebGate
 from prefrag.settings import settings as environment_settings
 from prefrag.tracing import measure
 
-_MOST = 1_000  # documents that a retriever is asked for
+# A retriever may be asked for at most this many documents.
+_MOST = 1_000
+# The random name that Haystack gives to a store in memory, a UUID. Recordings leave it out, because each run has
+# another. Matches: "0f8fad5b-d9cb-469f-a165-70867728950e".
 _RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -53,12 +66,14 @@ class RetrievalSource(Block):
     """Search an index or the web, with a deadline, retries, and a second retriever in case the first fails.
 
     Called with a query, the source returns documents or raises an error, like any retriever. Called with a
-    :class:`State`, it searches with the state's query and adds the search to the state. A failed search does not end
-    the run: it is added with an error and without documents.
+    :class:`State`, the source searches with the query of the state and adds the search to the state. A failed search
+    does not end the run: the search is added with an error and without documents.
 
-    If the retriever's ``run`` has a parameter ``question`` or ``observed``, it gets the question or the documents that
-    earlier steps found. An external source passes on neither, because only the query may leave this machine.
+    If the ``run`` of the retriever has a parameter ``question``, it gets the question. If it has a parameter
+    ``observed``, it gets the documents that earlier steps found. The retriever of an external source gets neither,
+    because only the query may leave this machine.
 
+    Usage example:
     ```python
     from prefrag.components.sources.retrieval_source import RetrievalSource
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
@@ -82,21 +97,25 @@ class RetrievalSource(Block):
         gate: WebGate | None = None,
         observed_last: bool = False,
     ):
-        """Set up the source; nothing is searched yet.
+        """Set up the source. Nothing is searched yet.
 
-        :param name: The name of the source in the state, the trace and the result.
+        :param name: The name of the source in the state, the trace and the result. It must not contain a "+".
         :param retriever: The component that searches. Retrievers and web searches are also called providers.
-        :param ranker: Sorts the documents from the retriever before they are cut to ``top_k``.
+        :param ranker: The component that sorts the documents of the retriever before they are cut to ``top_k``. If
+            None, the order of the retriever stays.
         :param external: Whether queries leave this machine. If so, ``gate`` must allow each query, and the result lists
             the queries. A source is always external if its retriever or its second provider contains a web search.
-        :param top_k: The number of documents to return, unless the request sets it.
-        :param candidates: The number of documents to request from the retriever, for the ranker to choose from; by
-            default ``top_k``. The code of PrefRAG's authors uses 50.
-        :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider.
-        :param recording: Records or replays the searches.
-        :param gate: Decides whether an external source may send a query, and which web pages may be shown.
-        :param observed_last: Whether documents that the run has already seen are moved behind new documents, so that
-            they do not displace new documents from the ``top_k``. No paper does this.
+        :param top_k: The number of documents to return, from 1 to 1,000. A request may set another number.
+        :param candidates: The number of documents to request from the retriever, from which the ranker then chooses.
+            If None, ``top_k`` documents are requested. The code of PrefRAG's authors uses 50.
+        :param retry_policy: The deadline of an attempt, the number of attempts, and the second provider. If None, the
+            defaults of :class:`RetryPolicy` apply.
+        :param recording: The recording in which searches are written, or from which they are replayed. If None,
+            nothing is recorded.
+        :param gate: The gate that decides whether an external source may send a query, and which web pages may be
+            shown. If None, the defaults of :class:`WebGate` apply.
+        :param observed_last: Whether documents that the run has already seen are moved behind new documents. Seen
+            documents then take no place of a new document among the ``top_k``. No paper does this.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
@@ -130,16 +149,20 @@ class RetrievalSource(Block):
 
     @property
     def _parts(self) -> list[Any]:
+        """The retriever, and the ranker and the second provider if they are set."""
         return [part for part in (self.retriever, self.ranker, self.retry_policy.fallback) if part is not None]
 
     @property
     def embedded(self) -> bool:
-        """Whether the retriever searches in this process. If so, parallel calls save no time."""
+        """Whether the retriever searches in this process. Parallel calls to such a retriever save no time."""
         return bool(getattr(self.retriever, "embedded", False))
 
     @cached_property
     def _models(self) -> dict[int, list[Model]]:
-        """The models that each part calls: embedders get the query, and rankers get the query and the documents."""
+        """The models that each part calls, by the ``id`` of the part.
+
+        Embedders get the query, and rankers get the query and the documents.
+        """
         return {id(part): find_models(part) for part in self._parts}
 
     @property
@@ -149,7 +172,7 @@ class RetrievalSource(Block):
 
     def warm_up(self) -> None:
         """Warm up the retriever, the ranker and the second provider, but only once."""
-        # Haystack calls this method at every run.
+        # Haystack calls this method at every run of a pipeline.
         if self._is_warm:
             return
         for part in self._parts:
@@ -164,21 +187,24 @@ class RetrievalSource(Block):
         """Search with a query, or with the query of a state.
 
         :param query: A query, or a state that contains the query.
-        :param top_k: The number of documents to return. Ignored for a state, whose settings decide.
-        :param filters: Haystack metadata filters. They are applied here to the documents of a local retriever that
-            takes none. Also ignored for a state.
-        :returns: For a query, ``documents``. For a state, ``state`` with this search added.
+        :param top_k: The number of documents to return. If None, the number of the constructor is used. For a state,
+            the settings of the state decide, and this parameter is ignored.
+        :param filters: Haystack metadata filters. If a local retriever takes no filters, they are applied to its
+            documents here. For a state, the settings of the state decide, and this parameter is ignored.
+        :returns: For a query, a dictionary with the key ``documents``, best first. For a state, a dictionary with the
+            key ``state``: the state with this search added.
         :raises RuntimeError: For a query, when every attempt has failed.
         :raises NotRecorded: When the replayed recording does not contain this search.
         :raises ValueError: When the recording is of a source of the same name with other parts or settings.
         :raises FilterError: For a query, when the filters do not fit the documents.
-        :raises RunError: For a state, when the filters do not fit, when the audit log cannot be written, or when the
+        :raises RunError: For a state, when the filters do not fit or the audit log cannot be written. Also when the
             query must not leave this machine because an earlier search of a local source failed.
         """
         request = self._request(query, top_k, filters)
         if request.is_closed:
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
             return self._output(request)
+
         number = request.state.number if request.state else 1
         labels = {"prefrag__source": self.name, "prefrag__external": self.external}
         with measure("prefrag.search", number, **labels, prefrag__k=request.top_k) as measured:
@@ -199,25 +225,32 @@ class RetrievalSource(Block):
     run = as_blocking(run_async)
 
     def _request(self, query: str | State, top_k: int | None, filters: object) -> SearchRequest:
+        """Make the request from a query and its arguments, or from a state and its settings.
+
+        The request is closed if this source must not be searched: the web is off, or the run or the step asks other
+        sources, or the step has searched this source already. Raise RunError if the query is meant for another source.
+        """
         is_closed, leaves = self.external and web_is_off(), self.leaves_machine
         if not isinstance(query, State):
             return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
         asked = set(settings.sources).intersection(query.step.asked or settings.sources)
         is_closed = is_closed or self.name not in asked or query.is_done(self.name)
-        # A pipeline that is wired wrong would send a query for one's own documents to the web.
+
+        # If the pipeline is connected wrongly, a query for the user's own documents would go to the web.
         events = [event for event in query.events if (event.kind, event.step) == ("search", query.number)]
         meant = sorted({str(event.data["source"]) for event in events})
         if meant and self.name not in meant and not is_closed:
             message = f"A query for the source '{meant[0]}' reached '{self.name}': correct the pipeline's connections."
             raise RunError(message, query)
+
         request = SearchRequest(query.query_for(self.name), settings.top_k, settings.filters, is_closed, leaves, query)
         request.context = self._context(query)
         request.already_observed = query.retrieved if self.observed_last else ()
         return request
 
     def _context(self, state: State) -> dict[str, Any]:
-        """Collect the arguments that the retrievers of this source take besides the query."""
+        """Collect the arguments that the retrievers of this source take besides the query: question and documents."""
         if self.external:
             return {}
         providers = [part for part in (self.retriever, self.retry_policy.fallback) if part is not None]
@@ -226,7 +259,10 @@ class RetrievalSource(Block):
         return {name: value for name, value in context.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Replay the search if it is recorded. Else, if its query would leave this machine, check the query."""
+        """Replay the search if it is recorded. Otherwise, check the query if it would leave this machine.
+
+        If the query must not be sent, the search is marked as skipped.
+        """
         try:
             if request.leaves_machine:
                 request.fit_for_web(self.name)
@@ -237,19 +273,25 @@ class RetrievalSource(Block):
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
-    # If the query leaves this machine, run this in a thread: the gate may wait for a server or for the user's answer.
+    # If the query leaves this machine, `_admit` runs in a thread, because the gate may wait for a server or for the
+    # user's answer.
     _admit_async = in_thread_async(_admit, when=lambda self, request: request.leaves_machine)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
-        """Yield the calls to the providers until one succeeds, then that to the ranker. Then set ``request.search``."""
+        """Yield the calls to make, and set ``request.search`` at the end.
+
+        First come the calls to the providers until a call succeeds, then the call to the ranker. The caller makes each
+        call before it takes the next one.
+        """
         if request.search is not None:
             return
         started = time.perf_counter()
         attempts: list[Attempt] = []
         failures: list[str] = []
+
         # Each provider, and whether it is called again after a failure.
         providers = [(self.retriever, True)]
-        # Do not call the second provider while an index is searched instead of the web: queries must stay local then.
+        # While an index is searched in place of the web, queries must stay local. So the second provider is not called.
         has_stand_in = self.external and not request.leaves_machine
         fallback = self.retry_policy.fallback
         if fallback is not None and not has_stand_in:
@@ -262,24 +304,28 @@ class RetrievalSource(Block):
             if call.error is None:
                 break
             failures.append(str(attempts[-1].error))
+
         search = Search(self.name, request.query, error="; ".join(failures))
         if call.error is None:
             attempts[-1].lookups = count_lookups(call.output)
             matching = self._matching(request, provider, list(call.output["documents"]))
             documents = [document for document in matching if self.gate.domains.allows(document)]
+
             # A retriever that combines several retrievers reports which of them failed.
             errors = list(call.output.get("errors") or ())
             if self.ranker is not None:
                 ranking = self._prepare(request, self.ranker, self._ranking(request, documents), retry=False)
                 yield ranking
                 attempts += ranking.attempts
-                # If the ranker has failed, the documents are good as they are, and no query is sent again.
+                # If the ranker has failed, the documents stay in the order of the retriever. No query is sent again.
                 documents = ranking.output.get("documents", documents)
                 errors += filter(None, [attempts[-1].error])
+
             stamped = self._stamp(self._order(request, documents))
             joined = "; ".join(errors)
             error = joined if joined else None
             search = Search(self.name, request.query, stamped, call.attempt.provider, error=error)
+
         seconds = round(time.perf_counter() - started, 4)
         lookups = sum(attempt.lookups for attempt in attempts)
         search = self._record(request, search)
@@ -288,12 +334,12 @@ class RetrievalSource(Block):
     def _matching(self, request: SearchRequest, provider: Retriever, documents: list[Document]) -> list[Document]:
         """Leave out the documents that the filters of the request exclude, and web pages without a text."""
         if self.external:
-            # Web pages have no metadata to filter by. One without a text supports nothing, so it is no result.
+            # Web pages have no metadata to filter by. A page without a text supports no answer, so it is left out.
             return [document for document in documents if (document.content or "").strip()]
         return apply_filters(provider, documents, request.filters)
 
     def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
-        """Prepare a call whose attempts are written to the audit log and to the list of the run."""
+        """Prepare a call to a provider or the ranker. Its attempts are written to the audit log and the run's list."""
         is_provider = part is not self.ranker
         models = [ModelTraffic(model.host, not is_local(model.host), model.role) for model in self._models[id(part)]]
         name, sent_out = name_provider(part), request.leaves_machine and is_provider
@@ -301,6 +347,7 @@ class RetrievalSource(Block):
         return ProviderCall(part, arguments, retry, attempt, partial(self._announce_async, request))
 
     def _announce(self, request: SearchRequest, attempt: Attempt) -> None:
+        """Log an attempt before it is made: what is sent to a web search or a remote model, and to the run's list."""
         if attempt.sent_out:
             audit("query", source=self.name, provider=attempt.provider, query=request.query)
         for model in attempt.models:
@@ -309,17 +356,19 @@ class RetrievalSource(Block):
         if request.state is not None:
             request.state.attempts.append(attempt)
 
-    # The audit log may wait for another process.
+    # `_announce` runs in a thread if the query is sent out, because the audit log may wait for another process.
     _announce_async = in_thread_async(_announce, when=lambda self, request, attempt: attempt.sent_out)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
+        """Collect the arguments for a provider: those that its ``run`` takes."""
         top_k = max(self.candidates or 0, request.top_k)
         filters = dict(request.filters) if request.filters else None
         supported = self._supported[id(provider)]
         return select_arguments(supported, query=request.query, top_k=top_k, filters=filters, **request.context)
 
     def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, Any]:
-        # Override the ranker's own top_k: it could cut documents that `_order` would move to the front.
+        """Collect the arguments for the ranker: the documents, and the others that its ``run`` takes."""
+        # The ranker's own `top_k` is not used, because it could cut documents that `_order` would move to the front.
         needs_all = request.already_observed or self._has_dates(documents)
         top_k = max(len(documents), 1) if needs_all else request.top_k
         # Some rankers sort without looking at the query.
@@ -328,25 +377,36 @@ class RetrievalSource(Block):
 
     @property
     def _is_ordered(self) -> bool:
+        """Whether current documents come before old ones: only in a local source, and if the settings say so."""
         return not self.external and environment_settings.current_first
 
     def _has_dates(self, documents: Sequence[Document]) -> bool:
+        """Check whether documents are put in order of their dates, and at least one document has a date."""
         return self._is_ordered and any(document.meta.get("date") for document in documents)
 
     def _order(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
+        """Put ranked documents in their final order, and cut them to the number of the request.
+
+        Newer versions come before older ones, and documents that the run has seen come last. After the cut, superseded,
+        old and draft documents are moved to the end.
+        """
         ordered = newest_first(documents) if self._has_dates(documents) else documents
         if request.already_observed:
             observed = {identity(document) for document in request.already_observed}
-            # Compare documents after `_stamp`, which can change their text. The observed ones are already stamped.
+            # The observed documents have gone through `_stamp`, which can change the text. So stamp these documents,
+            # too, before they are compared.
             ordered = sorted(self._stamp(ordered), key=lambda document: identity(document) in observed)
         ordered = ordered[: request.top_k]
         if not self._is_ordered:
             return ordered
-        # Move superseded, old and draft documents to the end. If this came before the cut, the cut would remove them.
+        # This move comes after the cut. Otherwise, the cut would remove the moved documents.
         return sorted(ordered, key=lambda document: standing_of(document.meta) is not None)
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
-        """Add this source's name to each document, give it the question's form, and remove what cannot be sent."""
+        """Add the name of this source to each document, normalise its texts, and drop values that cannot be sent.
+
+        The texts get the same Unicode form as the question.
+        """
         stamped = []
         for document in documents:
             own_meta = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
@@ -359,23 +419,27 @@ class RetrievalSource(Block):
             # Models and clients accept neither lone surrogates in a text nor a score that is infinite or NaN.
             texts = {"id": repair(document.id), "content": _plain(document.content)}
             score = document.score if math.isfinite(document.score or 0) else None
-            # Drop the vectors, which may have thousands of numbers: every later component would copy them.
+            # The vectors may have thousands of numbers, and every later component would copy them.
             no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
             stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        """The classes and settings of the parts, on which a recording depends, without passwords."""
+        """The classes and settings of the parts, without passwords. A recording is only valid for the same facts."""
         try:
             settings = json.dumps([component_to_dict(part, self.name) for part in self._parts], sort_keys=True)
         except Exception:
-            # Components of one's own may have settings that cannot be written.
+            # A user's own components may have settings that cannot be written as JSON.
             settings = json.dumps([type(part).__name__ for part in self._parts])
         # Haystack gives a store in memory a random name.
         return {"parts": _RANDOM_NAME.sub("", without_userinfo(settings))}
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
+        """Return the recorded search for a request, or None if the search must be made.
+
+        Raise ValueError if the recording belongs to a source with other parts or settings.
+        """
         if self.recording is None:
             return None
         if self.recording.mode != "replay":
@@ -385,6 +449,7 @@ class RetrievalSource(Block):
                     f"The recording {self.recording.path} holds searches of a source '{self.name}' with other parts or "
                     "settings: record to another file."
                 )
+
         search = Search(self.name, request.query, provider=RECORDING)
         entry = self.recording.play("search", self.name, *request.content)
         if entry is None:
@@ -392,6 +457,7 @@ class RetrievalSource(Block):
         return replace(search, documents=self._stamp(entry.documents), error=entry.error)
 
     def _record(self, request: SearchRequest, search: Search) -> Search:
+        """Write a search to the recording, if there is one. Return the search as the recording has it."""
         if self.recording is None:
             return search
         # Record an error only if every provider failed, because a replayed search with an error counts as failed.
@@ -400,18 +466,21 @@ class RetrievalSource(Block):
         return replace(search, documents=recorded.documents) if search.provider else search
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
-        # End the run. Otherwise it could go on with a source that ignores filters, such as the web.
+        """Make the error for filters that do not fit the documents."""
+        # The error ends the run. Otherwise, the run could go on with a source that ignores filters, such as the web.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 
     def _output(self, request: SearchRequest) -> dict[str, Any]:
+        """Return the documents of the finished search, or the state with the search and its event in the trace."""
         search, state = request.search, request.state
         assert search is not None
         if state is None:
             if search.error and not search.provider:
                 raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
-        # Return no `documents` with the state: no component uses them, and Haystack would copy them at every step.
+
+        # With a state, no `documents` are returned. No component uses them, and Haystack would copy them at every step.
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}
@@ -431,4 +500,5 @@ class RetrievalSource(Block):
 
 
 def _plain(text: Any) -> Any:
+    """Normalise a text and replace characters that cannot be sent. Return other values unchanged."""
     return normalize_unicode(repair(text)) if isinstance(text, str) else text

@@ -1,4 +1,8 @@
-"""The deadline, the retries and the second provider for calls to a retriever or a web search."""
+"""The deadline, the retries and the second provider for calls to a retriever or a web search.
+
+`RetrievalSource` uses a policy for each of its calls. A failure that may pass by itself, such as a lost connection, is
+tried again after a pause. Other failures are not tried again.
+"""
 
 import asyncio
 import re
@@ -18,13 +22,15 @@ from prefrag.components.both_ways import as_blocking, call_component, call_in_th
 from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure
 from prefrag.components.state.attempt import Attempt
 
-# What to do about the two failures of a web search that people meet most.
+# What a user can do about the two most frequent failures of a web search. The keys are the kinds that `_kind` returns.
 _ADVICE = {
     "limit": "This search engine takes only so many searches from here: wait some minutes, or use another one with a "
     "key (docs/pipelines.md, Another search engine).",
     "certificate": "The certificate is not trusted here. If a proxy of your organisation reads what is encrypted, set "
     "SSL_CERT_FILE and PRIMP_CA_BUNDLE to the file with its certificates.",
 }
+# The name of a class of errors that may pass by themselves: a lost connection, a time-out or a limit of the rate.
+# Matches: "ConnectError", "TimeoutException", "RatelimitException". Does not match: "ValueError".
 _PASSING = re.compile(r"connect|networkerror|remoteprotocol|gaierror|timed?out|ratelimit", re.IGNORECASE)
 
 
@@ -32,20 +38,29 @@ _PASSING = re.compile(r"connect|networkerror|remoteprotocol|gaierror|timed?out|r
 class ProviderCall:
     """A call to a provider (a retriever or a web search) or to a ranker, with its output or error."""
 
+    # The component that is called, and the arguments of its `run`.
     provider: Retriever | Ranker
     arguments: dict[str, Any]
-    retry: bool = True  # whether to call the provider again after a failure that may pass
-    attempt: Attempt = field(default_factory=lambda: Attempt("", "", ""))  # what each attempt looks like at its begin
-    announce: Callable[[Attempt], Awaitable[None]] | None = None  # called before each attempt, as by an audit log
-    attempts: list[Attempt] = field(default_factory=list)  # every attempt that was made
-    output: dict[str, Any] = field(default_factory=dict)  # with ``documents``, if the call succeeded
-    error: Exception | None = None  # the error of the last attempt; None if that attempt succeeded
-    is_last: bool = True  # whether no other provider can be asked for the same
+    # Whether to call the provider again after a failure that may pass.
+    retry: bool = True
+    # The record from which the record of each attempt is copied: the source, the query and the provider.
+    attempt: Attempt = field(default_factory=lambda: Attempt("", "", ""))
+    # A function that is called before each attempt, for example to write the audit log. None calls nothing.
+    announce: Callable[[Attempt], Awaitable[None]] | None = None
+    # The records of all attempts that were made.
+    attempts: list[Attempt] = field(default_factory=list)
+    # The output of the call, with the key `documents`. Empty if the call failed.
+    output: dict[str, Any] = field(default_factory=dict)
+    # The error of the last attempt. None if that attempt succeeded.
+    error: Exception | None = None
+    # Whether no other provider can be asked with the same query.
+    is_last: bool = True
 
 
 class RetryPolicy(Block):
-    """A deadline for each attempt, growing random pauses (full jitter) between attempts, and a second provider.
+    """Call a provider with a deadline for each attempt, and with growing random pauses (full jitter) between attempts.
 
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
@@ -67,12 +82,13 @@ class RetryPolicy(Block):
         """Set the deadline, the retries, the pauses and the second provider.
 
         :param timeout: The maximum duration of an attempt and of a pause, in seconds. The blocking ``call`` sets no
-            deadline if the provider's ``embedded`` is true, which means that it searches an index in this process.
+            deadline if the ``embedded`` of the provider is true. Such a provider searches an index in this process.
         :param retries: The number of further attempts after a failure that may pass: no connection, no reply in time,
-            or the status 408, 429 or 5xx. No other failure is tried again.
-        :param backoff: The maximum length of the first pause in seconds. This maximum doubles with every attempt.
-        :param fallback: The second provider. A source calls it once, after all attempts at its own retriever have
-            failed. While an index is searched instead of the web, it is not called: queries must stay local.
+            or the HTTP status 408, 429 or 5xx. No other failure is tried again.
+        :param backoff: The maximum length of the first pause, in seconds. The maximum doubles with every attempt.
+        :param fallback: The second provider. A source calls it once, after all attempts with its own retriever have
+            failed. While an index is searched in place of the web, it is not called, because queries must stay local.
+            If None, there is no second provider.
         :raises ValueError: When a number is out of range.
         """
         check_above_zero(timeout=timeout)
@@ -84,9 +100,11 @@ class RetryPolicy(Block):
         self.fallback = fallback
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider, with retries, and store its output or last error in ``call``.
+        """Call a provider, with retries, and store its output or its last error in ``call``.
 
-        A FilterError is raised, and so is an AuditLogFailed, because nothing may then be sent.
+        :param call: The call to make. Its ``attempts``, ``output`` and ``error`` are set.
+        :raises FilterError: When the filters do not fit the documents.
+        :raises AuditLogFailed: When the audit log cannot be written, because nothing may then be sent.
         """
         most_attempts = self.retries + 1 if call.retry else 1
         retry: dict[str, Any] = {
@@ -107,6 +125,7 @@ class RetryPolicy(Block):
     call = as_blocking(call_async)
 
     async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
+        """Call the provider once, and record the attempt with its duration and error. Return the output."""
         attempt, began = replace(call.attempt), time.perf_counter()
         if call.announce is not None:
             await call.announce(attempt)
@@ -131,19 +150,25 @@ class RetryPolicy(Block):
     _attempt = as_blocking(_attempt_async)
 
     def _run(self, call: ProviderCall) -> dict[str, Any]:
+        """Call the blocking ``run`` of the provider, with the deadline unless the provider is embedded."""
         if getattr(call.provider, "embedded", False):
             return call.provider.run(**call.arguments)
         return call_in_thread(partial(call.provider.run, **call.arguments)).result(timeout=self.timeout)
 
     async def _run_async(self, call: ProviderCall) -> dict[str, Any]:
+        """Call the provider with the deadline."""
         return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)
 
 
 def may_pass(error: BaseException) -> bool:
-    """Check whether the failure of a call may pass by itself, so that the same call is worth another attempt.
+    """Check whether the failure of a call may pass by itself, so that another attempt is useful.
 
-    The libraries have no common class for such errors. What they share is the form: a status of HTTP, or a class that
-    is named for a connection, a time-out or a limit of the rate. Often it is the cause of the error that has this form.
+    The libraries have no common class for such errors. So two things are checked for the error and its causes: its
+    HTTP status, and whether the name of its class has a word such as "connect", "timeout" or "ratelimit".
+    For example, ``may_pass(TimeoutError())`` returns ``True``, and ``may_pass(ValueError())`` returns ``False``.
+
+    :param error: The error of the call.
+    :returns: True if the same call may succeed later.
     """
     for cause in _causes(error):
         status = _status(cause)
@@ -155,26 +180,27 @@ def may_pass(error: BaseException) -> bool:
 
 
 def _found_nothing(error: BaseException) -> bool:
-    """Check whether the search engines of `ddgs` gave nothing, which it raises as an error without a cause.
+    """Check whether the search engines of `ddgs` returned no result. `ddgs` raises an error without a cause for this.
 
-    They may have found nothing, or refused: `ddgs` drops the status of a reply. So another provider is asked first.
+    The engines may have found nothing, or they may have refused the query: `ddgs` drops the status of the reply. So
+    another provider is asked first.
     """
     return type(error).__name__ == "DDGSException" and error.args == ("No results found.",)
 
 
 def _kind(error: BaseException) -> str:
-    """Name the kind of a failed web search: ``limit``, ``certificate`` or, for any other, an empty text."""
+    """Name the kind of failure of a web search: ``limit``, ``certificate``, or an empty text for all others."""
     for cause in _causes(error):
         if _status(cause) == 429 or "ratelimit" in type(cause).__name__.lower():
             return "limit"
-        # The libraries that search pass on the words of their TLS library, and no class of its own.
+        # The libraries for web search have no class for this error. They pass on the message of their TLS library.
         if "certificate" in f"{type(cause).__name__} {cause}".lower():
             return "certificate"
     return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the errors that led to it. In `ddgs` and `urllib`, they are arguments of the error."""
+    """Yield an error and the errors that caused it. `ddgs` and `urllib` give the cause as an argument of the error."""
     yield error
     for cause in (error.__cause__ or error.__context__, *error.args):
         if isinstance(cause, BaseException):
@@ -182,7 +208,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """Read the status of HTTP from an error, or from the response that it carries; None if there is none."""
+    """Read the HTTP status (400 to 599) from an error or from its response. Return None if there is no status."""
     holders = (error, getattr(error, "response", None), getattr(error, "meta", None))
     values = (getattr(holder, name, None) for holder in holders for name in ("status_code", "status", "code"))
     return next((value for value in values if isinstance(value, int) and 400 <= value <= 599), None)

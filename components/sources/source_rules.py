@@ -1,4 +1,9 @@
-"""The rules that the collections and the sources of a pipeline set for each run."""
+"""The rules that the collections and the sources of a pipeline set for each run.
+
+The StateBuilder of a pipeline asks the rules at the beginning of a run: which external sources are closed, and which
+files the run searches. A collection is an index of the user's documents. Its user decides whether web search may be
+used beside it.
+"""
 
 import json
 import os
@@ -23,26 +28,34 @@ from prefrag.components.text.counted import counted
 from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.errors import BadInput
 
-_MOST_NAMED = 5  # kinds of files, or folders, in a sentence about the documents
+# A sentence about the documents names at most this many kinds of files, and at most this many folders.
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is known of a pipeline. With slots, `walk_parts` does not meet the same objects here once more."""
 
+    # All components of the pipeline.
     components: Sequence[Any] = ()
+    # Its external sources.
     sources: Sequence[RetrievalSource] = ()
+    # The names of its local sources.
     local: frozenset[str] = frozenset()
+    # The stores of the user's own documents: those outside of external sources.
     own: Sequence[Any] = ()
+    # All stores whose users must allow web search.
     stores: Sequence[Any] = ()
 
 
 class SourceRules(Block):
-    """Say which external sources are closed, which leave this machine, and how a run is narrowed to some files.
+    """Decide which external sources are closed and which send queries out, and limit a run to some files.
 
-    The rules know the sources and the collections of the pipeline that their StateBuilder belongs to. All of them must
-    allow web search. If there is none, the local collection that the web retriever names must allow it.
+    The rules know the sources and the collections of the pipeline to which their StateBuilder belongs. All of these
+    collections must allow web search. If there is no collection, the local collection that the web retriever names
+    must allow web search.
 
+    Usage example:
     ```python
     from prefrag.components.sources.source_rules import SourceRules
     from prefrag.components.state.state_builder import StateBuilder
@@ -55,8 +68,8 @@ class SourceRules(Block):
     def __init__(self, outside: Sequence[str] = ()) -> None:
         """Set up rules that know no pipeline yet, so that every external source is closed.
 
-        :param outside: External sources that count as leaving this machine although an index stands in for them, so
-            that they get what a web outside would get: without a query of a model, the question once.
+        :param outside: The names of external sources that are treated as the real web, although an index is searched in
+            their place. So they get the same queries as the real web: if no model writes queries, the question once.
         """
         self.outside = list(outside)
         self._known = _Known()
@@ -67,7 +80,7 @@ class SourceRules(Block):
         return [source.name for source in self._known.sources]
 
     def bind(self, pipeline: Any) -> None:
-        """Learn the sources and the collections of a pipeline, and tell the gates of its sources which must agree.
+        """Learn the sources and the collections of a pipeline, and set the collections whose users must allow the web.
 
         :param pipeline: The Haystack pipeline. Nothing is done if its components are known already.
         :raises ValueError: When a component would search the web outside an external source.
@@ -75,6 +88,7 @@ class SourceRules(Block):
         components = [node["instance"] for _, node in pipeline.graph.nodes(data=True)]
         if components == self._known.components:
             return
+
         outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
         for path, part in outside:
             if searches_web(part) and not _is_external_source(part):
@@ -82,16 +96,17 @@ class SourceRules(Block):
                     f"component '{path}' is a {type(part).__name__}, which would send text to the web without checks: "
                     "make it the retriever of a RetrievalSource with `external: true`, or take it out."
                 )
+
         sources = [part for _, part in outside if _is_external_source(part)]
         inside = [part for source in sources for _, part in walk_parts(source)]
         own = [part for _, part in outside if is_store(part)]
         stores = [*own, *filter(is_store, inside)]
         if not stores:
-            # The pipeline has no collection of its own: that of the demo, for which the web has a stand-in, counts.
+            # The pipeline has no collection of its own. Then the local collection that the web retriever names counts.
             demos = [part for part in inside if isinstance(part, WebRetriever) and part.demo_stand_in]
             stores = [TantivyDocumentStore(index=part.local_index) for part in demos]
         for source in sources:
-            # A gate in a pipeline within another one must ask the collections of both.
+            # If a pipeline is part of another pipeline, the collections of both must allow web search.
             source.gate.stores = _without_repeats([*source.gate.stores, *stores])
         local = frozenset(part.name for _, part in outside if isinstance(part, RetrievalSource) and not part.external)
         self._known = _Known(components, sources, local, _without_repeats(own), _without_repeats(stores))
@@ -99,8 +114,9 @@ class SourceRules(Block):
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
         """Find the external sources that the users of the collections have not allowed, and the reason.
 
-        :param external: The names of all external sources. One that is no source of the pipeline is closed as well.
-        :returns: The names of the closed sources, and the reason; without closed sources, an empty reason.
+        :param external: The names of all external sources. A name that is no source of the pipeline is closed as well.
+        :returns: The names of the closed sources, and the reason as a text for the user. The reason is empty if no
+            source is closed.
         """
         closed = {source.name for source in self._known.sources if source.leaves_machine}
         closed |= set(external) - {source.name for source in self._known.sources} - self._known.local
@@ -115,32 +131,37 @@ class SourceRules(Block):
     def find_leaving(self, external: Iterable[str]) -> set[str]:
         """Find the external sources whose queries leave this machine.
 
-        :param external: The names of all external sources. One that is no source of the pipeline counts as leaving.
-        :returns: Their names.
+        :param external: The names of all external sources. If a name is no source of the pipeline, its queries count
+            as leaving.
+        :returns: The names of the sources whose queries leave this machine.
         """
         staying = {source.name for source in self._known.sources if not source.leaves_machine}
         return set(external) - (staying - set(self.outside)) - self._known.local
 
     def find_stated_from(self) -> dict[str, float]:
-        """Find the least probability of a stated answer that `prefrag prove` has chosen for the own collections."""
+        """Find the thresholds that `prefrag prove` has chosen for the user's own collections.
+
+        :returns: For what answers, ``reader`` or ``model``, the lowest probability with which an answer is called
+            stated. Empty without a choice; then only the usual limits decide.
+        """
         return find_stated_from(self._known.own)
 
     def narrow(self, wanted: Mapping[str, object], filters: object = None) -> dict[str, object]:
-        """Make the filter for the folders, kinds and dates that a user wrote.
+        """Make the filter for the folders, kinds of files and dates that a user wrote.
 
-        :param wanted: Any of `folders`, `kinds`, `since` and `until`.
-        :param filters: Haystack metadata filters that documents must match, too.
+        :param wanted: Any of the keys ``folders``, ``kinds``, ``since`` and ``until``.
+        :param filters: Haystack metadata filters that documents must match, too. None adds no further filter.
         :returns: Haystack metadata filters.
-        :raises BadInput: When the pipeline has no collection of one's own documents, or none of these matches.
+        :raises BadInput: When the pipeline has no collection of the user's own documents, or no file matches.
         """
         if not self._known.own:
             raise BadInput(f"This pipeline cannot select files by {', '.join(wanted)}: leave these options out.")
         return narrow_filters(self._known.own, wanted, filters)
 
     def describe_documents(self) -> str:
-        """Say how many files the local collections have, of which kinds, in which folders, and from when.
+        """Describe the files of the local collections: their number, kinds, folders and dates.
 
-        :returns: A sentence; empty where there are no files, or where the collection is not on this machine.
+        :returns: A sentence. It is empty if there are no files, or if the collection is not on this machine.
         """
         stores = [store for store in self._known.own if is_tantivy_store(store)]
         paths = {path for store in stores for path in store.count_values("file_path")}
@@ -152,6 +173,11 @@ class SourceRules(Block):
 
 
 def _describe_paths(paths: Iterable[str]) -> str:
+    """Describe the number, the kinds and the folders of files.
+
+    For example, ``_describe_paths(["/d/a/1.pdf", "/d/b/2.pdf"])`` returns
+    ``"2 files (2 .pdf), among them the folders a, b"``.
+    """
     files = [PurePath(path) for path in sorted(paths)]
     kinds = Counter(file.suffix.lower() or "without a suffix" for file in files)
     named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(_MOST_NAMED))
@@ -160,7 +186,10 @@ def _describe_paths(paths: Iterable[str]) -> str:
 
 
 def _find_folders(files: Iterable[PurePath]) -> list[str]:
-    """Find the folders with the most files, below the folder that holds them all. Uploaded files are in none."""
+    """Find up to five folders with the most files, directly below the folder that holds all files.
+
+    Uploaded files are left out, because they have no folder of the user.
+    """
     uploads = data_directory()
     own = [file.parent for file in files if not file.is_relative_to(uploads)]
     if len({folder.anchor for folder in own}) != 1:
@@ -171,9 +200,11 @@ def _find_folders(files: Iterable[PurePath]) -> list[str]:
 
 
 def _without_repeats(stores: Iterable[Any]) -> list[object]:
+    """Return the stores without those that have the same settings as another one."""
     # A pipeline may name the same collection in several places.
     return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
 
 
 def _is_external_source(part: object) -> bool:
+    """Check whether a part of a pipeline is a source that sends queries to the web or another external place."""
     return isinstance(part, RetrievalSource) and part.external

@@ -1,4 +1,8 @@
-"""A source that takes text alone, for the tools of an Agent."""
+"""A source that takes only text, for the tools of an Agent.
+
+Haystack's ComponentTool describes the parameters of a component to a model. It cannot describe a `State`, which the
+`run` of a `RetrievalSource` takes.
+"""
 
 from typing import Any
 
