@@ -1,7 +1,9 @@
 """Write a method once, and get both its blocking and its asynchronous form.
 
-You write the method as a coroutine, which is called a body here. A body may await other bodies. Everything that really
-waits, such as a call to a server, must go through :func:`call_matching`. The blocking form runs without an event loop.
+Most components here have both `run` and `run_async`. You write such a method once, as a coroutine, which is called a
+body here. A body may await other bodies. Everything that really waits, such as a call to a server, must go through
+:func:`call_matching`. In the asynchronous form, the event loop runs the body. In the blocking form, the body runs
+without an event loop: because each wait is a blocking call, the body never gives up control and ends in one step.
 """
 
 import asyncio
@@ -12,6 +14,7 @@ from concurrent.futures import Future
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
+# The parameters and the result of a method, for the type checker.
 P = ParamSpec("P")
 R = TypeVar("R")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -20,13 +23,19 @@ _thread = threading.local()
 
 
 def as_blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
-    """Make the blocking form of a coroutine method (the body)."""
+    """Make the blocking form of a coroutine method.
+
+    :param method: The body. Its name may end with ``_async``, which the name of the blocking form leaves out.
+    :returns: A method with the same parameters and result. It raises RuntimeError if the body awaits anything but
+        other bodies and :func:`call_matching`.
+    """
 
     @wraps(method)
     def run(*args: P.args, **options: P.kwargs) -> R:
         body = method(*args, **options)
         outer, _thread.blocks = _blocks(), True
         try:
+            # This runs the body to its end, which raises StopIteration with the result.
             body.send(None)
         except StopIteration as end:
             result: R = end.value
@@ -44,10 +53,17 @@ def as_blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
 async def call_matching(
     method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
 ) -> R:
-    """Call ``method`` if the calling body runs in the blocking form, and await ``method_async`` otherwise."""
+    """Call a method in the form in which the calling body runs.
+
+    :param method: The blocking form, which is called if the body runs in the blocking form.
+    :param method_async: The asynchronous form, which is awaited otherwise.
+    :param args: The arguments of the method.
+    :param options: The keyword arguments of the method.
+    :returns: The result of the method.
+    """
     if not _blocks():
         return await method_async(*args, **options)
-    # Set this to False during the call, because `method` may run an event loop, in which bodies must not block.
+    # The mark is taken away during the call, because `method` may run an event loop, in which bodies must not block.
     _thread.blocks = False
     try:
         return method(*args, **options)
@@ -56,9 +72,12 @@ async def call_matching(
 
 
 async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
-    """Run bodies at the same time, or one by one in the blocking form. The results are in the order of the bodies.
+    """Run bodies at the same time, or one by one in the blocking form.
 
-    If a body raises an error, the others are ended, and the error is raised as it is.
+    If a body raises an error, the other bodies are ended, and the error is raised unchanged.
+
+    :param bodies: The coroutines.
+    :returns: The results, in the order of the bodies.
     """
     if _blocks():
         try:
@@ -73,12 +92,16 @@ async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
         failure = failed.exceptions[0]
     else:
         return [task.result() for task in tasks]
-    # Raised here and not in the handler, where the error would get the group as its context.
+    # The error is raised here, because in the handler it would get the group of errors as its context.
     raise failure
 
 
 def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Make the asynchronous form of a method that never waits, and so needs no thread."""
+    """Make the asynchronous form of a method that never waits, and so needs no thread.
+
+    :param method: The blocking form.
+    :returns: The asynchronous form, which calls the method directly.
+    """
     return in_thread_async(method, when=lambda *args, **options: False)
 
 
@@ -87,7 +110,10 @@ def in_thread_async(
 ) -> Callable[P, Coroutine[Any, Any, R]]:
     """Make the asynchronous form of a blocking method that computes or waits for long, by calling it in a thread.
 
-    ``when`` gets the arguments of a call, and decides whether the call runs in a thread.
+    :param method: The blocking form.
+    :param when: A function that gets the arguments of a call and decides whether the call runs in a thread. By default,
+        every call runs in a thread.
+    :returns: The asynchronous form.
     """
 
     @wraps(method)
@@ -101,16 +127,25 @@ def in_thread_async(
 
 
 async def _wait_for_thread(call: Callable[[], R]) -> R:
-    # A pool of the event loop would be used by all runs: calls that hang would leave no thread to the others.
+    """Call a function in a new thread and wait for its result."""
+    # All runs would share the thread pool of the event loop. Calls that hang would leave no thread to the other runs.
     return await asyncio.wrap_future(call_in_thread(call))
 
 
 async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component. The asynchronous form calls ``run`` in a thread if the component has no ``run_async``."""
+    """Call a component in the form in which the calling body runs.
+
+    In the asynchronous form, ``run`` is called in a thread if the component has no ``run_async``.
+
+    :param part: The component.
+    :param arguments: The arguments of its ``run``.
+    :returns: The output of the component.
+    """
     return await call_matching(part.run, partial(_run_async, part), **arguments)
 
 
 async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
+    """Await the ``run_async`` of a component, or call its ``run`` in a thread if it has none that works."""
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
     # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
@@ -120,8 +155,12 @@ async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
 
 
 def call_in_thread(call: Callable[[], R]) -> Future[R]:
-    """Call a function in a new thread, with the context variables of the caller."""
-    # Do not use an executor: a call that hangs would occupy a thread of its pool, and keep the process from ending.
+    """Call a function in a new thread, with the context variables of the caller.
+
+    :param call: The function.
+    :returns: A future with the result or the error of the function.
+    """
+    # An executor is not used. A call that hangs would occupy a thread of its pool, and the process could not end.
     future: Future[R] = Future()
     future.set_running_or_notify_cancel()
 
@@ -136,9 +175,11 @@ def call_in_thread(call: Callable[[], R]) -> Future[R]:
 
 
 def _blocks() -> bool:
+    """Check whether the current thread runs a body in the blocking form."""
     return getattr(_thread, "blocks", False)
 
 
 def _named(method: Method, name: str) -> Method:
+    """Set the name of a method, also as the last part of its qualified name, and return the method."""
     method.__name__, method.__qualname__ = name, f"{method.__qualname__.rpartition('.')[0]}.{name}"
     return method

@@ -1,4 +1,8 @@
-"""Walk through a pipeline or a component and everything inside it."""
+"""Walk through a pipeline or a component and everything inside it.
+
+The web gate uses this to find web searches and collections, wherever they are in a pipeline. A part is any object in
+the attributes, lists, dictionaries or nested pipelines of another one.
+"""
 
 import enum
 import re
@@ -10,10 +14,12 @@ from typing import Any
 
 from haystack import Document
 
+# The import paths of the classes of document stores. The classes themselves are not imported here, which may be slow.
 TANTIVY_STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
-_PLAIN = (  # types that cannot contain a component
+# The types of objects that cannot contain a component. The walk skips such objects.
+_PLAIN = (
     str,
     bytes,
     int,
@@ -34,11 +40,17 @@ _PLAIN = (  # types that cannot contain a component
 def walk_parts(whole: object, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
     """Yield a pipeline or a component and every object in it, including those in nested pipelines and lists.
 
-    Each object is yielded once, before the objects inside it, and with its path, such as ``web.retriever``. The path of
-    ``whole`` is empty. If ``descend`` returns False for an object, the objects inside it are left out.
+    Each object is yielded once, before the objects inside it. For example, ``list(walk_parts({"a": [{}]}))`` returns
+    ``[("", {"a": [{}]}), ("a", [{}]), ("a.0", {})]``.
+
+    :param whole: The pipeline or component.
+    :param descend: A function that gets an object and decides whether the objects inside it are yielded, too. By
+        default, all objects are yielded.
+    :returns: Pairs of a path and an object. A path has the names of attributes and components, such as
+        ``web.retriever``. The path of ``whole`` is empty.
     """
     waiting = [("", whole)]
-    # Keep the objects themselves, because the id of an object that is freed may be reused.
+    # The objects themselves are stored, because the id of an object that is freed may be used again.
     seen: dict[int, Any] = {}
     while waiting:
         path, part = waiting.pop()
@@ -54,7 +66,11 @@ def walk_parts(whole: object, descend: Callable[[Any], bool] = lambda part: True
 
 
 def find_stores(whole: object) -> list[Any]:
-    """Find the Tantivy and Elasticsearch document stores in a pipeline."""
+    """Find the Tantivy and Elasticsearch document stores in a pipeline.
+
+    :param whole: The pipeline or component.
+    :returns: The stores, each once.
+    """
     return [part for _, part in walk_parts(whole) if is_store(part)]
 
 
@@ -64,7 +80,7 @@ def is_store(part: object) -> bool:
 
 
 def holds_documents(part: object) -> bool:
-    """Check whether an object counts its documents, as any document store of Haystack does."""
+    """Check whether an object has a method to count its documents, as every document store of Haystack has."""
     return callable(read_attribute(part, "count_documents"))
 
 
@@ -79,17 +95,29 @@ def is_elasticsearch_store(part: object) -> bool:
 
 
 def is_class(kind: type, path: str) -> bool:
-    """Check whether a class is the one with this path, or a subclass. That one is not imported, which may be slow."""
+    """Check whether a class is the class with an import path, or a subclass of it.
+
+    The class with the path is not imported, because an import may be slow.
+
+    :param kind: The class to check.
+    :param path: The import path, such as ``haystack.dataclasses.document.Document``.
+    :returns: True if ``kind`` is this class or a subclass.
+    """
     module, _, name = path.rpartition(".")
     wanted = getattr(sys.modules.get(module), name, None)
-    # Before a class is imported, no other can be its subclass.
+    # Before a class is imported, no other class can be its subclass.
     return isinstance(wanted, type) and issubclass(kind, wanted)
 
 
 def read_attribute(part: object, name: str) -> Any:
-    """Read an attribute that an object or its class really defines; None if neither defines it."""
+    """Read an attribute that an object or its class really defines.
+
+    :param part: The object.
+    :param name: The name of the attribute.
+    :returns: The value. None if neither the object nor its class defines the attribute, or if reading fails.
+    """
     try:
-        # Read only names that exist: some clients pass any other name on to further objects, in an endless chain.
+        # Only names that exist are read. Some clients pass any other name on to further objects, in an endless chain.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:
@@ -97,6 +125,7 @@ def read_attribute(part: object, name: str) -> Any:
 
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
+    """List the objects directly inside an object, each with its name or its number."""
     if is_store(part):
         # A store contains no components, only a client with hundreds of objects.
         return []
@@ -105,8 +134,8 @@ def _contents(part: Any) -> list[tuple[Any, Any]]:
     if isinstance(part, list | tuple | set | frozenset):
         return list(enumerate(part))
     if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
-        # This is a Haystack pipeline, whose graph contains much more than its components.
+        # The object is a Haystack pipeline. Its graph contains much more than its components.
         return list(part.walk())
-    # Skip what Haystack attaches to a component: its sockets, and the pipeline that it belongs to.
+    # Haystack attaches its own objects to a component: the sockets, and the pipeline of the component. They are skipped.
     attributes = (read_attribute(part, "__dict__") or {}).items()
     return [(name, value) for name, value in attributes if not str(name).startswith("__haystack_")]

@@ -1,4 +1,8 @@
-"""Record the results of sources and models in a file, so that a run can be repeated without calling them."""
+"""Record the results of sources and models in a file, so that a run can be repeated without calling them.
+
+A request is a search or a call of a model. Each line of the file has the key of a request, which is made from its
+content, and the outcome of the request.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,14 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.block import Block, check_choice
 from prefrag.errors import PrefragError
 
-# The provider's name in the trace when the documents come from a recording.
+# The name of the provider in the trace if the documents come from a recording.
 RECORDING = "recording"
+# How a recording is used. `Recording` describes the modes.
 Mode = Literal["record", "replay", "reuse"]
+# What an entry is about: a search, the properties of a source, a model's reply, or the properties of a model.
 Kind = Literal["search", "source", "reply", "model"]
-# A message about a missing request shows only this many characters, from the request's end: prompts begin alike.
+# A message about a missing request shows at most this many characters of the request. They are taken from its end,
+# because the beginnings of prompts are alike.
 _REPORTED_CHARACTERS = 200
 
 
@@ -32,15 +39,22 @@ class NotRecorded(PrefragError, LookupError):
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of one request."""
+    """The outcome of one request. Only one of its fields is set."""
 
-    documents: tuple[Document, ...] = ()  # the documents that a source found, best first
+    # The documents that a source found, best first.
+    documents: tuple[Document, ...] = ()
+    # The replies of a model.
     replies: tuple[ChatMessage, ...] = ()
-    facts: Mapping[str, Any] | None = None  # the properties of a model or a source: plain values by name
-    error: str | None = None  # why the request failed; if set, the other fields are empty
+    # The properties of a model or a source: plain values by name.
+    facts: Mapping[str, Any] | None = None
+    # Why the request failed.
+    error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the entry."""
+        """Serialise the entry.
+
+        :returns: A dictionary with one key: ``error``, ``facts``, ``replies`` or ``documents``.
+        """
         if self.error is not None:
             return {"error": self.error}
         if self.facts is not None:
@@ -51,7 +65,11 @@ class Entry:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Entry:
-        """Make an entry from its serialised form."""
+        """Make an entry from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The entry.
+        """
         [(kind, value)] = data.items()
         if kind == "documents":
             return cls(documents=tuple(Document.from_dict(document) for document in value))
@@ -61,16 +79,19 @@ class Entry:
 
 
 class Recording(Block):
-    """A JSON-lines file of searches and model replies. Each entry is found by the content of its request.
+    """A file of searches and model replies in JSON lines. Each entry is found by the content of its request.
 
-    If a request is repeated and gets another reply, only one reply is replayed: the first with ``reuse``, the last with
-    ``record``. With ``reuse``, the run itself also gets the first reply every time, so a replay takes the same steps.
+    If a request is repeated and gets another reply, only one of the replies is replayed later. With ``reuse``, this is
+    the first reply. The recorded run itself also gets the first reply every time, so a replay takes the same steps.
+    With ``record``, the last reply is replayed.
 
     All :class:`Recording` objects for the same file in a process share the entries. They write only whole lines.
 
-    :param path: The file; created when something is first recorded.
-    :param mode: ``record`` always calls the source or model, and records the result. ``replay`` never calls: it returns
-        what was recorded, even failures. ``reuse`` returns recorded results, and calls only for missing results.
+    :param path: The file. It is created when an entry is first recorded.
+    :param mode: When a source or model is called:
+        - ``record`` always calls, and records the results.
+        - ``replay`` never calls. It returns the recorded results, also failures.
+        - ``reuse`` returns recorded results, and calls only for missing and failed results.
     :raises ValueError: For an unknown mode, a broken file, or a replay without a file.
     """
 
@@ -86,7 +107,12 @@ class Recording(Block):
     def play(self, kind: Kind, name: str, *content: object) -> Entry | None:
         """Return the recorded outcome of a request, or None if the source or the model must be called.
 
-        With ``replay``, raise :class:`NotRecorded` instead of returning None. The message shows ``content[0]``.
+        :param kind: What the request is about.
+        :param name: The name of the source or the model.
+        :param content: The values that identify the request, such as the query. The message of an error shows the
+            first value.
+        :returns: The outcome.
+        :raises NotRecorded: With ``replay``, when the recording does not contain the request.
         """
         entry = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
@@ -97,19 +123,32 @@ class Recording(Block):
         return None if entry is None or entry.error is not None else entry
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: object) -> Entry:
-        """Record the outcome of a request. With ``reuse``, keep and return an earlier outcome if there is one."""
+        """Record the outcome of a request. With ``reuse``, an earlier outcome without an error stays.
+
+        :param entry: The outcome.
+        :param kind: What the request is about.
+        :param name: The name of the source or the model.
+        :param content: The values that identify the request.
+        :returns: The outcome that is now in the recording, as a replay returns it.
+        """
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
 
 class _File:
+    """The entries of a file, which all recordings of this file in the process share."""
+
     def __init__(self, path: Path):
         self.path = path
         self.entries: dict[str, Entry] = {}
         self._lock = threading.Lock()
+        # The state of the file when it was last read or written here.
         self._read: tuple[int, int] | None = None
 
     def refresh(self, repair: bool) -> None:
-        """Read the file if it has changed since this process last read or wrote it."""
+        """Read the file if it has changed since this process last read or wrote it.
+
+        ``repair`` tells whether an incomplete last line may be cut off or completed in the file.
+        """
         with self._lock:
             state = self._state()
             if self._read == state:
@@ -120,10 +159,14 @@ class _File:
             self._read = self._state()
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
+        """Write an entry, unless an earlier entry of the key stays. Return the entry that is now in the file.
+
+        Without ``replace``, an earlier entry stays if it has no error.
+        """
         with self._lock:
             earlier = self.entries.get(key)
             if earlier is not None:
-                # An error is replaced in any case: the call has now been repeated.
+                # An error is always replaced, because the call has now been repeated.
                 stays = earlier.error is None and not replace
                 if stays or earlier == entry:
                     return earlier
@@ -131,10 +174,12 @@ class _File:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
-            # Return the entry as a replay will read it: in JSON, some values of metadata, such as dates, become text.
+            # The entry is returned as a replay will read it. In JSON, some values of metadata, such as dates, become
+            # text.
             return self._read_line(line)
 
     def _state(self) -> tuple[int, int] | None:
+        """Return the time of the last change and the size of the file in bytes; None if there is no file."""
         try:
             stat = self.path.stat()
         except FileNotFoundError:
@@ -142,7 +187,9 @@ class _File:
         return stat.st_mtime_ns, stat.st_size
 
     def _load(self, repair: bool) -> None:
-        # Do not use `splitlines`: web pages contain other line separators (U+2028, U+0085), which JSON leaves as is.
+        """Read all lines of the file. Raise ValueError if a line other than the last is broken."""
+        # `splitlines` would also split at other line separators (U+2028, U+0085). Web pages contain them, and JSON
+        # leaves them unchanged.
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -157,10 +204,11 @@ class _File:
             self._read_last_line(torn, repair)
 
     def _read_last_line(self, torn: bytes, repair: bool) -> None:
+        """Read a last line without a line break. With ``repair``, cut it off if it is incomplete, or complete it."""
         try:
             self._read_line(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
-            # The process that wrote this line was killed halfway through.
+            # The process that wrote this line was killed before the line was complete.
             if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
@@ -169,22 +217,26 @@ class _File:
                 self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
-        # Write the line in one piece and without a buffer, so that the lines of several processes do not mix.
+        """Write a line to the end of the file."""
+        # The line is written in one piece and without a buffer, so that the lines of several processes do not mix.
         with self.path.open("ab", buffering=0) as file:
             file.write(line)
 
     def _read_line(self, line: bytes | str) -> Entry:
+        """Add the entry of a line to ``entries``, and return the entry."""
         data = json.loads(line)
         key = data.pop("key")
         entry = self.entries[key] = Entry.from_dict(data)
         return entry
 
 
+# The files that recordings of this process use. A file that no recording uses any more is dropped.
 _files: WeakValueDictionary[Path, _File] = WeakValueDictionary()
 _files_lock = threading.Lock()
 
 
 def _open(path: Path) -> _File:
+    """Return the shared object for a file."""
     path = path.resolve()
     with _files_lock:
         file = _files.get(path)
@@ -194,6 +246,10 @@ def _open(path: Path) -> _File:
 
 
 def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
+    """Make the key of a request from its kind, its name and its content.
+
+    For example, ``_key("search", "local", ("tides", 5))`` returns ``'search ["local", "tides", 5]'``.
+    """
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # Use hashes as the keys of replies, because prompts are long.
+    # The keys of replies have a hash in place of the content, because prompts are long.
     return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"

@@ -1,4 +1,8 @@
-"""Boosted decision trees from a file: small classifiers that need no PyTorch."""
+"""Boosted decision trees from a file: small classifiers that need no PyTorch.
+
+Each tree asks in each node whether a feature is below a number, and ends in a leaf with a value. The sum of the values
+of all trees is the score. The trees are trained with XGBoost and run here with numpy alone.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,36 +14,44 @@ import numpy as np
 
 from prefrag.errors import Missing
 
-# The names of two attributes in a model's file, which hold the ranges of its features and the names of its classes.
+# The name of the attribute in the file of a model that has the ranges of its features.
 RANGES = "ranges"
+# The name of the attribute in the file of a model that has the names of its classes.
 CLASSES = "classes"
 
 
 class TreesMissing(Missing):
-    """The error when trained trees, or the package to train them, are missing. The message says what to do."""
+    """The error when trained trees are missing, or the package to train them. The message says what to do."""
 
 
 class BoostedTrees:
     """A trained XGBoost classifier, read from the object ``learner`` in its JSON file and run with numpy."""
 
     def __init__(self, learner: Mapping[str, Any]):
+        """Read the trees.
+
+        :param learner: The object ``learner`` of the JSON file that XGBoost saved.
+        """
         attributes = learner.get("attributes") or {}
         ranges = json.loads(attributes.get(RANGES) or "{}")
-        #: The minimum and the maximum of each feature in the training data; empty if the file does not contain them.
+        #: The minimum and the maximum of each feature in the training data. Empty if the file does not contain them.
         self.ranges: dict[str, tuple[float, float]] = {name: (least, most) for name, (least, most) in ranges.items()}
-        #: The names of the classes, if the trees were trained on several classes; else empty.
+        #: The names of the classes if the trees were trained on several classes. Otherwise empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
+
         model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
         base = np.atleast_1d(np.array(json.loads(parameters["base_score"]), np.float32))
-        # XGBoost writes a probability, which is added to the leaves' values as a logit.
+        # XGBoost writes a probability. Its logit is added to the values of the leaves.
         self._base = -np.log(1 / base - 1) if self._objective == "binary:logistic" else base
         self._class_of = np.array(model["tree_info"])
         sizes = [len(tree["left_children"]) for tree in model["trees"]]
-        # The nodes of all trees are numbered in a row, so the root of a tree comes after the nodes of those before it.
+        # The nodes of all trees are numbered consecutively. So the root of a tree comes after all nodes of the trees
+        # before it.
         self._roots = np.cumsum([0, *sizes])[:-1]
 
         def join(key: str, kind: Any) -> np.ndarray[Any, Any]:
+            # The values of this key for the nodes of all trees.
             return np.concatenate([np.array(tree[key], kind) for tree in model["trees"]])
 
         self._values = join("split_conditions", np.float32)
@@ -48,14 +60,17 @@ class BoostedTrees:
         right = join("right_children", int)
         itself = np.arange(len(left))
         leaf = left < 0
-        # Both children of a leaf are the leaf itself, so that all walks down the trees can have the same length. The
-        # two children of a node stand side by side.
+        # Both children of a leaf are the leaf itself, so that all walks down the trees can have the same length. In
+        # `_children`, the left child of node n is at place 2n, and the right child is at place 2n + 1.
         left_child = np.where(leaf, itself, left + root)
         right_child = np.where(leaf, itself, right + root)
         children = np.stack([left_child, right_child], 1)
         self._children = children.ravel()
         self._features = np.where(leaf, 0, join("split_indices", int))
-        self._left_without = join("default_left", bool)  # whether a row without the feature goes left
+        # For each node, whether a row that lacks the feature goes left.
+        self._left_without = join("default_left", bool)
+
+        # The number of steps from the roots until all walks have reached a leaf.
         self._depth = 0
         nodes = self._roots
         while not leaf[nodes].all():
@@ -63,11 +78,16 @@ class BoostedTrees:
             self._depth += 1
 
     def _sums(self, rows: object) -> np.ndarray[Any, Any]:
-        """Walk all rows down all trees together, and add up the values of the leaves they reach."""
+        """Walk all rows down all trees together, and add up the values of the leaves that each row reaches.
+
+        The result has a row for each row of features, and a column for each class.
+        """
         table = np.ascontiguousarray(rows, np.float32)
         flat = table.ravel()
         begins = (np.arange(len(table)) * table.shape[1])[:, None]
         lacks_values = bool(np.isnan(flat).any())
+
+        # The current node of each row in each tree.
         nodes = np.repeat(self._roots[None], len(table), 0)
         for _ in range(self._depth):
             values = flat.take(self._features.take(nodes) + begins)
@@ -75,22 +95,32 @@ class BoostedTrees:
             if lacks_values:
                 right |= np.isnan(values) & ~self._left_without.take(nodes)
             nodes = self._children.take(2 * nodes + right)
+
         ends = self._values.take(nodes)
         sums = []
         for number in range(max(1, len(self.classes))):
             ends_of_class = ends[:, self._class_of == number]
-            # Add the leaf values one by one, in the order in which XGBoost does, so that the sums are rounded alike.
+            # The values are added one by one, in the order in which XGBoost adds them, so that the sums are rounded in
+            # the same way.
             sums.append(np.cumsum(ends_of_class, 1, dtype=np.float32)[:, -1])
         return np.stack(sums, 1) + self._base
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Return the probability of the positive class for each row. Several threads may call this at once."""
+        """Compute the probability of the positive class for each row. Several threads may call this method at once.
+
+        :param rows: The features of each row.
+        :returns: A probability from 0 to 1 for each row.
+        """
         if len(rows) == 0:
             return []
         return self.scores(rows)
 
     def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
-        """Return the probability of each class for each row. Only for trees with several classes."""
+        """Compute the probability of each class for each row. Only for trees with several classes.
+
+        :param rows: The features of each row.
+        :returns: For each row, a probability from 0 to 1 for each class. They add up to 1.
+        """
         if len(rows) == 0:
             return []
         sums = self._sums(rows)
@@ -99,7 +129,12 @@ class BoostedTrees:
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in shares]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Return a score for each row: a probability if the trees were trained for that, else a number for ranking."""
+        """Compute a score for each row.
+
+        :param rows: The features of each row.
+        :returns: A probability from 0 to 1 for each row if the trees were trained for probabilities. Otherwise, a
+            number by which rows can be ranked.
+        """
         sums = self._sums(rows)[:, 0]
         scores = 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums
         return [float(score) for score in scores]
@@ -108,8 +143,11 @@ class BoostedTrees:
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees from a file. A process reads the file again only if the file has changed.
 
-    The file is a model that XGBoost saved as JSON. It must have been trained on exactly these ``features``, in this
-    order. Raises :class:`TreesMissing` if there is no file, and ValueError if it has other features or is broken.
+    :param file: A model that XGBoost saved as JSON.
+    :param features: The names of the features. The trees must have been trained on exactly these, in this order.
+    :returns: The trees.
+    :raises TreesMissing: When there is no such file.
+    :raises ValueError: When the trees have other features, or the file is broken.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -119,7 +157,11 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
 
 @lru_cache(maxsize=16)
 def _load(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
-    """Read a file of trees. ``changed``, the time of its last change, only makes the cache forget an older state."""
+    """Read a file of trees.
+
+    ``changed``, the time of its last change, is only a part of the key of the cache, so that a changed file is read
+    again.
+    """
     try:
         learner = json.loads(file.read_bytes())["learner"]
         trees = BoostedTrees(learner)

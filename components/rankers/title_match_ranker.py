@@ -1,4 +1,7 @@
-"""The ranker that prefers documents whose title the query names."""
+"""The ranker that prefers documents whose title the query names.
+
+PrefRAG multiplies the score of such a document by a factor. A factor over 1 is called a boost.
+"""
 
 import re
 from dataclasses import replace
@@ -9,23 +12,29 @@ from prefrag.components.both_ways import as_async
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
-# A parenthesis at the end of a title. Queries usually leave it out, and say "Psycho" for "Psycho (1960 film)".
+# A parenthesis at the end of a title. Queries usually leave it out and say "Psycho" for "Psycho (1960 film)".
+# Matches: "Psycho (1960 film)". Does not match: "(1960) Psycho".
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# PrefRAG's factors for a title that equals the query, differs from the query only in case, or occurs in the query.
-_WHOLE = (1.5, 1.2, 1.1)  # for the whole title
-_CORE = (1.2, 1.1, 1.05)  # for the title without a parenthesis at its end
+# The factors of PrefRAG. Each line has three factors: for a title that equals the query, for a title that differs from
+# the query only in case, and for a title that occurs in the query.
+# The factors for the whole title.
+_WHOLE = (1.5, 1.2, 1.1)
+# The factors for the title without a parenthesis at its end.
+_CORE = (1.2, 1.1, 1.05)
 
 
 @component
 class TitleMatchRanker:
     """Raise the scores of documents whose title equals the query or occurs in it, then return the best documents.
 
-    These are the title boosts of PrefRAG. The candidates may come from any retriever. The paper uses 50 candidates. The
-    whole title is compared first, then the title without a parenthesis at its end, and the first match sets the factor.
-    A negative score is divided by the factor.
-    A title counts as occurring in a query only as whole words, in upper or lower case: "Art" is not in "party".
+    These are the title boosts of PrefRAG. The candidates may come from any retriever. The paper uses 50 candidates.
 
+    The whole title is compared first, then the title without a parenthesis at its end. The first match sets the factor.
+    A negative score is divided by the factor. A title occurs in a query only as whole words, in upper or lower case:
+    "Art" does not occur in "party".
+
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
@@ -48,12 +57,13 @@ class TitleMatchRanker:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Raise the scores of matching candidates, sort all candidates and return the best.
+        """Raise the scores of matching candidates, sort all candidates and return the best candidates.
 
         :param query: The query that found the candidates.
-        :param documents: The candidates. A missing score counts as 1. A document without a title keeps its score.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :returns: `documents` with their new scores, best first; equal scores keep their order.
+        :param documents: The candidates. A missing score counts as 1. The score of a document without a title stays.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of the constructor is used.
+        :returns: A dictionary with the key `documents`: the best candidates with their new scores, best first.
+            Candidates with equal scores stay in the same order.
         :raises ValueError: When top_k is under 1.
         """
         top_k = wanted_top_k(self.top_k, top_k)
@@ -63,7 +73,8 @@ class TitleMatchRanker:
         for document in documents:
             score = 1.0 if document.score is None else document.score
             boost = self._boost(normalize_unicode(str(document.meta.get("title") or "")), query, folded)
-            # Scores of a cross-encoder may be negative: dividing raises these, and multiplying would lower them.
+            # The scores of a cross-encoder may be negative. A division raises such scores. A multiplication would lower
+            # them.
             scored.append((score / boost if score < 0 else score * boost, document))
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
@@ -71,6 +82,10 @@ class TitleMatchRanker:
     run_async = as_async(run)
 
     def _boost(self, title: str, query: str, folded: str) -> float:
+        """Return the factor for a title; 1 if the query does not name it. ``folded`` is the query without case.
+
+        For example, the factor of the title "Psycho (1960 film)" is 1.2 for the query "Psycho".
+        """
         core = _PARENTHESIS.sub("", title)
         for name, (exact, case_insensitive, inside) in ((title.strip(), _WHOLE), (core.strip(), _CORE)):
             if not name:

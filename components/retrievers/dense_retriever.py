@@ -1,4 +1,7 @@
-"""The retriever that embeds a query and searches with its vector."""
+"""The retriever that embeds a query and searches with its vector.
+
+Embedding a text means to compute a vector with a model, so that texts of similar meaning have similar vectors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,11 @@ class TextEmbedder(Protocol):
     """Any component that takes a ``text`` and returns its ``embedding``."""
 
     def run(self, text: str) -> dict[str, Any]:
-        """Embed a text."""
+        """Embed a text.
+
+        :param text: The text.
+        :returns: A dictionary with the key ``embedding``: the vector, as a list of numbers.
+        """
 
 
 class EmbeddingRetriever(Protocol):
@@ -30,17 +37,24 @@ class EmbeddingRetriever(Protocol):
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, Any]:
-        """Find ``documents`` by a vector, best first."""
+        """Find documents by a vector.
+
+        :param query_embedding: The vector of the query.
+        :param filters: Haystack metadata filters. None searches all documents.
+        :param top_k: The maximum number of documents. None stands for the retriever's own number.
+        :returns: A dictionary with the key ``documents``, best first.
+        """
 
 
 @component
 class DenseRetriever(Block):
-    """Embed a query and find documents by its vector. A `RetrievalSource` can use it as its retriever.
+    """Embed a query and find documents by its vector. A `RetrievalSource` can use this class as its retriever.
 
-    Haystack's `TextEmbeddingRetriever` does the same, but it builds the embedder when the pipeline is loaded, and that
+    Haystack's `TextEmbeddingRetriever` does the same. But it builds the embedder when the pipeline is loaded, which
     needs PyTorch. This class builds an embedder from YAML only at `warm_up`. So a pipeline can be loaded, drawn and
     saved without PyTorch. Running the pipeline without PyTorch raises an error that says what to install.
 
+    Usage example, with the extra `dense` and an index whose passages are embedded:
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -59,10 +73,10 @@ class DenseRetriever(Block):
     """
 
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
-        """Set the embedder and the retriever; no model is loaded before `warm_up`.
+        """Set the embedder and the retriever. No model is loaded before `warm_up`.
 
-        :param text_embedder: Embeds the query. It must use the model that embedded the documents. It may be a
-            dictionary, as in a serialised pipeline, from which the embedder is built at `warm_up`.
+        :param text_embedder: The embedder of the query. It must use the model that embedded the documents. A
+            dictionary, as in a serialised pipeline, is also possible: the embedder is then built at `warm_up`.
         :param retriever: The retriever that finds documents by a vector.
         """
         self.text_embedder = text_embedder
@@ -80,7 +94,11 @@ class DenseRetriever(Block):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
-        """Make a retriever from the output of `to_dict`; its embedder stays serialised."""
+        """Make a retriever from the output of `to_dict`. Its embedder stays serialised until `warm_up`.
+
+        :param data: The class and the settings.
+        :returns: The retriever.
+        """
         parameters = dict(data["init_parameters"])
         retriever = parameters["retriever"]
         if isinstance(retriever, dict):
@@ -115,17 +133,18 @@ class DenseRetriever(Block):
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents.
+        """Find documents by the vector of a query.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the inner ``retriever``.
-        :param filters: Haystack's filters.
-        :returns: `documents` with their score, best first; none for a blank query.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of ``retriever`` is used.
+        :param filters: Haystack metadata filters. None searches all documents.
+        :returns: A dictionary with the key `documents`: the documents with their scores, best first. The list is empty
+            for a blank query.
         :raises ImportError: When the embedder's package is not installed.
         :raises FilterError: When the filters cannot be understood or applied.
         """
         if self._fields is not None:
-            # Elasticsearch stores titles and texts as word stems. Haystack's retriever would filter them wrongly.
+            # Elasticsearch stores titles and texts as word stems, so Haystack's retriever would filter them wrongly.
             refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
@@ -140,6 +159,7 @@ class DenseRetriever(Block):
     run = as_blocking(run_async)
 
     def _ready(self) -> TextEmbedder:
+        """Return the embedder, after `warm_up` if it is not built yet."""
         if self._embedder is None:
             self.warm_up()
         assert self._embedder is not None
@@ -149,5 +169,7 @@ class DenseRetriever(Block):
 
 
 def _build(data: dict[str, Any], name: str) -> Any:
-    # Copied, because some components change their parameters, and all uses of a YAML anchor share one dictionary.
+    """Build the component that a serialised dictionary describes."""
+    # The dictionary is copied. Some components change their parameters, and all uses of a YAML anchor share one
+    # dictionary.
     return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

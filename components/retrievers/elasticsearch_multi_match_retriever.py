@@ -1,4 +1,8 @@
-"""The retriever that searches Elasticsearch by BM25, in title and text."""
+"""The retriever that searches Elasticsearch by BM25, in title and text.
+
+The retriever also splits texts into the tokens of the index and counts documents by word. The trees of a pair
+classifier need both, because rare words count more in their features.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +25,10 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 
+# The fields in which words are searched and counted.
 _FIELDS = ["title", "content"]
-# A request may produce at most 10,000 tokens, and a text rarely has more tokens than characters.
+# The maximum number of characters of the texts in one request to split texts into tokens. The server allows 10,000
+# tokens per request, and a text rarely has more tokens than characters.
 _CHARACTERS_PER_REQUEST = 10_000
 
 
@@ -30,9 +36,11 @@ _CHARACTERS_PER_REQUEST = 10_000
 class ElasticsearchMultiMatchRetriever(Block):
     """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    The score is the text's score plus 1.25 times the title's score. Haystack's BM25 retriever gives all fields the same
-    weight. Create the index with `recommended_mapping`: without this mapping, words are not stemmed.
+    The score is the score of the text plus 1.25 times the score of the title. Haystack's BM25 retriever gives all
+    fields the same weight. Create the index with `recommended_mapping`, because words are not stemmed without this
+    mapping.
 
+    Usage example, with a running server:
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -50,7 +58,7 @@ class ElasticsearchMultiMatchRetriever(Block):
     """
 
     def __init__(self, document_store: ElasticsearchDocumentStore, top_k: int = 10) -> None:
-        """Set the store and the defaults of a search; the server is not called yet.
+        """Set the store and the defaults of a search. The server is not called yet.
 
         :param document_store: The store to search.
         :param top_k: The maximum number of documents to return.
@@ -68,9 +76,10 @@ class ElasticsearchMultiMatchRetriever(Block):
     def recommended_mapping(language: str = "english") -> dict[str, Any]:
         """Make the `custom_mapping` of a store for this retriever.
 
-        :param language: The name of an analyzer of the server: `english`, `german`, ... or `standard` for no language.
-        :returns: The mapping. Title and content are analysed in that language, and every other string is stored whole
-            for filters. `prefrag index` fills the field `title_key`, which `TitleMentionRetriever` searches.
+        :param language: The name of an analyzer of the server, such as `english` or `german`. With `standard`, words
+            are not stemmed.
+        :returns: The mapping. Title and content are analysed in the language. Every other string is stored whole, for
+            filters. `prefrag index` fills the field `title_key`, which `TitleMentionRetriever` searches.
         """
         return {
             # With date detection, a field whose first value looks like a date would accept only dates.
@@ -92,7 +101,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         }
 
     async def close_async(self) -> None:
-        """Close the store's connections."""
+        """Close the connections of the store."""
         await call_matching(self.document_store.close, self.document_store.close_async)
 
     close = as_blocking(close_async)
@@ -101,16 +110,17 @@ class ElasticsearchMultiMatchRetriever(Block):
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents.
+        """Find documents by the words of a query.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters.
-        :returns: `documents` with their score, best first; none for a blank query.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of the constructor is used.
+        :param filters: Haystack metadata filters. None searches all documents.
+        :returns: A dictionary with the key `documents`: the documents with their scores, best first. The list is empty
+            for a blank query.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood, when they compare titles or texts, or when they name
-            a field that no document has.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+        :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
+            document has.
+        :raises DocumentStoreError: When the server cannot be reached, refuses the request, or has no such index.
         """
         request = self._request(query, top_k, filters)
         if not query.strip():
@@ -125,11 +135,19 @@ class ElasticsearchMultiMatchRetriever(Block):
     run = as_blocking(run_async)
 
     def analyze(self, text: str) -> list[str]:
-        """Split a text into tokens as the index does. The tokens are in the order of the text."""
+        """Split a text into tokens as the index does.
+
+        :param text: The text.
+        :returns: The tokens, in the order of the text.
+        """
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
-        """Split texts into tokens as the index does, with as few requests as the server allows."""
+        """Split texts into tokens as the index does, with as few requests as the server allows.
+
+        :param texts: The texts.
+        :returns: For each text, its tokens in order.
+        """
         normalised = [normalize_unicode(text) for text in texts]
         different = list(dict.fromkeys(text for text in normalised if text.strip()))
         tokens: dict[str, list[str]] = {}
@@ -139,17 +157,23 @@ class ElasticsearchMultiMatchRetriever(Block):
         return [list(tokens.get(text, ())) for text in normalised]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return the number of all documents, and for each word the number of those with the word in title or text."""
+        """Count the documents that contain each word in title or text.
+
+        :param words: The words, which may already be stems.
+        :returns: The number of all documents, and for each word the number of documents that contain it.
+        """
         different = list(dict.fromkeys(words))
         with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # A word may already be a stem. So look up each word unchanged first, and stem it only if it is not found.
+            # A word may already be a stem. So each word is looked up unchanged first, and stemmed only if no document
+            # has it.
             counts = self._counts({word: _as_term(normalize_unicode(word)) for word in different})
             absent = [word for word in different if not counts[word]]
             counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in absent})
         return total, counts
 
     def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
+        """Count the documents for each query, all in one request. The keys are the words that the queries look up."""
         searches: list[dict[str, Any]] = []
         for query in queries.values():
             searches += [{}, {"size": 0, "track_total_hits": True, "query": query}]
@@ -161,6 +185,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         return {word: self._count(reply) for word, reply in zip(queries, replies, strict=True)}
 
     def _analyze(self, texts: list[str]) -> list[list[str]]:
+        """Split texts into tokens in one request. If this is impossible, send a request for each text."""
         try:
             reply = self.document_store.client.indices.analyze(
                 index=self._index,
@@ -181,9 +206,11 @@ class ElasticsearchMultiMatchRetriever(Block):
 
     @property
     def _index(self) -> str:
+        """The name of the index of the store."""
         return self.document_store._index
 
     def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, Any]:
+        """Make the arguments of a search request."""
         text = {
             "multi_match": {
                 "query": _each_word_once(normalize_unicode(query)),
@@ -202,6 +229,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         }
 
     def _count(self, reply: Any) -> int:
+        """Read the number of documents from the reply to one search. Raise DocumentStoreError if the search failed."""
         if "error" in reply:
             raise DocumentStoreError(f"Elasticsearch could not count words in '{self._index}': {reply['error']}")
         check_whole(self.document_store, reply)
@@ -209,7 +237,10 @@ class ElasticsearchMultiMatchRetriever(Block):
 
 
 def _each_word_once(text: str) -> str:
-    """Remove repeated words from a text, so that each counts once. Searches of the tantivy index do the same."""
+    """Remove repeated words from a text, so that each word counts once. Searches of the tantivy index do the same.
+
+    For example, ``_each_word_once("The yard, the boat and the yard")`` returns ``"The yard, boat and"``.
+    """
     # If the query is a passage, counting repeated words costs 2 points of recall at 5 on MuSiQue.
     words: dict[str, str] = {}
     for word in text.split():
@@ -218,10 +249,12 @@ def _each_word_once(text: str) -> str:
 
 
 def _as_term(word: str) -> dict[str, Any]:
+    """Make the query for documents with exactly this token in title or text."""
     return {"bool": {"should": [{"term": {field: word}} for field in _FIELDS]}}
 
 
 def _as_word(word: str) -> dict[str, Any]:
+    """Make the query for documents with a word in title or text. The server stems the word first."""
     return {
         "multi_match": {
             "query": word,
@@ -234,11 +267,15 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Count the characters of a text like the server, which counts a character above U+FFFF as two."""
+    """Count the characters of a text as the server does: a character above U+FFFF counts as two.
+
+    For example, ``_characters("a𝄞")`` returns ``3``.
+    """
     return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Split a list of texts into lists that fit into one request. A longer text gets a list of its own."""
     batch: list[str] = []
     characters = 0
     for text in texts:
@@ -253,7 +290,10 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """Group tokens by the text that they come from; None if a token reaches into the next text."""
+    """Group tokens by the text from which they come. Return None if a token reaches into the next text.
+
+    The server counts the places of tokens over all texts, with one character between two texts.
+    """
     groups: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]
     starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))

@@ -1,4 +1,8 @@
-"""The retriever that calls several retrievers and fuses what they find."""
+"""The retriever that calls several retrievers and fuses their lists of documents.
+
+Reciprocal rank fusion adds for each document 1 / (60 + rank) over the lists. So only the ranks count, and the scores of
+the retrievers need not be comparable.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 
 logger = logging.getLogger(__name__)
 
+# A retriever and the arguments of its `run`.
 _Call = tuple[Retriever, dict[str, Any]]
 
 
@@ -36,9 +41,10 @@ _Call = tuple[Retriever, dict[str, Any]]
 class HybridRetriever(Block):
     """Call retrievers in parallel and combine their results by reciprocal rank fusion, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out and listed in `errors`. The search fails only if all
-    retrievers fail. Documents with the same id count as one.
+    If a retriever fails or does not reply in time, the search goes on without it, and `errors` lists the failure. The
+    search fails only if all retrievers fail. Documents with the same id count as one.
 
+    Usage example:
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
@@ -62,9 +68,11 @@ class HybridRetriever(Block):
 
         :param retrievers: Components that take a `query` and return `documents`.
         :param top_k: The maximum number of documents to return.
-        :param candidates: How many documents to request from each retriever; `top_k` if that is larger.
-        :param weights: The weight of each retriever; by default all are equal.
-        :param timeout: Seconds that each retriever may take. The timeout of a `RetrievalSource` should be longer.
+        :param candidates: The number of documents to request from each retriever. If `top_k` is larger, `top_k`
+            documents are requested.
+        :param weights: The weight of each retriever, at least 0. If None, all weights are equal.
+        :param timeout: The maximum duration of each call, in seconds. The timeout of a `RetrievalSource` around this
+            retriever should be longer.
         :raises ValueError: When there are fewer than two retrievers, some have no `run`, or a number is invalid.
         """
         if len(retrievers) < 2:
@@ -88,8 +96,12 @@ class HybridRetriever(Block):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
-        """Make a retriever from the output of `to_dict`."""
-        # Haystack builds nested components itself, but not those in a list.
+        """Make a retriever from the output of `to_dict`.
+
+        :param data: The class and the settings.
+        :returns: The retriever.
+        """
+        # Haystack itself builds nested components, but not those in a list.
         parameters = dict(data["init_parameters"])
         retrievers = []
         for part in parameters["retrievers"]:
@@ -110,13 +122,16 @@ class HybridRetriever(Block):
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Find documents.
+        """Find documents with all retrievers.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters. They are applied here to the documents of a retriever that takes none.
-        :returns: `documents` with the fused score, best first; `errors`: a line for each retriever that failed;
-            `lookups`: the number of queries that all retrievers sent.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of the constructor is used.
+        :param filters: Haystack metadata filters. If a retriever takes no filters, they are applied to its
+            documents here. None searches all documents.
+        :returns: A dictionary with the following keys:
+            - `documents`: The documents with their fused scores, best first.
+            - `errors`: A line for each retriever that failed.
+            - `lookups`: The number of queries that all retrievers sent.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.
         :raises RuntimeError: When all retrievers fail.
@@ -130,9 +145,10 @@ class HybridRetriever(Block):
     run = as_blocking(run_async)
 
     def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
+        """Make the calls in threads, and return the output or the error of each call, in order."""
         deadline = time.monotonic() + self.timeout
         replies: list[dict[str, Any] | BaseException] = []
-        # All calls are begun before the first is waited for.
+        # All calls begin before the first output is waited for.
         futures = [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]
         for future in futures:
             try:
@@ -142,11 +158,13 @@ class HybridRetriever(Block):
         return replies
 
     async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
+        """Make the calls at the same time, and return the output or the error of each call, in order."""
         running = [asyncio.wait_for(call_component(*call), self.timeout) for call in calls]
-        # All have ended when this returns, so none goes on after a failure.
+        # All calls have ended when `gather` returns, so no call goes on after a failure.
         return await asyncio.gather(*running, return_exceptions=True)  # noqa: TID251
 
     def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int, filters: Any) -> dict[str, Any]:
+        """Fuse the documents of the outputs, and collect the errors. Raise RuntimeError if all calls failed."""
         lists: list[list[Document]] = []
         errors = []
         for retriever, reply in zip(self.retrievers, replies, strict=True):
@@ -159,10 +177,12 @@ class HybridRetriever(Block):
                 lists.append([])
             else:
                 lists.append(apply_filters(retriever, reply["documents"], filters))
+
         if len(errors) == len(self.retrievers):
             raise RuntimeError("; ".join(errors))
         for error in errors:
             logger.warning("A hybrid search continues without one of its retrievers: %s", error)
+
         lookups = 0
         for reply in replies:
             lookups += count_lookups(reply if isinstance(reply, dict) else None)

@@ -1,4 +1,14 @@
-"""The retriever that finds passages by words and by mentioned titles, and ranks them by scores of passage pairs."""
+"""The retriever that finds passages by words and by mentioned titles, and ranks them by the scores of passage pairs.
+
+A passage mentions a title if the title of another passage stands in its text. A mention links the two passages, which
+is useful for questions that need two passages. The steps of a search are:
+
+1. Find documents by the words of the query, and documents whose titles the query mentions.
+2. Choose the documents to search for titles: the latest observed documents, which earlier steps of the run found, and
+   the best new documents.
+3. Find the documents whose titles these documents mention.
+4. Score pairs of documents with the pair classifier, and rank all new documents.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -37,21 +47,30 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Find the passages that a query or documents mention by title, without the documents themselves."""
+        """Find the passages whose titles a query or documents mention.
+
+        :param query: A text that may mention titles. Empty if only the documents are searched.
+        :param documents: Documents that may mention titles. They are not returned themselves.
+        :param top_k: The maximum number of passages. None stands for the component's own number.
+        :param filters: Haystack metadata filters. None searches all passages.
+        :returns: A dictionary with the key ``documents``.
+        """
 
 
 @component
 class LinkedRetriever(Block):
     """Find passages by words and by titles that a text mentions, and rank each by its best pair with another passage.
 
-    Three kinds of text are searched for titles: the query, the best documents for it, and the observed documents, which
-    earlier steps found. Every candidate is paired with every document that was searched for titles, because a question
-    with two hops needs two passages. A classifier (section 2.2.2 of DR-RAG) estimates how likely the question needs
-    both. The score of a candidate is the score of its best pair plus a bonus for its rank in the search by words.
+    Three kinds of text are searched for titles: the query, the best documents for the query, and the observed
+    documents, which earlier steps found. Every candidate is paired with every document that was searched for titles,
+    because a question with two hops needs two passages. A classifier (section 2.2.2 of DR-RAG) estimates the
+    probability that the question needs both passages. The score of a candidate is the score of its best pair plus a
+    bonus for its rank in the search by words.
 
     A :class:`RetrievalSource` passes the question and the observed documents to this retriever. Observed documents may
-    be found again; a source with ``observed_last`` puts them after the new documents.
+    be found again. A source with ``observed_last`` puts them after the new documents.
 
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.retrievers.linked_retriever import LinkedRetriever
@@ -79,20 +98,24 @@ class LinkedRetriever(Block):
         observed_depth: int = 10,
         rank_weight: float = 1.0,
     ) -> None:
-        """Set the components and how many documents each step of a search uses.
+        """Set the components, and how many documents each step of a search uses.
 
         :param retriever: The retriever that finds documents by words, or by vectors.
         :param links: The retriever that finds documents by mentioned titles: a :class:`TitleMentionRetriever` over
             the same store.
-        :param engine: The scorer of pairs; by default the shipped decision trees, with the store's counts of words.
+        :param engine: The scorer of pairs. If None, the shipped decision trees are used, with the word counts of the
+            store.
         :param top_k: The maximum number of documents to return.
-        :param candidates: How many documents found by words are paired. The others get only the bonus for their rank.
-        :param first_stage_depth: How many of the documents found by words are searched for titles. It is also the
+        :param candidates: The number of documents found by words that are paired. Further documents get only the bonus
+            for their rank.
+        :param first_stage_depth: The number of documents found by words that are searched for titles. It is also the
             maximum number of documents that are added because the query mentions their titles.
-        :param link_depth: The maximum number of documents to add because the searched documents mention them.
-        :param observed_depth: How many of the latest observed documents are searched for titles.
-        :param rank_weight: The bonus of the best document found by words. The second gets half of it, the third a
-            third, and so on. Scores of pairs are from 0 to 1, so with a large bonus the order by words decides.
+        :param link_depth: The maximum number of documents that are added because the searched documents mention their
+            titles.
+        :param observed_depth: The number of the latest observed documents that are searched for titles.
+        :param rank_weight: The bonus of the best document found by words. The second document gets half of the bonus,
+            the third document a third, and so on. Scores of pairs are from 0 to 1, so the order by words decides if the
+            bonus is large.
         :raises ValueError: When a component has no `run` or `score`, or a number is invalid.
         """
         for part, label in ((retriever, "retriever"), (links, "links")):
@@ -119,7 +142,7 @@ class LinkedRetriever(Block):
     def warm_up(self) -> None:
         """Warm up the components and load the classifier. If the index has no titles, only a warning is logged.
 
-        Raises FileNotFoundError when the index or the classifier's file does not exist.
+        :raises FileNotFoundError: When the index or the file of the classifier does not exist.
         """
         for part in (self.retriever, self.engine):
             if hasattr(part, "warm_up"):
@@ -134,7 +157,7 @@ class LinkedRetriever(Block):
 
     @property
     def document_store(self) -> Any:
-        """The retriever's store, which counts words; None if the retriever has no store."""
+        """The store of the retriever, which counts words. None if the retriever has no store."""
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
@@ -146,15 +169,19 @@ class LinkedRetriever(Block):
         question: str | None = None,
         observed: list[Document] | None = None,
     ) -> dict[str, Any]:
-        """Find documents.
+        """Find documents by words and by mentioned titles.
 
         :param query: Any text.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters. They are applied here to the documents of a retriever that takes none.
-        :param question: The question of the user; by default the query.
-        :param observed: The documents of earlier steps, from any source. Only those found again are returned.
-        :returns: `documents` with their scores, best first. `errors`: the error messages if `links` failed. `lookups`:
-            the number of queries that all components sent.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of the constructor is used.
+        :param filters: Haystack metadata filters. If a retriever takes no filters, they are applied to its
+            documents here. None searches all documents.
+        :param question: The question of the user, for which pairs are scored. If None, the query is used.
+        :param observed: The documents of earlier steps, from any source. An observed document is returned only if this
+            search finds it again. None means that there are none.
+        :returns: A dictionary with the following keys:
+            - `documents`: The documents with their scores, best first.
+            - `errors`: The error messages if `links` failed.
+            - `lookups`: The number of queries that all components sent.
         :raises ValueError: When top_k is under 1, or the engine returns too few or too many scores.
         :raises FilterError: When a component cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
@@ -167,6 +194,7 @@ class LinkedRetriever(Block):
             self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
         outputs[0] |= {"documents": apply_filters(self.retriever, outputs[0]["documents"], filters)}
+
         leading = self._choose_leading(outputs, observed)
         if not errors:
             outputs.append(await self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
@@ -176,6 +204,7 @@ class LinkedRetriever(Block):
     run = as_blocking(run_async)
 
     async def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
+        """Find documents by mentioned titles. After a failure, add a message to ``errors`` and return no documents."""
         try:
             output = await call_component(self.links, arguments)
             return {**output, "documents": list(output["documents"])}
@@ -186,12 +215,13 @@ class LinkedRetriever(Block):
             return {"documents": []}
 
     def _log_failed_links(self, error: Exception) -> str:
+        """Log that passages are not searched by title, and return the message."""
         message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
         logger.warning("A linked search continues without passages that are mentioned by title. %s", message)
         return message
 
     def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
-        """Choose the documents that are searched for titles: the latest observed, then the best new documents."""
+        """Choose the documents to search for titles: the latest observed documents, then the best new documents."""
         by_words, mentioned = (output["documents"] for output in outputs)
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
@@ -200,30 +230,35 @@ class LinkedRetriever(Block):
         return list({identity(document): document for document in (*latest, *new)}.values())
 
     def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
-        """Rank all documents by the scores of their best pairs and their ranks by words."""
+        """Rank all found documents by the scores of their best pairs and their ranks by words.
+
+        ``leading`` are the documents that were searched for titles. They are one document of each pair.
+        """
         by_words, *linked = (output["documents"] for output in outputs)
         mentioned = list(chain.from_iterable(linked))
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
         scores = self._best_pairs(question, leading, paired)
+
         for place, document in enumerate(by_words, start=1):
             scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
         unique = {identity(document): document for document in (*by_words, *mentioned)}
         scored = [replace(document, score=scores[key]) for key, document in unique.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
-    # This runs in a thread, because the counts of words may come from a server.
+    # `_rank` runs in a thread, because the word counts may come from a server.
     _rank_async = in_thread_async(_rank)
 
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """Score the pairs of documents, and return the score of each document's best pair."""
+        """Pair the leading documents with the others, and return for each document the score of its best pair."""
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
         scores: list[float] = []
         if pairs:
             scores = self.engine.score(question, [(others[first], others[second]) for first, second in pairs])
         if len(scores) != len(pairs):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
+
         best = dict.fromkeys(others, 0.0)
         for pair, score in zip(pairs, scores, strict=True):
             for key in pair:
@@ -232,6 +267,6 @@ class LinkedRetriever(Block):
 
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
-    """Find the object that counts words: the retriever itself or its store; None if neither can count."""
+    """Return the object that counts words: the retriever itself or its store. Return None if neither can count."""
     parts = (retriever, getattr(retriever, "document_store", None))
     return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

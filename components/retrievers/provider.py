@@ -1,4 +1,8 @@
-"""The interfaces of retrievers and rankers, and helpers for calling them."""
+"""The interfaces of retrievers and rankers, and helpers for calling them.
+
+A component is called only with the arguments that its `run` takes, so that any Haystack retriever or ranker can be
+used. A provider is a retriever or a web search.
+"""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -18,30 +22,35 @@ _MAX_CHARACTERS = 200
 
 
 class Retriever(Protocol):
-    """Any component that takes a ``query`` and returns ``documents``: a retriever, a web search, a nested pipeline."""
+    """Any component that takes a ``query`` and returns ``documents``, such as a web search or a nested pipeline."""
 
     def run(self, query: str) -> dict[str, Any]:
         """Find documents.
 
         :param query: Any text.
-        :returns: ``documents``, best first. If several queries were sent, ``lookups`` is their number.
+        :returns: A dictionary with the key ``documents``, best first. If several queries were sent, the key ``lookups``
+            has their number.
         """
 
 
 class Ranker(Protocol):
-    """Any component that takes a ``query`` and ``documents`` and returns the ``documents`` sorted."""
+    """Any component that takes a ``query`` and ``documents`` and returns the ``documents`` in a new order."""
 
     def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
         """Sort documents.
 
         :param query: The query.
-        :param documents: The candidates.
-        :returns: ``documents``, best first.
+        :param documents: The documents to sort.
+        :returns: A dictionary with the key ``documents``, best first.
         """
 
 
 def supported_arguments(part: Retriever | Ranker) -> set[str]:
-    """List the arguments that a component's ``run`` takes."""
+    """List the arguments that the ``run`` of a component takes.
+
+    :param part: The component.
+    :returns: The names of the arguments; ``query``, ``top_k`` and ``filters`` if its ``run`` takes any argument.
+    """
     parameters = inspect.signature(part.run).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return {"query", "top_k", "filters"}
@@ -49,13 +58,27 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
 
 
 def select_arguments(supported: set[str], **arguments: object) -> dict[str, Any]:
-    """Drop the arguments that a component does not take or whose value is None."""
+    """Drop the arguments that a component does not take or whose value is None.
+
+    For example, ``select_arguments({"query", "top_k"}, query="a", top_k=None, filters={})`` returns
+    ``{"query": "a"}``.
+
+    :param supported: The names of the arguments that the component takes.
+    :param arguments: The arguments.
+    :returns: The arguments with which the component can be called.
+    """
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
 
 
 def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mapping[str, Any] | None) -> list[Document]:
-    """Keep the documents that match the filters, if the retriever that found them does not take filters itself."""
-    # A nested pipeline takes any argument, and drops those for which it declares no input.
+    """Apply filters to the documents of a retriever, unless the retriever takes filters itself.
+
+    :param part: The retriever that found the documents.
+    :param documents: The documents.
+    :param filters: Haystack metadata filters. None or an empty filter keeps all documents.
+    :returns: The documents that match the filters.
+    """
+    # The `run` of a nested pipeline takes any argument. Only the arguments for which it declares an input are used.
     sockets = getattr(read_attribute(part, "__haystack_input__"), "_sockets_dict", {})
     takes_filters = "filters" in {*inspect.signature(part.run).parameters, *sockets}
     if not filters or takes_filters:
@@ -64,35 +87,60 @@ def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mappi
 
 
 def name_provider(part: Retriever | Ranker) -> str:
-    """Name a component in the trace: by its attribute ``provider``, else by its class."""
+    """Name a component for the trace: by its attribute ``provider``, or by its class if it has no such attribute.
+
+    :param part: The component.
+    :returns: The name.
+    """
     return str(getattr(part, "provider", None) or type(part).__name__)
 
 
 def count_lookups(output: Mapping[str, Any] | None) -> int:
-    """Count the queries that a retriever sent to an index or the web: ``lookups`` in its output, else 1."""
+    """Count the queries that a retriever sent to an index or the web.
+
+    :param output: The output of the retriever, or None.
+    :returns: The number under the key ``lookups``; 1 without this key.
+    """
     return int((output or {}).get("lookups", 1))
 
 
 def is_web_search(part: object) -> bool:
-    """Check whether a component, or any component inside it, searches the web, so that queries leave this machine."""
+    """Check whether a component, or any component inside it, searches the web, so that queries leave this machine.
+
+    :param part: The component.
+    :returns: True if a web search is found.
+    """
     return any(searches_web(inner) for _, inner in walk_parts(part))
 
 
 def searches_web(part: object) -> bool:
-    """Check whether an object itself calls an outside service: by its attribute ``external``, or by its module."""
+    """Check whether an object itself calls a service outside this machine.
+
+    :param part: The object.
+    :returns: True if its attribute ``external`` is True, or if its class is from a module for web searches.
+    """
     kind = type(part)
     if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
         return True
-    # Base classes are checked too, because a subclass may be in any module.
+    # Base classes are checked, too, because a subclass may be in any module.
     modules = (base.__module__.lower() for base in kind.__mro__)
     return any(mark in module for module in modules for mark in _WEB_MODULES)
 
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
-    """Describe the failure of a call in one line for the trace."""
+    """Describe the failure of a call in one line for the trace.
+
+    For example, ``describe_failure("Web", TimeoutError(), 5.0)`` returns ``"Web: no reply within 5 s"``.
+
+    :param name: The name of the called component.
+    :param error: The error. A long message is cut to 200 characters.
+    :param timeout: The deadline of the call, in seconds.
+    :returns: The line, without passwords in addresses.
+    """
     if isinstance(error, TimeoutError):
         return f"{name}: no reply within {timeout:g} s"
-    # Cut only between words: passwords in addresses are hidden later, but not in an address that was cut in half.
+    # The text is cut only between words. Passwords in addresses are hidden once more later, which is impossible in an
+    # address that was cut in half.
     text = without_userinfo(str(error))
     reason = cut_text(" ".join(text.split()), _MAX_CHARACTERS, " ...")
     return f"{name}: {reason or type(error).__name__}"

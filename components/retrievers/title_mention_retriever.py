@@ -1,4 +1,8 @@
-"""The retriever that finds the passages whose titles a text mentions."""
+"""The retriever that finds the passages whose titles a text mentions.
+
+Titles are compared as title keys, which are normalised titles: without case, accents and punctuation. The module
+`title_mentions` makes these keys and defines what a mention is.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -15,7 +19,8 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# The passages with a title are ranked by the beginning of a text, of this length: more words would slow the search.
+# If several passages have the same title, they are ranked by at most this many characters at the beginning of a text. A
+# longer text would slow down the search.
 _RANKED_BY_CHARACTERS = 2_000
 
 
@@ -24,10 +29,11 @@ class TitleMentionRetriever:
     """Find the passages whose titles a query or other passages mention.
 
     Some questions need two passages, such as "Who designed the church at the square where Mahler lived?" A search by
-    words often misses the second passage, because it is not similar to the question. But the first passage often
-    mentions the title of the second. The module `title_mentions` defines what a mention is. Every call looks the titles
-    up in the store, so it sees every change of the store.
+    words often misses the second passage, because this passage is not similar to the question. But the first passage
+    often mentions the title of the second passage. Every call looks up the titles in the store, so it sees every change
+    of the store.
 
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -42,7 +48,7 @@ class TitleMentionRetriever:
     def __init__(
         self, document_store: TantivyDocumentStore | ElasticsearchDocumentStore, per_title: int = 3, top_k: int = 8
     ) -> None:
-        """Set the store and the defaults of a search; nothing is opened yet.
+        """Set the store and the defaults of a search. Nothing is opened yet.
 
         :param document_store: The store of the passages.
         :param per_title: The maximum number of passages with the same title.
@@ -61,11 +67,11 @@ class TitleMentionRetriever:
 
     @property
     def embedded(self) -> bool:
-        """True if titles are looked up in this process. Parallel calls save no time then, because no server works."""
+        """Whether titles are looked up in this process. Parallel calls then save no time, because no server works."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """Open an on-disk index. If it is missing or damaged, this raises the error before the first question."""
+        """Open an on-disk index, so that a missing or damaged index is reported before the first question."""
         if isinstance(self.document_store, TantivyDocumentStore):
             # Looking up no titles only opens the index.
             self.document_store.known_title_keys([])
@@ -83,12 +89,13 @@ class TitleMentionRetriever:
         :param query: A text that may mention titles. Passages with the same title are ranked by the query. With a blank
             query, they are ranked by the text that mentions the title.
         :param documents: Passages that may mention the titles of other passages. These passages are not returned.
-        :param top_k: The maximum number of passages to return, by default the `top_k` of the constructor.
-        :param filters: Haystack's filters.
-        :returns: `documents`: first each title's best passage by BM25, then each title's second best, and so on. The
-            titles are in the order of their first mention in the query, then in the documents. The score is the BM25
-            score; it is usually None if a `TantivyDocumentStore` has only one passage with that title. `lookups`: the
-            number of texts that were searched for titles.
+        :param top_k: The maximum number of passages to return. If None, the `top_k` of the constructor is used.
+        :param filters: Haystack metadata filters. None searches all documents.
+        :returns: A dictionary with the following keys:
+            - `documents`: First the best passage of each title by BM25, then the second-best passage of each title, and
+              so on. The titles are in the order of their first mention in the query, then in the documents. The score
+              is the BM25 score. It is usually None if a `TantivyDocumentStore` has only one passage with the title.
+            - `lookups`: The number of texts that were searched for titles.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index was made without title keys, or the server fails.
@@ -96,6 +103,7 @@ class TitleMentionRetriever:
         passages = documents or []
         most = wanted_top_k(self.top_k, top_k)
         store = self.document_store
+
         if isinstance(store, TantivyDocumentStore):
             # The calls run in threads, because the thousands of keys of a long text would block the event loop.
             find_titles = in_thread_async(store.known_title_keys)
@@ -103,13 +111,16 @@ class TitleMentionRetriever:
         else:
             titles = ElasticsearchTitles(store)
             find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
+
         known_titles = await find_titles(self._possible_keys(query, passages))
         mentioned = self._find_mentioned(query, passages, known_titles)
         if not filters:
-            # Each title has a passage. Only `passages` themselves are left out later, so each of them can leave one
-            # title without a passage: with this many titles, `most` are left. Filters may leave out any passage.
+            # Each title has at least one passage, and only `passages` themselves are left out later. So each of them
+            # can leave at most one title without a passage. With this many titles, at least `most` titles remain. With
+            # filters, this does not hold, because they may leave out any passage.
             mentioned = dict(islice(mentioned.items(), most + len(passages)))
-        # Those of `passages` that have a mentioned title are left out later, so that many more are requested.
+
+        # The `passages` with a mentioned title are left out later. So this number of further passages is requested.
         left_out = [document for document in passages if _own_key(document) in mentioned]
         by_title = await find_documents(mentioned, self.per_title + len(left_out), filters)
         texts_searched = len(passages)
@@ -129,7 +140,7 @@ class TitleMentionRetriever:
     def _find_mentioned(self, query: str, documents: Sequence[Document], known_titles: set[str]) -> dict[str, str]:
         """Find the keys of the mentioned titles, each with the text by which the passages with this title are ranked.
 
-        A passage's mention of its own title does not count.
+        If a passage mentions its own title, this does not count.
         """
         mentioned = dict.fromkeys(longest_mentions(query, known_titles, MAX_WORDS), query)
         for document in documents:
@@ -142,7 +153,7 @@ class TitleMentionRetriever:
     def _choose(
         self, by_title: Mapping[str, Sequence[Document]], passages: Sequence[Document], top_k: int
     ) -> list[Document]:
-        """Choose the passages to return. The titles take turns, so that those with many leave room for later titles."""
+        """Choose the passages to return. The titles take turns, so that each title gets a place."""
         excluded = {identity(document) for document in passages}
         remaining = []
         for documents in by_title.values():
@@ -155,4 +166,5 @@ class TitleMentionRetriever:
 
 
 def _own_key(document: Document) -> str:
+    """Return the key of the title of a passage; empty if it has no title."""
     return title_key(str(document.meta.get("title") or ""))

@@ -1,4 +1,7 @@
-"""The retriever that finds passages by their vectors."""
+"""The retriever that finds passages by their vectors, in an embedded index.
+
+A `DenseRetriever` computes the vector of a query and calls this retriever.
+"""
 
 from typing import Any
 
@@ -16,6 +19,7 @@ class VectorRetriever:
 
     The passages must be embedded beforehand, with :func:`prefrag.collections.embedding.embed_index`.
 
+    Usage example, for an embedded index:
     ```python
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
     from prefrag.components.retrievers.vector_retriever import VectorRetriever
@@ -28,7 +32,7 @@ class VectorRetriever:
     def __init__(self, document_store: TantivyDocumentStore, model: str, top_k: int = 10) -> None:
         """Set the index and the defaults of a search.
 
-        :param document_store: The store of the passages. Its folder contains the vectors too.
+        :param document_store: The store of the passages. Its folder also contains the vectors.
         :param model: The name of the model that embedded the passages.
         :param top_k: The maximum number of documents to return.
         :raises ValueError: When the store is not a `TantivyDocumentStore`, ``model`` is empty or top_k is under 1.
@@ -39,19 +43,19 @@ class VectorRetriever:
         self.top_k = wanted_top_k(top_k)
 
     def warm_up(self) -> None:
-        """Open the vectors. If they or the extra `dense` are missing, the error comes now, not at the first search."""
+        """Open the vectors, so that missing vectors or a missing extra `dense` are reported before the first search."""
         self.vectors.count()
 
     @component.output_types(documents=list[Document])
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents.
+        """Find the documents whose vectors are nearest to a vector.
 
-        :param query_embedding: The vector of the query, made by the same model.
-        :param filters: Haystack's filters.
-        :param top_k: The maximum number of documents to return, by default the `top_k` of the constructor.
-        :returns: `documents`, best first; their score is the cosine similarity.
+        :param query_embedding: The vector of the query, made by the model that embedded the passages.
+        :param filters: Haystack metadata filters. None searches all documents.
+        :param top_k: The maximum number of documents to return. If None, the `top_k` of the constructor is used.
+        :returns: A dictionary with the key `documents`, best first. The score is the cosine similarity, from -1 to 1.
         :raises ValueError: When top_k is under 1, or the vector is longer or shorter than the passages' vectors.
         :raises FileNotFoundError: When the passages are not embedded with this model.
         :raises FilterError: When the filters cannot be understood or applied.
