@@ -136,6 +136,6 @@ def _contents(part: Any) -> list[tuple[Any, Any]]:
     if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
         # The object is a Haystack pipeline. Its graph contains much more than its components.
         return list(part.walk())
-    # Haystack attaches its own objects to a component: the sockets, and the pipeline of the component. They are skipped.
+    # Haystack attaches its own objects to a component, such as its sockets and its pipeline. They are skipped.
     attributes = (read_attribute(part, "__dict__") or {}).items()
     return [(name, value) for name, value in attributes if not str(name).startswith("__haystack_")]

@@ -1,4 +1,8 @@
-"""The component that skips retrieval for questions about well-known things."""
+"""The component that skips retrieval for questions about well-known things.
+
+A language model often knows well-known things without retrieval. How well known a thing is, is estimated from the
+number of passages with its name.
+"""
 
 from itertools import islice
 from typing import Any
@@ -12,19 +16,22 @@ from prefrag.components.state.state import State
 from prefrag.components.text.term_statistics import passage_text
 from prefrag.components.text.title_mentions import normalize_words
 
+# The name of this component's event in the trace.
 EVENT = "popularity"
-# Each name costs a search, and a question of 4,000 characters could contain hundreds of names.
+# At most this many names of a question are counted. Each name needs a search, and a question of 4,000 characters could
+# contain hundreds of names.
 _MOST_NAMES = 8
 
 
 @component
 class PopularityRouter(Block):
-    """Retrieve only if the question's entity is less popular than a threshold (Adaptive Retrieval).
+    """Retrieve only if the entity in the question is less popular than a threshold (Adaptive Retrieval).
 
-    Popularity is the number of passages that name the entity. If a question names several entities, the least popular
-    among the first eight decides. If it names none, the run always retrieves. The passages found here are only counted:
-    the answer does not use them.
+    The popularity of an entity is the number of passages that contain its name. If a question names several entities,
+    the least popular of the first eight entities decides. If a question names no entity, the run always retrieves. The
+    passages found here are only counted. They are not used for the answer.
 
+    Usage example:
     ```python
     from prefrag.components.adaptive_rag.popularity_router import PopularityRouter
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -38,9 +45,9 @@ class PopularityRouter(Block):
         """Set up the component.
 
         :param retriever: Any keyword retriever, such as BM25.
-        :param threshold: Retrieval is skipped if at least this many passages contain the name. With 0, it is skipped
-            for every question with a name.
-        :param depth: How many passages to retrieve for each name. Only passages that contain the name are counted.
+        :param threshold: Retrieval is skipped if at least this many passages contain the name. With 0, retrieval is
+            skipped for every question with a name.
+        :param depth: The number of passages to retrieve for each name. Only passages that contain the name are counted.
         :raises ValueError: When a number is out of range, or the threshold is above the depth and can never be reached.
         """
         check_whole_number(0, threshold=threshold)
@@ -58,16 +65,17 @@ class PopularityRouter(Block):
 
     @component.output_types(retrieve=State, no_retrieval=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """For each name in the question, count the passages that contain it. Then choose the output.
+        """Count the passages for each name in the question, and choose the output.
 
         :param state: The state at the start of a run.
-        :returns: The state under ``retrieve`` or ``no_retrieval``, with the counts in its trace.
+        :returns: A dictionary with the key ``retrieve`` or ``no_retrieval``: the state, with the counts in its trace.
         """
         names = list(islice(dict.fromkeys(names_in(state.question)), _MOST_NAMES))
         try:
             retrieved = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
-            # Retrieve as usual: if the index is broken, the search that follows fails too and reports the error.
+            # The run retrieves as usual. If the index is broken, the search that follows also fails and reports the
+            # error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
         counts = {
             name: count_passages_with_name(name, documents) for name, documents in zip(names, retrieved, strict=True)
@@ -79,11 +87,19 @@ class PopularityRouter(Block):
     run = as_blocking(run_async)
 
     async def _find(self, name: str, filters: Any) -> list[Document]:
-        asked = {"query": name, "top_k": self.depth} | ({"filters": filters} if filters else {})
-        return list((await call_component(self.retriever, asked))["documents"])
+        """Retrieve the passages for a name."""
+        arguments = {"query": name, "top_k": self.depth} | ({"filters": filters} if filters else {})
+        return list((await call_component(self.retriever, arguments))["documents"])
 
 
 def count_passages_with_name(name: str, documents: list[Document]) -> int:
-    """Count the passages that contain a name, ignoring case and accents."""
+    """Count the passages that contain a name, without regard to case and accents.
+
+    For example, ``count_passages_with_name("Zoé", [Document(content="ZOE sails.")])`` returns ``1``.
+
+    :param name: The name. It must stand in the title or the content as whole words.
+    :param documents: The passages.
+    :returns: The number of passages with the name.
+    """
     wanted = f" {normalize_words(name)} "
     return sum(wanted in f" {normalize_words(passage_text(document))} " for document in documents)

@@ -1,20 +1,23 @@
-"""The interface of question classifiers."""
+"""The interface of question classifiers, which estimate how much retrieval a question needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
+# No search at all, one search, or several searches that follow each other.
 QuestionClass = Literal["no_retrieval", "single_step", "multi_step"]
-#: The classes from the least retrieval to the most: A, B and C of Adaptive-RAG.
+#: The classes, from the least retrieval to the most. They are the classes A, B and C of Adaptive-RAG.
 CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A classifier's estimate for one question."""
+    """The estimate of a classifier for one question."""
 
-    probabilities: Mapping[str, float]  # from 0 to 1, for each class that the classifier knows
-    doubt: str = ""  # why the probabilities are only a guess; empty if they are reliable
+    # A probability from 0 to 1 for each class that the classifier knows.
+    probabilities: Mapping[str, float]
+    # Why the probabilities are only a guess. Empty if they are reliable.
+    doubt: str = ""
 
 
 class QuestionClassifier(Protocol):
@@ -24,10 +27,21 @@ class QuestionClassifier(Protocol):
         """Prepare the classifier before the first question."""
 
     def classify(self, question: str) -> Estimate:
-        """Classify a question by its text alone."""
+        """Classify a question by its text alone.
+
+        :param question: The question.
+        :returns: The estimate.
+        """
 
     async def classify_async(self, question: str) -> Estimate:
-        """Do the same as :meth:`classify`, without blocking the event loop."""
+        """Do the same as :meth:`classify`, without blocking the event loop.
+
+        :param question: The question.
+        :returns: The estimate.
+        """
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the classifier (its Python class and settings), as Haystack writes it into a pipeline's YAML."""
+        """Serialise the classifier, as Haystack writes it into the YAML of a pipeline.
+
+        :returns: The path of its Python class and its settings.
+        """

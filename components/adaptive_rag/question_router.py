@@ -1,4 +1,8 @@
-"""The component that decides how much retrieval a question needs."""
+"""The component that decides how much retrieval a question needs.
+
+A question classifier estimates a probability for each class of questions. The router chooses a class from these
+probabilities and sends the state to the output of the class.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,6 +12,7 @@ from prefrag.components.adaptive_rag.question_classifier import CLASSES, Questio
 from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.state.state import State
 
+# The name of this component's event in the trace.
 EVENT = "question_class"
 
 
@@ -15,9 +20,11 @@ EVENT = "question_class"
 class QuestionRouter:
     """Send a question to the branch of its class: no retrieval, one search or several (section 3.2 of Adaptive-RAG).
 
-    The likeliest of the allowed classes is chosen. If its probability is too low, the next class with more retrieval is
-    tried. If the classifier doubts its estimate, the class with the most retrieval is chosen.
+    The most probable of the allowed classes is chosen. If its probability is too low, the next class with more
+    retrieval is tried. If the classifier says that its estimate is only a guess, the class with the most retrieval is
+    chosen.
 
+    Usage example:
     ```python
     from prefrag.components.adaptive_rag.question_router import QuestionRouter
     from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
@@ -36,8 +43,9 @@ class QuestionRouter:
 
         :param classifier: The classifier of questions, such as a ``TreeQuestionClassifier``.
         :param classes: The allowed classes: some or all of ``no_retrieval``, ``single_step`` and ``multi_step``.
-        :param least_probability: For each class, the probability (0 to 1) under which the next class is tried; by
-            default 0. The probabilities are first scaled, so that those of the allowed classes add up to 1.
+        :param least_probability: The probability (0 to 1) that a class must have. Below this, the next class is tried.
+            A class that is not named needs no probability. The probabilities are first scaled, so that those of the
+            allowed classes add up to 1.
         :raises ValueError: For an unknown class, no class, or a probability out of range.
         """
         least = dict(least_probability or {})
@@ -59,12 +67,14 @@ class QuestionRouter:
 
     @component.output_types(no_retrieval=State, single_step=State, multi_step=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Classify the question.
+        """Classify the question, and choose the output.
 
         :param state: The state at the start of a run.
-        :returns: The state under the output named after the question's class, with the decision in its trace.
+        :returns: A dictionary with the chosen class as its key: the state, with the decision in its trace.
         """
         estimate = await call_matching(self.classifier.classify, self.classifier.classify_async, state.question)
+
+        # The allowed classes, from the least retrieval to the most.
         open_classes = [name for name in CLASSES if name in self.classes]
         shares: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
         total = sum(shares.values())
@@ -73,6 +83,7 @@ class QuestionRouter:
         else:
             # The classifier gives no probability to any allowed class, so all of them are equally likely.
             probabilities = dict.fromkeys(shares, 1 / len(shares))
+
         chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
         event = {
             "chosen": chosen,
@@ -85,12 +96,14 @@ class QuestionRouter:
     run = as_blocking(run_async)
 
     def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
+        """Choose a class, and say why. ``doubt`` says why the probabilities are only a guess; empty if they are not."""
         most = open_classes[-1]
         if len(open_classes) == 1:
             return most, "no other class is allowed"
         if doubt:
             return most, f"{doubt}, so the class with the most retrieval is chosen"
-        # If two classes are equally likely, take the one that retrieves more.
+
+        # If two classes are equally probable, the class with more retrieval is taken.
         likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
         for name in open_classes[open_classes.index(likeliest) :]:
             least = self.least_probability.get(name, 0.0)

@@ -1,4 +1,7 @@
-"""Read the conversation of an Agent."""
+"""Read the conversation of an Agent: the user's question, the calls of tools and the documents.
+
+The hooks use these functions. A hook may write a message in the user's name, which is not taken for the user's own.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,18 +11,26 @@ from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 
-# The key in the metadata of a message that a hook has written in the user's name.
+# The key in the metadata that marks a message that a hook has written in the user's name.
 BY_CODE = "prefrag_hook"
 
 
 def this_turn(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Return the last message that the user has written and all messages after it."""
+    """Return the last message that the user has written, and all messages after it.
+
+    :param messages: The conversation.
+    :returns: The messages; the whole conversation if the user has written none.
+    """
     places = [place for place, message in enumerate(messages) if _is_the_users(message)]
     return list(messages[places[-1] :]) if places else list(messages)
 
 
 def find_question(messages: Sequence[ChatMessage]) -> str:
-    """Return the last message that the user has written; an empty text without one."""
+    """Return the text of the last message that the user has written.
+
+    :param messages: The conversation.
+    :returns: The text; empty if the user has written no message.
+    """
     turn = this_turn(messages)
     if not turn or not _is_the_users(turn[0]):
         return ""
@@ -27,18 +38,29 @@ def find_question(messages: Sequence[ChatMessage]) -> str:
 
 
 def _is_the_users(message: ChatMessage) -> bool:
+    """Check whether the user has written a message, and not a hook in the user's name."""
     return message.is_from(ChatRole.USER) and bool(message.text) and BY_CODE not in message.meta
 
 
 def find_failure(messages: Sequence[ChatMessage], tool: str) -> str | None:
-    """Return what the last call of a tool failed with; None if it did not fail, or was not made."""
+    """Return the error of the last call of a tool in this turn.
+
+    :param messages: The conversation.
+    :param tool: The name of the tool.
+    :returns: The message of the error. None if the last call did not fail, or if there was no call.
+    """
     results = [result for message in this_turn(messages) for result in message.tool_call_results]
     last = next((result for result in reversed(results) if result.origin.tool_name == tool), None)
     return str(last.result) if last is not None and last.error else None
 
 
 def find_documents(state: Any, key: str) -> list[Document]:
-    """Return the documents that the Agent's tools have written to a key of its state."""
+    """Return the documents that the tools of an Agent have written to its state.
+
+    :param state: The Agent's state.
+    :param key: The key of the documents.
+    :returns: The documents; an empty list if there are none.
+    """
     return list(state.data.get(key) or ())
 
 
@@ -47,8 +69,8 @@ def make_state(messages: Sequence[ChatMessage], tool: str, documents: Sequence[D
 
     :param messages: The conversation.
     :param tool: The name of the tool that searches the documents.
-    :param documents: All that it found.
-    :returns: The state of a run that has found these documents with the last query.
+    :param documents: All documents that the tool has found.
+    :returns: The state of a run with one step, which has found these documents with the last query.
     """
     question = find_question(messages)
     calls = [call for message in messages for call in message.tool_calls if call.tool_name == tool]

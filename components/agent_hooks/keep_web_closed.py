@@ -1,4 +1,7 @@
-"""The hook that lets an Agent search the web only when its user's documents do not suffice."""
+"""The hook that lets an Agent search the web only if the user's documents do not answer the question.
+
+The hook runs before the tools of an Agent. It may take calls out of the Agent's last message.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -14,16 +17,18 @@ from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.web.web_gate import HeldBack, WebGate
 
-_MOST_CHARACTERS = 200  # of an error that the Agent is told
+# The message to the Agent shows at most this many characters of an error.
+_MOST_CHARACTERS = 200
 
 
 class KeepWebClosed(Block):
-    """Take web searches out of an Agent's tool calls until the documents were searched and found not to suffice.
+    """Take web searches out of an Agent's tool calls until a search of the documents was not enough.
 
-    Register it under ``before_tool``. The documents have to be searched first. If they hold nothing, or if the judge
-    says no to what was found, the web may be searched, with a query that passes the gate. If a call was its only one,
-    the Agent is told why it was left out. A search of the documents that failed keeps the web closed.
+    Register it under ``before_tool``. The documents must be searched first. The web may then be searched if no document
+    was found, or if the judge says that the documents do not answer the question. The query must pass the gate. If the
+    search of the documents failed, the web stays closed. If no call is left, the Agent gets a message that says why.
 
+    Usage example:
     ```python
     from prefrag.components.agent_hooks.keep_web_closed import KeepWebClosed
 
@@ -45,9 +50,11 @@ class KeepWebClosed(Block):
 
         :param documents_tool: The name of the tool that searches the documents.
         :param web_tool: The name of the tool that searches the web.
-        :param judge: What judges the passages; by default the shipped trees.
-        :param gate: What may leave this machine. By default the Agent's own rules decide alone.
-        :param documents_key: The key of the Agent's state to which the first tool writes the documents that it finds.
+        :param judge: The judge of the passages. If None, the shipped trees are used.
+        :param gate: The gate that decides which queries may leave this machine. If None, queries are not checked here,
+            and the Agent's own rules decide alone.
+        :param documents_key: The key in the Agent's state under which the first tool writes the documents that it
+            finds.
         """
         self.documents_tool = documents_tool
         self.web_tool = web_tool
@@ -60,11 +67,12 @@ class KeepWebClosed(Block):
         self.judge.warm_up()
 
     def run(self, state: Any) -> None:
-        """Leave out each web search that has no reason.
+        """Take out each web search that is not allowed yet.
 
         :param state: The Agent's state, which is changed in place.
         """
         *earlier, last = state.data["messages"]
+        # The reason for each refused call, by its place in the message.
         refusals = {}
         for place, call in enumerate(last.tool_calls):
             reason = self._refuse(call, earlier, state) if call.tool_name == self.web_tool else None
@@ -72,6 +80,7 @@ class KeepWebClosed(Block):
                 refusals[place] = reason
         if not refusals:
             return
+
         calls = [call for place, call in enumerate(last.tool_calls) if place not in refusals]
         messages = list(earlier)
         if calls or last.text:
@@ -79,20 +88,21 @@ class KeepWebClosed(Block):
                 last.text, tool_calls=calls, meta=last.meta, name=last.name, reasoning=last.reasoning
             )
             messages.append(allowed)
-        # Between calls and their results there must be no other message.
+        # Between calls and their results there must be no other message. So the reason is told only without calls.
         if not calls:
             text = f"The web was not searched: {next(iter(refusals.values()))}."
             messages.append(ChatMessage.from_user(text, meta={BY_CODE: "web"}))
-        # By default, Haystack would append the messages to those in the state.
+        # By default, Haystack would append the messages to those in the state. This handler replaces them.
         state.set("messages", messages, handler_override=lambda before, after: after)
 
     def _refuse(self, call: ToolCall, messages: list[ChatMessage], state: Any) -> str | None:
-        """Say why a web search has to wait; None if it may go."""
+        """Return why a web search is not allowed yet. Return None if it is allowed."""
         if not state.data["tool_call_counts"].get(self.documents_tool, 0):
             return f"search the documents with the tool {self.documents_tool} first"
         failure = find_failure(messages, self.documents_tool)
         if failure:
             return f"the search of the documents failed ({cut_text(one_line(failure), _MOST_CHARACTERS)})"
+
         documents = find_documents(state, self.documents_key)
         run = make_state(messages, self.documents_tool, documents)
         verdict = self.judge.judge(run)[0] if documents else None
@@ -100,7 +110,8 @@ class KeepWebClosed(Block):
             return "answer from the passages that were found in the documents, or search the documents in other words"
         if self.gate is None:
             return None
-        # The query is written in a step of its own, after the passages were read.
+
+        # The query gets its own step, because it was written after the passages were read.
         step = Step(Action.SEARCH, query=str(call.arguments.get("query", "")))
         run = replace(run, steps=(*run.steps, step), settings=replace(run.settings, external=(self.web_tool,)))
         try:

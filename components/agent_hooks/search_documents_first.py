@@ -1,4 +1,7 @@
-"""The hook that sends an Agent back to search before it answers."""
+"""The hook that tells an Agent to search the documents before it answers.
+
+The hook runs when an Agent wants to end. It may let the Agent continue with a new message.
+"""
 
 from typing import Any
 
@@ -7,15 +10,17 @@ from haystack.dataclasses import ChatMessage
 from prefrag.components.agent_hooks.conversation import BY_CODE, this_turn
 from prefrag.components.block import Block, check_whole_number
 
+# The mark in the metadata of a message with which this hook demands a search.
 _DEMAND = "search"
 
 
 class SearchDocumentsFirst(Block):
     """Let an Agent end only after it has searched the user's documents. Register it under ``on_exit``.
 
-    A model that answers from memory is told to search, and goes on. If it answers without a search even then, the
-    run ends: :class:`CheckAnswer` shows such an answer as the model's own words.
+    If the model answers from memory, it gets a message that demands a search, and the run continues. If the model still
+    answers without a search, the run ends. :class:`CheckAnswer` then shows the answer as the model's own words.
 
+    Usage example:
     ```python
     from prefrag.components.agent_hooks.search_documents_first import SearchDocumentsFirst
 
@@ -29,7 +34,7 @@ class SearchDocumentsFirst(Block):
         """Set up the hook.
 
         :param documents_tool: The name of the tool that searches the documents.
-        :param most: How often a run demands a search at most.
+        :param most: The maximum number of times that a search is demanded in a run.
         :raises ValueError: When ``most`` is no whole number of at least 1.
         """
         check_whole_number(1, most=most)
@@ -37,7 +42,7 @@ class SearchDocumentsFirst(Block):
         self.most = most
 
     def run(self, state: Any) -> None:
-        """Demand a search if there was none.
+        """Demand a search if the documents were not searched.
 
         :param state: The Agent's state, which is changed in place.
         """

@@ -1,4 +1,8 @@
-"""The component that runs both stages of DR-RAG, searching by words and by titles."""
+"""The component that runs both stages of DR-RAG, and searches by words and by titles.
+
+The searches of a stage run at the same time. Each search begins with the same state, and the results of all searches
+are then added to this state.
+"""
 
 import math
 import time
@@ -30,10 +34,13 @@ class LinkedStages(Block):
     """Run both retrieval stages of DR-RAG and select documents. Both stages also find documents by mentioned titles.
 
     The first stage searches for the question, and finds documents whose titles the question mentions. For each of these
-    documents, the second stage makes three searches. The query of the first is the question joined with the document
-    (section 2.2.1 of DR-RAG). The query of the second is the names in the document, and the words of the question that
-    are not in it. The third search finds documents whose titles the document mentions. From all these documents, a
-    :class:`PairClassifier` selects those for the prompt of the language model.
+    documents, the second stage makes three searches:
+
+    1. A search with the question joined with the document (section 2.2.1 of DR-RAG).
+    2. A search with the names in the document and the words of the question that are not in the document.
+    3. A search for documents whose titles the document mentions.
+
+    From all these documents, a :class:`PairClassifier` selects the documents for the prompt of the language model.
     """
 
     def __init__(
@@ -51,10 +58,13 @@ class LinkedStages(Block):
         :param source: The source that finds documents by words.
         :param links: The source that finds documents whose titles a text mentions, with a
             :class:`TitleMentionRetriever`. It must have the same name as ``source``.
-        :param classifier: Selects documents, by default with boosted decision trees and the method ``fill``. With the
-            methods ``cis`` and ``cfs``, the first stage keeps at most ``top_k`` / 2 documents, rounded up.
-        :param concat: Makes the second-stage queries of the paper.
-        :param open_question: Makes further second-stage queries; None leaves them out.
+        :param classifier: The component that selects documents. If None, boosted decision trees and the method ``fill``
+            are used. With the methods ``cis`` and ``cfs``, the first stage keeps at most ``top_k`` / 2 documents,
+            rounded up.
+        :param concat: The maker of the second-stage queries of the paper. If None, the defaults of
+            :class:`QueryDocConcat` apply.
+        :param open_question: The maker of the queries with names and open words. If None, the search with these queries
+            is left out.
         :param first_stage_depth: The number of documents that each search of the first stage retrieves.
         :param second_stage_depth: The number of documents that each search of the second stage retrieves.
         :raises ValueError: When a source is not a RetrievalSource, or a number is under 1.
@@ -78,10 +88,11 @@ class LinkedStages(Block):
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Retrieve in both stages and select.
+        """Retrieve in both stages and select documents.
 
         :param state: The state whose query is the question.
-        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
+        :returns: A dictionary with the key ``state``: the state with the searches of both stages. The selected documents
+            are its observation, which the language model gets.
         :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
             source. The error contains the state.
         """
@@ -96,10 +107,12 @@ class LinkedStages(Block):
     run = as_blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
+        """Retrieve the documents from which the classifier selects. The training of the classifier also calls this.
 
         :param state: The state whose query is the question.
-        :returns: The state with the searches, the documents of the first stage, and the candidates of each document.
+        :returns: Three values: the state with the searches, the documents of the first stage, and for each of these
+            documents its candidates from the second stage.
+        :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         state, documents = self._first_stage(state, await search_all(self._first_calls(state)))
         state, candidates = self._second_stage(state, documents, await search_all(self._second_calls(state, documents)))
@@ -108,10 +121,12 @@ class LinkedStages(Block):
     gather = as_blocking(gather_async)
 
     def _first_calls(self, state: State) -> list[SourceCall]:
+        """List the searches of the first stage."""
         deep = _with_depth(state, self.first_stage_depth)
         return [(self.source, deep), (self.links, deep)]
 
     def _first_stage(self, state: State, branches: Sequence[State]) -> tuple[State, list[Document]]:
+        """Add the searches of the first stage to the state, and return the state and the documents of this stage."""
         before = len(state.step.searches)
         state = with_searches(state, branches)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
@@ -121,7 +136,7 @@ class LinkedStages(Block):
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:
-        """List the searches of the second stage, grouped by kind; each group has one search per document."""
+        """List the searches of the second stage, grouped by kind. Each group has one search per document."""
         for source in (self.source, self.links):
             refuse_sending_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
@@ -137,27 +152,32 @@ class LinkedStages(Block):
     def _second_stage(
         self, state: State, documents: Sequence[Document], branches: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
+        """Add the searches of the second stage to the state, and return the state and each document's candidates."""
         before = len(state.step.searches)
         state = with_searches(state, branches)
         lists = [search.documents for search in state.step.searches[before:]]
         candidates = []
         for place, document in enumerate(documents):
+            # The searches for this document: one in each group.
             unique = _unique(lists[place :: len(documents)])
             unique.pop(identity(document), None)
             candidates.append(list(unique.values()))
         return state, candidates
 
     def _select(self, state: State, output: dict[str, Any], started: float) -> State:
+        """Record the output of the classifier, which began at ``started``, and set the observation."""
         return with_selection(
             state, self.classifier.selection, output["documents"], output["pairs"], time.perf_counter() - started
         )
 
 
 def _with_depth(state: State, depth: int) -> State:
+    """Return the state with ``depth`` as the number of documents of each search."""
     return replace(state, settings=replace(state.settings, top_k=depth))
 
 
 def _unique(rankings: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
+    """Collect the documents of several rankings by identity, in order and each once."""
     documents: dict[Identity, Document] = {}
     for ranking in rankings:
         for document in ranking:

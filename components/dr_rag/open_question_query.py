@@ -1,4 +1,7 @@
-"""Second-stage queries made of the names in a document and the words of the question that are not in the document."""
+"""Make second-stage queries from the names in a document and the words of the question that are not in the document.
+
+`LinkedStages` uses these queries beside those of the DR-RAG paper.
+"""
 
 import re
 
@@ -8,6 +11,7 @@ from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_async
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
+# A word. In "Who's Ada?", the matches are "Who", "s" and "Ada".
 _WORD = re.compile(r"\w+")
 
 
@@ -15,25 +19,27 @@ _WORD = re.compile(r"\w+")
 class OpenQuestionQuery:
     """Make a query for the next hop from each document: its names, and the words of the question that are not in it.
 
-    The queries of :class:`QueryDocConcat` contain the document's text, so they mostly find passages that resemble it.
-    The queries made here look for what the question asks about the names in a document and the document does not say.
-    A word counts as a name if it has a capital letter or begins with a digit.
+    The queries of :class:`QueryDocConcat` contain the text of a document, so they mostly find similar passages. The
+    queries made here have only the names of a document and the open words of the question, which are not in the
+    document. A word counts as a name if it has a capital letter or begins with a digit.
 
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 
     found = [Document(content="His son Johan Ludvig was a poet.", meta={"title": "Peter Andreas Heiberg"})]
     print(OpenQuestionQuery().run(query="Who married the son of Peter Andreas Heiberg?", documents=found)["queries"])
+    # ['married Peter Andreas Heiberg His Johan Ludvig']
     ```
     """
 
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
         """Set how words are compared, and the length of a query.
 
-        :param term_statistics: The Tantivy store or the Elasticsearch retriever: words then match if they have the same
-            stem. Without it, only equal words match.
-        :param max_names: The maximum number of names from one document; None for all.
+        :param term_statistics: The Tantivy store or the Elasticsearch retriever. Two words then match if they have the
+            same stem. If None, only equal words match.
+        :param max_names: The maximum number of names from one document. If None, all names are used.
         :raises ValueError: When max_names is under 1.
         """
         check_whole_number(1, max_names=max_names)
@@ -42,11 +48,12 @@ class OpenQuestionQuery:
 
     @component.output_types(queries=list[str])
     def run(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Make the queries.
+        """Make a query for each document.
 
         :param query: The question.
         :param documents: The documents that a search for the question found.
-        :returns: ``queries``, one for each document, in the same order. An empty query is replaced by the question.
+        :returns: A dictionary with the key ``queries``: a query for each document, in the same order. An empty query is
+            replaced by the question.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(text_terms) for text_terms in analyze_texts([*question, *texts], self.term_statistics)]

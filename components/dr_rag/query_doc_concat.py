@@ -1,4 +1,4 @@
-"""Second-stage queries that join the question with each document that the first stage found."""
+"""Make second-stage queries, which join the question with each document of the first stage."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,9 @@ from prefrag.components.both_ways import as_async
 class QueryDocConcat:
     """Join the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
 
-    A relevant passage may share few words with the question, but many with a passage that the first stage found.
+    A relevant passage may share few words with the question, but many words with a passage of the first stage.
 
+    Usage example:
     ```python
     from haystack import Document
     from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
@@ -26,9 +27,10 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set what a query contains.
 
-        :param parts: Parts of a document to add, in the order of this list: ``content`` or names of metadata fields.
-            With an empty list, every query is the question alone, as in the ablation of table 4 ("w/o QDC").
-        :param max_words: The maximum number of words from a document; None for all. The question is never cut.
+        :param parts: The parts of a document to add, in the order of this list: ``content`` or names of metadata
+            fields. With an empty list, every query is the question alone, as in the ablation of table 4 ("w/o QDC").
+        :param max_words: The maximum number of words from a document. If None, all words are used. The question is
+            never cut.
         :raises ValueError: When parts is not a list, or max_words is under 1.
         """
         if isinstance(parts, str):
@@ -39,17 +41,19 @@ class QueryDocConcat:
 
     @component.output_types(queries=list[str])
     def run(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Make the queries.
+        """Make a query for each document.
 
         :param query: The question.
-        :param documents: The documents that the first stage found.
-        :returns: ``queries``, one for each document. For a document without text, the query is the question alone.
+        :param documents: The documents of the first stage.
+        :returns: A dictionary with the key ``queries``: a query for each document, in the same order. For a document
+            without text, the query is the question alone.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 
     run_async = as_async(run)
 
     def _words(self, document: Document) -> list[str]:
+        """List the words of a document that are added to the question."""
         words: list[str] = []
         for part in self.parts:
             value = document.content if part == "content" else document.meta.get(part)

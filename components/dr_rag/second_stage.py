@@ -1,4 +1,7 @@
-"""The component that runs DR-RAG's second retrieval stage and selects documents."""
+"""The component that runs the second retrieval stage of DR-RAG and selects documents.
+
+The functions below the class are shared with `LinkedStages`, which runs both stages.
+"""
 
 import math
 import time
@@ -28,9 +31,10 @@ SourceCall = tuple[RetrievalSource, State]
 class SecondStage(Block):
     """Run the second retrieval stage of DR-RAG, and select documents (section 2.2, equations 1, 3 and 4).
 
-    In a pipeline, this component comes after the source that ran the first stage. It joins the question with each of
-    the first ``k1`` documents of that stage, and searches for all these queries in parallel. It selects at most ``k``
-    documents (the ``top_k`` of the run). They become the observation, which the language model gets in its prompt.
+    In a pipeline, this component comes after the source that ran the first stage. The component joins the question with
+    each of the first ``k1`` documents of the first stage, and searches with all these queries in parallel. Then it
+    selects at most ``k`` documents, which is the ``top_k`` of the run. The selected documents become the observation,
+    which the language model gets in its prompt.
     """
 
     def __init__(
@@ -44,10 +48,12 @@ class SecondStage(Block):
         """Set the components and the depths.
 
         :param source: The source of the second stage, which may be the same as in the first stage.
-        :param concat: Makes a query from the question and a document, by default from the document's title and content.
-        :param classifier: Selects documents with its method ``cis`` or ``cfs``. Without a classifier, the ranks decide
-            (the method QDC, equation 1).
-        :param k1: How many documents of the first stage are used, at most ``k``; by default half of ``k``, rounded up.
+        :param concat: The maker of a query from the question and a document. If None, the query has the title and the
+            content of the document.
+        :param classifier: The component that selects documents, with its method ``cis`` or ``cfs``. If None, the ranks
+            decide (the method QDC, equation 1).
+        :param k1: The number of documents of the first stage that are used, at most ``k``. If None, half of ``k`` is
+            used, rounded up.
         :param second_stage_depth: The number of documents that each query retrieves.
         :raises ValueError: When the source is not a RetrievalSource, or a number is under 1.
         """
@@ -71,7 +77,8 @@ class SecondStage(Block):
         """Retrieve again, and select documents.
 
         :param state: The state after the first retrieval.
-        :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
+        :returns: A dictionary with the key ``state``: the state with the searches of the second stage and with the
+            selected documents as its observation.
         :raises RunError: When the classifier fails or its model is not installed, or when local documents would be
             sent to an external source. The error contains the state.
         """
@@ -89,10 +96,11 @@ class SecondStage(Block):
     run = as_blocking(run_async)
 
     async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve the documents among which the classifier selects. The training of the classifier calls this too.
+        """Retrieve the documents from which the classifier selects. The training of the classifier also calls this.
 
         :param state: The state after the first retrieval.
-        :returns: Three values: the state with the new searches, the first stage's documents, and what each query found.
+        :returns: Three values: the state with the new searches, the documents of the first stage, and for each query
+            its documents.
         :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         documents = self._first_stage(state)
@@ -103,11 +111,13 @@ class SecondStage(Block):
     gather = as_blocking(gather_async)
 
     def _first_stage(self, state: State) -> list[Document]:
+        """Return the first documents of the current step, at most ``k1``."""
         k = state.settings.top_k
         documents = {identity(document): document for search in state.step.searches for document in search.documents}
         return list(documents.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
+        """Return a state for each search of the second stage. If the documents fill the context, there is none."""
         if len(documents) >= state.settings.top_k:
             return []
         refuse_sending_local(state, self.source, documents)
@@ -116,6 +126,7 @@ class SecondStage(Block):
         return [deep.with_last(query=query) for query in queries]
 
     def _with_candidates(self, state: State, branches: Sequence[State]) -> tuple[State, list[list[Document]]]:
+        """Add the searches of the second stage to the state, and return the state and each search's documents."""
         before = len(state.step.searches)
         state = with_searches(state, branches)
         return state, [list(search.documents) for search in state.step.searches[before:]]
@@ -123,12 +134,19 @@ class SecondStage(Block):
     def _select(
         self, state: State, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
     ) -> State:
+        """Record the selection with its method and duration in seconds, and set the observation."""
         method = "qdc" if self.classifier is None else self.classifier.selection
         return with_selection(state, method, documents, pairs, seconds)
 
 
 def refuse_sending_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
-    """Refuse to search an external source with the text of local documents."""
+    """Refuse to search an external source with the text of local documents.
+
+    :param state: The state of the run.
+    :param source: The source of the second stage.
+    :param documents: The documents whose text is in the queries.
+    :raises RunError: When the source is external and a document is from a local source. The error contains the state.
+    """
     external = {source.name, *state.settings.external}
     local = {str(document.meta.get("source")) for document in documents} - external
     if source.external and local:
@@ -140,26 +158,38 @@ def refuse_sending_local(state: State, source: RetrievalSource, documents: Seque
 
 
 async def search_all(calls: Sequence[SourceCall]) -> list[State]:
-    """Make several searches, at the same time if that is faster. Return their states in the order of the calls."""
+    """Make several searches, at the same time if this is faster.
+
+    :param calls: The sources to search, each with the state that contains the query.
+    :returns: The states after the searches, in the order of the calls.
+    """
     return await call_matching(_search_in_threads, _search_async, calls)
 
 
 def _search_in_threads(calls: Sequence[SourceCall]) -> list[State]:
+    """Make the searches in threads, or one by one if all of them search an index in this process."""
     if all(source.embedded for source, _ in calls):
         return [source.run(state)["state"] for source, state in calls]
     running = [call_in_thread(partial(source.run, state)) for source, state in calls]
-    # Also after a failure, wait for all: each ends by its own deadline, and none may outlive the run.
+    # All searches are waited for, also after a failure. Each search ends by its own deadline, and no search may
+    # continue after the run.
     wait(running)
     return [search.result()["state"] for search in running]
 
 
 async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
+    """Make the searches at the same time in the event loop."""
     outputs = await gather(*(source.run_async(state) for source, state in calls))
     return [output["state"] for output in outputs]
 
 
 def with_searches(state: State, branches: Sequence[State]) -> State:
-    """Add the searches and events of ``branches`` to ``state``, from which these parallel searches started."""
+    """Add the searches and events of parallel searches to the state with which they began.
+
+    :param state: The state before the searches.
+    :param branches: The states after each of the searches.
+    :returns: The state with all searches and events.
+    """
     searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
@@ -172,7 +202,15 @@ def with_searches(state: State, branches: Sequence[State]) -> State:
 def with_selection(
     state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
 ) -> State:
-    """Record the selection, and make the selected documents the observation."""
+    """Record a selection in the trace, and make the selected documents the observation.
+
+    :param state: The state of the run.
+    :param method: The name of the method of selection.
+    :param documents: The selected documents.
+    :param pairs: The scored pairs, as :class:`PairClassifier` returns them.
+    :param seconds: The duration of the selection.
+    :returns: The new state.
+    """
     state = state.with_event(
         "selection",
         method=method,
@@ -185,6 +223,11 @@ def with_selection(
 
 
 def classifier_error(state: State, error: Exception) -> RunError:
-    """Make the error that ends a run when the classifier fails."""
+    """Make the error that ends a run when the classifier fails.
+
+    :param state: The state of the run.
+    :param error: The error of the classifier.
+    :returns: The error to raise, which contains the state.
+    """
     state = state.with_event("error", caller="pair classifier", message=str(error))
     return RunError(str(error), state)

@@ -1,4 +1,8 @@
-"""The component that keeps a model's sentence if all its tokens are likely, and otherwise starts a search."""
+"""The component of FLARE that keeps a model's sentence if all its tokens are probable, and otherwise starts a search.
+
+The model writes its chain of thought sentence by sentence, and returns the probability of each token. A token with a
+low probability shows that the model is not sure of it.
+"""
 
 import re
 from operator import itemgetter
@@ -11,6 +15,7 @@ from prefrag.components.reasoner.reply_formats.cot_format import ends_chain, rea
 from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.components.state.state import Action, RunError, State
 
+# The message of the error if the model returned no probabilities.
 NO_PROBABILITIES = (
     "The model returned no log probabilities of its tokens, which this method needs to decide when to search. Use a "
     "server that supports `logprobs` (vLLM, llama.cpp, OpenAI), a GGUF file, or another method, such as ircot."
@@ -21,12 +26,15 @@ NO_PROBABILITIES = (
 class LookAhead:
     """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
 
-    A sentence is kept if all its tokens are likely. If not, its unlikely tokens are masked, the rest becomes a search
-    query, and the model writes the sentence again. The second version is always kept. A kept sentence with the words
-    "the answer is" contains the final answer. If the model must write another sentence, the output is ``kept``. In all
-    other cases (a search, an answer, an unreadable reply, too many sentences), the output is ``state``: the pipeline's
-    router then reads from the state what comes next.
+    A sentence is kept if all its tokens are probable. Otherwise, its improbable tokens are masked (left out). The other
+    tokens become a search query, and the model writes the sentence again. The second version is always kept. A kept
+    sentence with the words "the answer is" contains the final answer.
 
+    If the model must write another sentence, the output is ``kept``. In all other cases (a search, an answer, an
+    unreadable reply, too many sentences), the output is ``state``. The router of the pipeline then reads from the state
+    what comes next.
+
+    Usage example:
     ```python
     from prefrag.components.flare.look_ahead import LookAhead
 
@@ -37,8 +45,10 @@ class LookAhead:
     def __init__(self, threshold: float = 0.8, mask: float = 0.4):
         """Set up the component.
 
-        :param threshold: A sentence is kept if the probability of every token is above this number (theta).
-        :param mask: The query contains the tokens whose probability is above this number (beta); with 0, all tokens.
+        :param threshold: A sentence is kept if the probability of every token is above this number, from 0 to 1 (theta
+            in the paper).
+        :param mask: The query contains the tokens whose probability is above this number, from 0 to 1 (beta in the
+            paper). With 0, the query contains all tokens.
         :raises ValueError: When a number is not between 0 and 1.
         """
         check_range(0, 1, threshold=threshold, mask=mask)
@@ -50,16 +60,20 @@ class LookAhead:
         """Check the last sentence.
 
         :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
-        :returns: The state under ``kept`` if the model must write the next sentence, else under ``state``.
+        :returns: A dictionary with the key ``kept`` if the model must write the next sentence, otherwise with the key
+            ``state``. Its value is the new state.
         :raises RunError: When the model returned no log probabilities. The error contains the state.
         """
         step = state.step
         if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
             # The reply is empty or unreadable, or there is no language model and the extractive reader took this step.
             return {"state": state}
+
         again = _is_written_again(state)
         if not step.tokens and not again:
             raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
+
+        # The least probable token and its probability.
         token, lowest = min(step.tokens, key=itemgetter(1), default=("", None))
         masked: list[str] = []
         query = ""
@@ -67,6 +81,7 @@ class LookAhead:
         if not is_sure:
             masked = [text.strip() for text, probability in step.tokens if probability <= self.mask]
             query = self._query(state)
+
         state = state.with_event(
             "look_ahead",
             text=step.reply,
@@ -76,15 +91,18 @@ class LookAhead:
             query=query,
             again=again,
         )
+
         if query:
-            # Leave the sentence out of the chain of thought, because the model writes it again after the search.
+            # The sentence is left out of the chain of thought, because the model writes it again after the search.
             return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
+
         if ends_chain(step.reply):
             answer = read_chain(step.reply).answer
             if answer:
                 state = state.with_last(action=Action.ANSWER, query="", answer=answer)
                 state = state.with_event("answer", text=answer, label=None, forced=False)
             return {"state": state}
+
         if state.replies > state.settings.max_steps:
             return {"state": state}
         return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
@@ -92,7 +110,7 @@ class LookAhead:
     run_async = as_async(run)
 
     def _query(self, state: State) -> str:
-        """Make the query from the tokens of the sentence that the model is sure of; empty if no word is left."""
+        """Make the query from the tokens of the sentence that the model is sure of. Empty if no word is left."""
         sure_text = ""
         for text, probability in state.step.tokens:
             sure_text += text if probability > self.mask else " "
@@ -100,10 +118,10 @@ class LookAhead:
 
 
 def _is_written_again(state: State) -> bool:
-    """Check whether the sentence is a second version: the first had unlikely tokens and led to a search."""
+    """Check whether the sentence is a second version, because the first version had improbable tokens."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
     if before is None or before.action is not Action.SEARCH:
         return False
-    # The sentence was moved from the reply to the thought when it led to the search.
+    # When the first version led to a search, it was moved from the reply to the thought.
     return bool(before.thought) and not before.reply

@@ -1,4 +1,7 @@
-"""Check the setting ``prompts``: ``product``, ``plain``, or a folder whose files replace the shipped prompts."""
+"""Check the setting ``prompts``: ``product``, ``plain``, or a folder whose files replace the shipped prompts.
+
+A user's folder is checked when the pipeline is loaded, so that a wrong file is reported before the first question.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -8,18 +11,22 @@ from jinja2.meta import find_undeclared_variables
 
 from prefrag.components.prompts.render_prompt import CANNOT_BE_FILLED, ENVIRONMENT, MODES, PASSAGE, PROMPTS, TEXTS
 
-# The prompts that a folder cannot replace. The first is used only with `product`, the second adds `instructions`.
+# The prompts that a folder cannot replace. `source_switch_question` is used only with `product`. `instructions` puts
+# the operator's instructions before a prompt.
 _NOT_REPLACEABLE = {"source_switch_question", "instructions"}
+# The parts of a template that read another file. They are not allowed.
 _FROM_ELSEWHERE = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-# Put in place of the words of a passage when the template for passages is checked.
+# A character that no template contains. It stands for each word of a passage when the template for passages is checked.
 _WORDS = "\0"
 
 
 def check_prompts(prompts: object) -> None:
     """Check that ``prompts`` is ``product``, ``plain``, or a folder whose files have the names of shipped prompts.
 
-    Raises ValueError for any other value. A folder is also refused if one of its files does not have the name of a
-    prompt, is not a valid template, or uses a variable that is not available to the shipped prompt of this name.
+    Each file of a folder must be a valid template. It may use only the variables of the shipped prompt of its name.
+
+    :param prompts: The setting.
+    :raises ValueError: When the setting has another value, or a file of the folder does not fit.
     """
     if prompts in MODES:
         return
@@ -37,12 +44,19 @@ def check_prompts(prompts: object) -> None:
 
 
 def own_names() -> list[str]:
-    """List the names of the prompts that a folder may contain."""
+    """List the names of the prompts that a folder may contain.
+
+    :returns: The names without ``.jinja``, in alphabetical order.
+    """
     return sorted({PASSAGE, *TEXTS, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _NOT_REPLACEABLE)
 
 
 def variables_of(prompt: str) -> frozenset[str]:
-    """List the variables that a prompt may use: all variables in the shipped prompts of the same component."""
+    """List the variables that a prompt may use: all variables in the shipped prompts of the same component.
+
+    :param prompt: The name of the prompt.
+    :returns: The names of the variables.
+    """
     if prompt == PASSAGE:
         return frozenset({"number", "title", "content"})
     if prompt in TEXTS:
@@ -53,11 +67,13 @@ def variables_of(prompt: str) -> frozenset[str]:
 
 @cache
 def _variables_in(prompt: str) -> set[str]:
+    """List the variables that a shipped prompt uses, except those that every prompt may use."""
     tree = ENVIRONMENT.parse((PROMPTS / f"{prompt}.jinja").read_text(encoding="utf-8"))
     return find_undeclared_variables(tree) - ENVIRONMENT.globals.keys()
 
 
 def _check(file: Path) -> None:
+    """Raise ValueError if a file does not have the name of a prompt, or is no valid template for this prompt."""
     if file.suffix != ".jinja" or file.stem not in own_names() or not file.is_file():
         raise ValueError(f"{file} is not a prompt: its name must be one of {'.jinja, '.join(own_names())}.jinja.")
     try:
@@ -69,9 +85,11 @@ def _check(file: Path) -> None:
         raise ValueError(f"{file}, line {line}: the file is not written in UTF-8.") from error
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
+
     taken = next(tree.find_all(_FROM_ELSEWHERE), None)
     if taken is not None:
         raise ValueError(f"{file}, line {taken.lineno}: a prompt may not use another file.")
+
     used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
     if used:
         variables = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
@@ -82,7 +100,8 @@ def _check(file: Path) -> None:
 
 def _check_form(file: Path, text: str) -> None:
     """Refuse a passage template in which a line can begin with words of the passage, which may be untrusted."""
-    # Many words, because a template may wrap them. Passages 1 to 3, because a line may depend on the passage's number.
+    # The template gets many words, because it may wrap lines. It is filled for the passages 1 to 3, because a line may
+    # depend on the number of the passage.
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:

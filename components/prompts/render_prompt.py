@@ -1,4 +1,8 @@
-"""Render the prompts, which are Jinja templates in this folder or files of the user."""
+"""Render the prompts, which are Jinja templates in this folder or in a folder of the user.
+
+The templates of a user are untrusted, so they run in the sandbox of Jinja. The values that fill a template may repeat
+an untrusted text, so control tokens in them are broken.
+"""
 
 from functools import lru_cache
 from pathlib import Path
@@ -9,22 +13,25 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from prefrag.components.prompts.quotation import QUOTED, QUOTED_IN_OWN_FORM, defuse_tokens
 
+# The folder of the shipped prompts.
 PROMPTS = Path(__file__).parent
+# The values of the setting `prompts` other than a folder.
 MODES = ("product", "plain")
 # The errors that can occur while a template is rendered.
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
-# The template of a single passage. No such file is shipped, but a user's folder can contain one.
+# The name of the template for a single passage. No such file is shipped, but a user's folder can contain one.
 PASSAGE = "passage"
-# Texts that stand in prompts, of which a user's folder can contain others, and the variables that each may use: what a
-# tool says of itself, and what an answer has to look like (table 19 of PrefRAG). No such files are shipped.
+# Texts in prompts that a file of the user's folder can replace, and the variables that each file may use: the
+# description of a tool, and the required form of an answer (table 19 of PrefRAG). No such files are shipped.
 TEXTS = {"tool_description": ("name", "description"), "answer_format": ("answer_type", "answer_format")}
 
 
 def _defuse(value: Any) -> Any:
-    """Break the control tokens in a value: a question, an earlier turn or a reply may repeat an untrusted text."""
+    """Break the control tokens in a value that fills a template. Return values that are no text unchanged."""
     return defuse_tokens(value) if isinstance(value, str) else value
 
 
+# The settings of Jinja for all prompts. A variable without a value is an error.
 ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -38,11 +45,17 @@ ENVIRONMENT.globals["quoted"] = QUOTED
 
 @lru_cache(maxsize=64)
 def _compile(path: Path, modified: int) -> Template:
+    """Read and compile a template. ``modified``, the time of its last change, is only a part of the cache's key."""
     return ENVIRONMENT.from_string(path.read_text(encoding="utf-8"))
 
 
 def user_file(prompt: str, prompts: str) -> Path | None:
-    """Find a prompt in the user's folder of prompts; None if the folder does not contain it."""
+    """Find a prompt in the user's folder of prompts.
+
+    :param prompt: The name of the prompt.
+    :param prompts: The setting: ``product``, ``plain``, or the folder.
+    :returns: The file. None if there is no folder, or the folder does not contain the prompt.
+    """
     if prompts in MODES:
         return None
     path = Path(prompts).expanduser() / f"{prompt}.jinja"
@@ -52,7 +65,7 @@ def user_file(prompt: str, prompts: str) -> Path | None:
 def prompt_path(prompt: str, prompts: str = "product") -> Path:
     """Find a prompt file.
 
-    :param prompt: The name of a shipped prompt (``reasoner_text``) or the path of a file of your own.
+    :param prompt: The name of a shipped prompt, such as ``reasoner_text``, or the path of your own file.
     :param prompts: ``product``, ``plain``, or a folder whose files replace the shipped prompts.
     :returns: The file.
     :raises ValueError: When there is no such file.
@@ -66,7 +79,14 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
 
 
 def render_prompt(prompt: str, prompts: str = "product", /, **values: object) -> str:
-    """Render a prompt (see :func:`prompt_path`), without blanks at its ends; raises ValueError if that fails."""
+    """Fill the template of a prompt.
+
+    :param prompt: The name or the path of the prompt, as for :func:`prompt_path`.
+    :param prompts: The setting: ``product``, ``plain``, or the user's folder.
+    :param values: The values of the variables.
+    :returns: The prompt, without blanks at its beginning and end.
+    :raises ValueError: When there is no such prompt, or the template cannot be filled.
+    """
     path = prompt_path(prompt, prompts)
     quoted = {} if user_file(PASSAGE, prompts) is None else {"quoted": QUOTED_IN_OWN_FORM}
     try:
@@ -78,7 +98,14 @@ def render_prompt(prompt: str, prompts: str = "product", /, **values: object) ->
 
 
 def own_text(text: str, prompts: str, **values: str) -> str | None:
-    """Return a text of :data:`TEXTS` from the user's folder, or None; raises ValueError if it cannot be filled."""
+    """Fill a text of :data:`TEXTS` from the user's folder.
+
+    :param text: The name of the text.
+    :param prompts: The setting: ``product``, ``plain``, or the user's folder.
+    :param values: The values of the variables.
+    :returns: The text, or None if the user's folder does not contain it.
+    :raises ValueError: When the template cannot be filled.
+    """
     path = user_file(text, prompts)
     if path is None:
         return None
@@ -89,5 +116,10 @@ def own_text(text: str, prompts: str, **values: str) -> str | None:
 
 
 def put_instructions(prompt: str, instructions: str) -> str:
-    """Put an operator's instructions, if there are any, before a prompt."""
+    """Put the instructions of an operator before a prompt.
+
+    :param prompt: The prompt.
+    :param instructions: The instructions; empty if there are none.
+    :returns: The prompt, with the instructions before it if there are any.
+    """
     return f"{render_prompt('instructions', instructions=instructions)}\n\n{prompt}" if instructions else prompt
