@@ -1,4 +1,8 @@
-"""Say in words what is wrong with the YAML of a pipeline, with the line and with the name that was probably meant."""
+"""Explain what is wrong with the YAML of a pipeline, with the line and with the name that was probably meant.
+
+Haystack reports such mistakes with long messages about its own code. The functions here find the names in these
+messages and write one sentence about what to change.
+"""
 
 import re
 from collections.abc import Iterable
@@ -11,28 +15,38 @@ import yaml
 
 from prefrag.pipelines.blocks import Block, blocks, class_of, parameters_of
 
+# The keys that a pipeline may have at the top of its YAML.
 _KEYS = ("components", "connections", "max_runs_per_component", "metadata", "inputs", "outputs")
-# What Haystack writes before its reason is all settings of a component.
+# The name of a component, and Haystack's reason at the end of a message. Between them, Haystack writes all settings of
+# the component. Matches: "Couldn't deserialize component 'start' of class ... Original error: no such parameter".
 _IN_A_COMPONENT = re.compile(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", re.DOTALL)
+# A parameter that a class does not have.
+# Matches: "StateBuilder.__init__() got an unexpected keyword argument 'sourcs'".
 _NO_SUCH_PARAMETER = re.compile(r"(?P<owner>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<name>\w+)'")
-# The first two are of Haystack 2, the third is of Haystack 3.
+# A class that cannot be imported. The first two alternatives are messages of Haystack 2, the third is of Haystack 3.
+# Matches: "Component 'my.Part' not imported", "Could not import 'my.Part'".
 _NO_SUCH_CLASS = re.compile(r"(?:Component '|import class '|Could not import ')(?P<type>[\w.]+)'")
+# A class from a module that is not in Haystack's allowlist.
+# Matches: "Refusing to deserialize a class from module 'my.part'".
 _NOT_TRUSTED = re.compile(r"Refusing to deserialize a class from module '(?P<module>[\w.]+)'")
+# A package that is not installed. Matches: "No module named 'torch'".
 _NO_SUCH_PACKAGE = re.compile(r"No module named '(?P<module>\w+)'")
 
 
 def explain_yaml(error: yaml.YAMLError, text: str) -> str:
-    """Say what is wrong with a text that is not YAML.
+    """Explain what is wrong with a text that is not YAML.
 
     :param error: The error of the parser.
-    :param text: The text, after the environment variables were put in.
-    :returns: One sentence, with the line.
+    :param text: The text, after the values of environment variables were inserted.
+    :returns: One sentence with the number of the line.
     """
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or problem is None:
         return str(error)
+
     lines = text.splitlines()
     line = lines[mark.line] if mark.line < len(lines) else ""
+    # The name of a block that YAML repeats, such as "web" in "init_parameters: *web".
     alias = re.match(r"\*(\S+?)[\],}]*(?:\s|$)", line[mark.column :])
     if "undefined alias" in problem and alias:
         name = alias[1]
@@ -44,9 +58,12 @@ def explain_yaml(error: yaml.YAMLError, text: str) -> str:
 
 
 def explain_keys(block: Block) -> str:
-    """Say which part of a pipeline is missing.
+    """Explain which of the keys ``components`` and ``connections`` is missing in a pipeline.
 
-    :param block: What the YAML holds.
+    For example, ``explain_keys({"component": {}, "connections": []})`` returns
+    ``"it has no `components`: `component` is probably meant to be that."``.
+
+    :param block: The content of the YAML.
     :returns: One sentence, or an empty text if nothing is missing.
     """
     missing = next((key for key in ("components", "connections") if key not in block), None)
@@ -60,17 +77,19 @@ def explain_keys(block: Block) -> str:
 
 
 def explain_error(error: Exception, block: Block, text: str, types: Iterable[str]) -> str:
-    """Say why a pipeline could not be built, and what to change.
+    """Explain why a pipeline could not be built, and what to change.
 
-    :param error: What Haystack raised.
+    :param error: The error that Haystack raised.
     :param block: The pipeline.
-    :param text: Its YAML, to find the line. It may be empty.
+    :param text: The YAML of the pipeline, in which the line is looked up. Empty if there is no file.
     :param types: The classes that the shipped pipelines name, with their modules.
-    :returns: The component with the reason.
+    :returns: The reason, with the name of the component before it. The reason of Haystack itself if it is none of the
+        known mistakes.
     """
     inside = _IN_A_COMPONENT.search(str(error))
     before = f"component '{inside['name']}': " if inside else ""
     reason = inside["reason"].strip() if inside else str(error)
+
     match = _NO_SUCH_PARAMETER.search(reason)
     if match:
         return before + _explain_parameter(match["owner"], match["name"], block, text)
@@ -93,6 +112,7 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
 
 
 def _explain_parameter(owner: str, name: str, block: Block, text: str) -> str:
+    """Explain that a class (``owner``) has no parameter of this name, and name the nearest parameter."""
     part = next((part for part in blocks(block) if class_of(part) == owner and name in parameters_of(part)), None)
     kind = None
     if part is not None:
@@ -107,6 +127,7 @@ def _explain_parameter(owner: str, name: str, block: Block, text: str) -> str:
 
 
 def _explain_class(name: str, text: str, types: Iterable[str]) -> str:
+    """Explain that a class cannot be imported, and name the nearest class of the shipped pipelines."""
     line = _line_of(name.rpartition(".")[2], text)
     near = get_close_matches(name, sorted(types), 1, cutoff=0.8)
     if near:
@@ -118,11 +139,16 @@ def _explain_class(name: str, text: str, types: Iterable[str]) -> str:
 
 
 def _line_of(word: str, text: str) -> str:
+    """Write the number of the first line with a word, in parentheses. Empty if no line has the word.
+
+    For example, ``_line_of("top_k", "top_k: 1")`` returns ``" (line 1)"``.
+    """
     numbers = [number for number, line in enumerate(text.splitlines(), 1) if re.search(rf"\b{re.escape(word)}\b", line)]
     return f" (line {numbers[0]})" if numbers else ""
 
 
 def _causes(error: BaseException | None) -> str:
+    """Join the messages of an error and of all errors that caused it, a line each."""
     texts = []
     while error is not None:
         texts.append(str(error))
@@ -131,7 +157,7 @@ def _causes(error: BaseException | None) -> str:
 
 
 def _extra_with(module: str) -> str | None:
-    """Find the extra of this package that installs a module."""
+    """Find the extra of this package that installs a module, such as "ray" for the module "ray"."""
     try:
         requirements = metadata.requires("prefrag") or []
     except metadata.PackageNotFoundError:

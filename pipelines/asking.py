@@ -1,4 +1,10 @@
-"""Put a question to a pipeline."""
+"""Run a pipeline for a question, and return or stream its result.
+
+:func:`stream` does the work: it runs the pipeline with Haystack's asynchronous engine and yields each event of the
+trace. The components pass on a `State`, which contains the events so far, so new events are found in the outputs of the
+components. :func:`ask_async` and :func:`ask` return only the result. A run may also end with a question to the user in
+place of an answer, which is called asking back.
+"""
 
 import asyncio
 import os
@@ -35,7 +41,8 @@ from prefrag.tracing import measure_run, sent_to_tracing
 
 T = TypeVar("T")
 
-# The time at which a request arrived, by the clock of the event loop. The time limit of its run counts from then.
+# The time at which a request arrived, in seconds of the event loop's clock. The time limit of its run begins at this
+# time. If None, the time limit begins with the run.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
@@ -44,9 +51,10 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps, the documents, and the errors including ``message``.
-    :param http_status: The status for a client: 504 after the deadline, 429 when the model server is busy, 422 for
-        filters that do not fit the documents.
-    :param retry_after: Seconds after which the model server accepts another call, if the server states them.
+    :param http_status: The HTTP status for a client: 504 after the deadline, 429 if the model server is busy, 422 for
+        filters that do not fit the documents, and 502 for all other failures.
+    :param retry_after: The number of seconds after which the model server accepts another call. None if the server does
+        not say it.
     """
 
     http_status = 502
@@ -63,8 +71,10 @@ class RunFailed(PrefragError, RuntimeError):
 
 
 def limit_deadline(deadline: float | None) -> float:
-    """Return the seconds that a run may take: the deadline of its request, but at most ``PREFRAG_RUN_SECONDS``.
+    """Limit the deadline of a request to ``PREFRAG_RUN_SECONDS``.
 
+    :param deadline: The number of seconds that the run may take, from the request. None if the request sets none.
+    :returns: The number of seconds that the run may take.
     :raises BadInput: When the deadline is not a number above zero.
     """
     longest = settings.run_seconds
@@ -84,10 +94,12 @@ async def stream(
 
     :param pipeline: A loaded pipeline with the components ``start`` and ``answer``.
     :param question: The question.
-    :param deadline: The seconds after which the run is stopped, at most ``PREFRAG_RUN_SECONDS``, its default.
-    :param progress: Also yield, at most once a second, an event ``progress`` that is not in the trace: how many tokens
-        a model has read (``read`` of ``total``) or ``written``. Only llama.cpp's server tells.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :param deadline: The number of seconds after which the run is stopped. The maximum, and the default for None, is
+        ``PREFRAG_RUN_SECONDS``.
+    :param progress: Whether events ``progress`` are yielded, too, at most once a second. They are not in the trace.
+        They say how many tokens a model has read (``read`` of ``total``) or ``written``. Only the server of llama.cpp
+        reports these numbers.
+    :param options: The options of :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
@@ -116,19 +128,25 @@ async def stream(
 async def _run(
     pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float, progress: bool
 ) -> AsyncGenerator[Event | dict[str, Any], None]:
-    # Do not watch joiners: they add nothing to the trace, and Haystack copies every watched output.
+    """Run a pipeline in a context for at most ``deadline`` seconds, and yield its events and its result.
+
+    Raise RunFailed if the run fails or is stopped.
+    """
+    # Joiners are not watched. They add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # Recognise seen events by identity, not by position: when several sources are searched at the same time, each makes
-    # its own continuation of the same state, so their new events have the same position.
+    # The events that were yielded, by their `id`. The positions of events do not identify them: if several sources are
+    # searched at the same time, each source makes its own continuation of the same state, with new events at the same
+    # position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
-    # What a failure reports of a run that ends before its first component.
+    # The state that a failure reports if the run ends before its first component.
     first = State(inputs["question"], RunSettings((), local))
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
+
     try:
         sent = sent_to_tracing()
         if sent:
@@ -140,7 +158,8 @@ async def _run(
                     yield replace(output, step=state.replies if state else 0)
                     continue
                 if "answer" in output:
-                    # Our composer appends its result to `results`, as `awaited` asks for. Others return theirs.
+                    # The composer of this application appends its result to `results`, because `awaited` is set. Other
+                    # components return their result.
                     result = output["answer"].get("result") or next(iter(results), None)
                     if result:
                         yield result
@@ -175,6 +194,7 @@ async def _run(
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
         raise _make_failure(str(cause), state or first, local, **_find_status(error)) from error
+
     # Haystack ends without an output if a component waits for an input that never arrives.
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state or first, local
@@ -182,11 +202,11 @@ async def _run(
 
 
 async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
-    """Yield a run's outputs and, in between, how far its model calls are."""
+    """Yield the outputs of a run and, between them, events with the progress of its model calls."""
     loop, arriving = asyncio.get_running_loop(), asyncio.Queue[T | Event | None]()
 
     def tell(counted: dict[str, int]) -> None:
-        # A call may run in a thread of its own.
+        # A model call may run in its own thread, so the event is handed over to the thread of the event loop.
         loop.call_soon_threadsafe(arriving.put_nowait, Event("progress", 0, counted))
 
     async def receive() -> None:
@@ -195,6 +215,7 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
                 arriving.put_nowait(output)
 
     context.run(followed.set, CallProgress(tell))
+    # None at the end of the queue says that the run has ended.
     task = asyncio.create_task(receive())
     task.add_done_callback(lambda _: arriving.put_nowait(None))
     try:
@@ -207,6 +228,7 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
 
 
 def _name_end(result: Mapping[str, object]) -> str:
+    """Name how a run ended, for the spans: ``asked_back``, ``answered`` or ``not_answered``."""
     if result.get("asked_back"):
         return "asked_back"
     return "answered" if result.get("answered") else "not_answered"
@@ -218,6 +240,7 @@ def _states_in(output: Mapping[str, Mapping[str, Any]]) -> list[State]:
 
 
 def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
+    """Return the tags of a run's span: its status, and the numbers of its searches and tokens."""
     usage = result.get("usage") or {}
     counts = result.get("counts") or {}
     return {
@@ -231,6 +254,10 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
 async def begin(pipeline: Any, question: str, **options: Any) -> State:
     """Build the first state of a run, to check the question and the options without a run.
 
+    :param pipeline: A loaded pipeline.
+    :param question: The question.
+    :param options: The options of :class:`~prefrag.components.state.run_options.RunOptions`.
+    :returns: The first state.
     :raises ValueError: When the question or an option is invalid.
     """
     inputs, context = _prepare(pipeline, question, options)
@@ -238,7 +265,7 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
     try:
         started = await asyncio.get_running_loop().create_task(building, context=context)
     except AskBack as asked:
-        # The question is valid: the run will ask the user back.
+        # The question is valid, but the run will end with a question to the user.
         return asked.state
     state: State = started["state"]
     return state
@@ -249,7 +276,8 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :param options: The options of :func:`stream` and of
+        :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
@@ -264,6 +292,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
 def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[str, Any]:
     """Answer one question. This also works in a notebook, where an event loop is already running.
 
+    Usage example, with the demo index:
     ```python
     from prefrag import pipelines
 
@@ -271,8 +300,9 @@ def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[
     ```
 
     :param question: The question.
-    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
+    :param pipeline: The name of a pipeline, the path of a YAML file, or a loaded pipeline.
+    :param options: The options of :func:`stream` and of
+        :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the pipeline does not exist, or the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
@@ -286,12 +316,13 @@ def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the last error of each source if every search of a run failed; otherwise return an empty mapping.
+    """Return the errors of the sources if every search of a run failed.
 
-    The keys are the names of the sources. ``result`` may also be the result so far of a run that failed.
+    :param result: The result of a run, also of a run that failed.
+    :returns: The last error of each source, by the name of the source. Empty if a search succeeded.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # A search with an error and a provider did not fail: some of its retrievers failed, but others searched.
+    # A search with an error and a provider did not fail. Some of its retrievers failed, but others searched.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -299,8 +330,10 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
-    """Return ``result`` unchanged, but raise an error if every search of its run failed.
+    """Raise an error if every search of a run failed.
 
+    :param result: The result of the run.
+    :returns: The same result.
     :raises RunFailed: When every search failed.
     """
     failed = search_failures(result)
@@ -311,6 +344,7 @@ def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_once(pipeline: str | Path) -> Any:
+    """Load a pipeline, or return it from the cache if its file and the settings have not changed."""
     path, here = find(pipeline).resolve(), Path.cwd()
     variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith("PREFRAG_")))
     return _load(path, os.getpid(), here, read(path), variables)
@@ -318,18 +352,24 @@ def _load_once(pipeline: str | Path) -> Any:
 
 @lru_cache(maxsize=16)
 def _load(path: Path, *depends_on: Any) -> Any:
-    """Load a pipeline again only if something has changed on which it depends, such as the text of its file."""
+    """Load a pipeline. ``depends_on`` has what the pipeline depends on, and is only a part of the cache's key."""
     return load(path)
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    # Check and shorten the inputs first, because Haystack takes seconds to copy large filters or a long history.
+    """Check the options of a run. Return the inputs of its first component, and the context in which it runs.
+
+    The context has the labels for the audit log, and the options that no component takes as an input.
+    """
+    # The inputs are checked and shortened first, because Haystack takes seconds to copy large filters or a long
+    # history.
     check_filters(options.get("filters"))
     inputs = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
+
     inputs.pop("deadline", None)
-    # If the API key already forbids web search, keep that as the reason to show.
+    # If the API key already forbids web search, the reason to show stays that of the key.
     if inputs.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     if inputs.pop("model", None) is False:
@@ -343,20 +383,28 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
 
 
 def _find_cause(error: Exception) -> BaseException:
+    """Return the RunError behind an error of Haystack, or else its direct cause, or the error itself."""
     return find_cause(error, RunError) or error.__cause__ or error
 
 
 def status_if_busy(error: BaseException) -> dict[str, Any]:
-    """If an overloaded model server refused a call, return the status and the pause for the client; else {}."""
+    """Return the HTTP status and the pause for a client if an overloaded model server refused a call.
+
+    :param error: The error of the run.
+    :returns: The arguments ``http_status`` (429) and ``retry_after`` (seconds) of :class:`RunFailed`. Empty for another
+        error.
+    """
     server = find_cause(error, ModelServerError)
     return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
 
 
 def _find_status(error: Exception) -> dict[str, Any]:
-    # If the filters do not fit the documents, or the method needs its model, the client has to ask otherwise.
+    """Return the arguments of :class:`RunFailed` for the HTTP status. Empty for the usual status."""
+    # If the filters do not fit the documents, or the method needs its model, the client has to change its request.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError | ModelLeftOut)
     return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 
 def _make_failure(message: str, state: State, local: str, **answer: Any) -> RunFailed:
+    """Make the error of a run that ends early. ``local`` is the local source, and ``answer`` has the HTTP status."""
     return RunFailed(message, compose(state, local, error=message), **answer)

@@ -1,7 +1,8 @@
-"""End the calls of a run that is stopped: Haystack 2 starts a task for each component, and never cancels one.
+"""End the calls of a run that is stopped.
 
-Haystack 3 cancels them (its pull request 11587). Without Haystack 2, only the deadline and the context are left of this
-module.
+Haystack 2 starts a task for each component and never cancels such a task. So this module records the tasks and cancels
+them. Haystack 3 cancels its tasks itself (its pull request 11587). Once Haystack 2 is no longer supported, only the
+deadline and the context of this module are needed.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeVar, cast
 
-# The maximum wait for a cancelled task, which should end at once.
+# The maximum wait for cancelled tasks, in seconds. They should end at once.
 _END_SECONDS = 5.0
 
 T = TypeVar("T")
@@ -19,10 +20,15 @@ T = TypeVar("T")
 async def cancel_tasks_at_end(
     outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
 ) -> AsyncGenerator[T, None]:
-    """Yield a pipeline engine's outputs. At the end, or if the caller stops early, cancel the engine's tasks.
+    """Yield the outputs of a pipeline. At the end, or if the caller stops early, cancel the tasks of the pipeline.
 
-    Haystack 2 runs each component in a task and never cancels the task. Without this function, a stopped run would
-    continue its model call with all retries.
+    Without this function, a stopped run would continue its model call with all retries.
+
+    :param outputs: The generator of Haystack that runs the pipeline.
+    :param until: The time at which the run must end, in seconds of the event loop's clock.
+    :param context: The context in which the pipeline runs. If None, a copy of the current context.
+    :returns: The outputs.
+    :raises TimeoutError: When the run has not ended in time.
     """
     tasks: set[asyncio.Task[Any]] = set()
     context = context or copy_context()
@@ -38,15 +44,15 @@ async def cancel_tasks_at_end(
         running = {task for task in tasks if task.cancel()}
         if running:
             await asyncio.wait(running, timeout=_END_SECONDS)
-        # Close the engine in its context, because it resets context variables there, such as the span of a trace.
+        # The generator is closed in its context, because it resets context variables there, such as the current span.
         await _RecordTasks(outputs.aclose(), tasks, context)
 
 
 class _RecordTasks(Awaitable[T]):
-    """Await something in a context, and record the tasks that it creates. They run in copies of this context.
+    """Await code in a context, and record the tasks that the code creates. The tasks run in copies of this context.
 
-    The task factory belongs to the whole event loop, so it is replaced only while the awaited code itself runs, and not
-    during its pauses.
+    An event loop creates each task with its task factory, so this class replaces the factory. The factory belongs to
+    the whole event loop. So it is replaced only while the awaited code itself runs, and not while the code waits.
     """
 
     def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
@@ -75,6 +81,7 @@ class _RecordTasks(Awaitable[T]):
                 resume, value = steps.throw, error
 
     def _create(self, factory: Any, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+        """Create a task with the factory of the event loop, or as asyncio does without one, and record the task."""
         task = asyncio.Task(work, loop=loop, **options) if factory is None else factory(loop, work, **options)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

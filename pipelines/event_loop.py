@@ -1,4 +1,8 @@
-"""The event loop that all blocking calls share."""
+"""The event loop that all blocking calls share.
+
+A blocking function, such as `pipelines.ask`, runs its asynchronous work on this loop. The loop runs in its own thread,
+so this also works where another event loop is already running.
+"""
 
 import asyncio
 import atexit
@@ -9,16 +13,20 @@ from concurrent.futures import Future, wait
 from functools import cache
 from typing import Any, TypeVar
 
-# Seconds that calls may take to end when the program does.
+# When the program ends, the running calls may take this many seconds to end.
 _END_SECONDS = 5.0
-# Seconds between two checks for Ctrl-C during a wait.
+# During a wait, Ctrl-C is checked after this many seconds.
 _SIGNAL_SECONDS = 0.5
 
 T = TypeVar("T")
 
 
 def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the event loop that all calls share, even if another loop is already running in this thread."""
+    """Run work on the event loop that all calls share, also if another loop is already running in this thread.
+
+    :param work: A function that makes the coroutine of the work.
+    :returns: The result of the work.
+    """
     loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
 
     async def run() -> None:
@@ -29,24 +37,31 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     try:
         loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
-        # Wait in short steps: a signal that arrives just before a wait, or in another thread, does not end the wait.
+        # The wait has short steps, because a signal that arrives just before a wait, or in another thread, does not end
+        # the wait.
         while not wait([ended], _SIGNAL_SECONDS).done:
             pass
         return ended.result()
     except BaseException:
-        # If the wait is interrupted, such as by Ctrl-C, end the work as well.
+        # If the wait is interrupted, for example by Ctrl-C, the work is ended, too.
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         raise
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Start the event loop that all calls share, because an HTTP client works only in the loop that made it."""
-    # In a forked process, the thread that runs the loop of its parent does not exist.
+    """Return the event loop that all calls share, and start it before the first call.
+
+    The loop is shared because an HTTP client works only in the loop that made it.
+
+    :returns: The event loop of this process.
+    """
+    # A forked process has its own loop. The thread that runs the loop of its parent does not exist in it.
     return _start_loop(os.getpid())
 
 
 @cache
 def _start_loop(process: int) -> asyncio.AbstractEventLoop:
+    """Start the event loop of a process in a new thread. The loop is closed when the program ends."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -62,7 +77,7 @@ def _start_loop(process: int) -> asyncio.AbstractEventLoop:
     def close() -> None:
         """Cancel all calls that are still running when the program ends."""
         if process == os.getpid():
-            # asyncio's own runner would also start a thread, which Python 3.12 forbids so late.
+            # The runner of asyncio would also start a thread. Python 3.12 forbids new threads at this time.
             asyncio.run_coroutine_threadsafe(cancel(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()

@@ -1,4 +1,12 @@
-"""Find and load the YAML pipelines."""
+"""Find and load the YAML pipelines.
+
+The steps of :func:`load` are:
+
+1. Find the file of the pipeline.
+2. Read the file, and insert the values of environment variables.
+3. Replace components or parameters, if the caller wants to.
+4. Build the Haystack pipeline, and check its prompts, its web searches and its connections.
+"""
 
 import copy
 import importlib.util
@@ -27,18 +35,25 @@ from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.wiring import check_wiring
 from prefrag.settings import export_secrets, settings
 
+# The folder of the shipped pipelines.
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
 # Haystack 3 has one pipeline class. Haystack 2 has a separate class for pipelines that run asynchronously.
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
+# An environment variable in a YAML file, which may have a default behind ":-".
+# Matches: "${HOME}", "${TOP_K:-5}". Does not match: "${top_k}", "$HOME".
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+# The environment variable with the names of the modules from which Haystack 3 may build components.
 ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_module(name: str) -> None:
-    """Add a module to Haystack's allowlist, because Haystack 3 builds components only from the modules listed there."""
-    # `prefrag` itself is listed when it is imported.
+    """Add a module to Haystack's allowlist. Haystack 3 builds components only from the modules listed there.
+
+    :param name: The name of the module.
+    """
+    # The variable is set, because `prefrag` itself is listed when it is imported.
     listed = os.environ[ALLOWLIST_VARIABLE].split(",")
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, name]))
 
@@ -51,8 +66,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """A YAML loader that also reads the tuples that Haystack writes."""
 
     def flatten_mapping(self, node: Any) -> None:
-        """Refuse a key that stands twice, of which YAML would silently keep the second; then merge what `<<` names."""
-        # A mapping that another one merges comes here again, with the keys that it has merged itself.
+        """Refuse a key that stands twice in a mapping, then merge the mappings that `<<` names.
+
+        YAML itself would use the second value of such a key without a warning.
+        """
+        # If another mapping merges this mapping, it comes here again, with the keys that it has merged itself.
         if not getattr(node, "is_checked", False):
             node.is_checked = True
             keys: set[tuple[str, str]] = set()
@@ -70,17 +88,29 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """List the folders with pipelines. If several contain a pipeline of the same name, the first folder's is loaded."""
+    """List the folders with pipelines.
+
+    :returns: The user's folder, if there is one, then the folder of the shipped pipelines. If both contain a pipeline
+        of the same name, that of the first folder is loaded.
+    """
     return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
 def names() -> list[str]:
-    """List the pipelines that can be loaded."""
+    """List the pipelines that can be loaded by their names.
+
+    :returns: The names, in alphabetical order.
+    """
     return sorted({file.stem for folder in folders() for file in folder.glob("*.yaml")})
 
 
 def find(pipeline: str | os.PathLike[str]) -> Path:
-    """Find the YAML of a pipeline."""
+    """Find the YAML file of a pipeline.
+
+    :param pipeline: The name of a pipeline, or the path of a YAML file.
+    :returns: The file.
+    :raises PipelineMissing: When there is no such file.
+    """
     name = os.fspath(pipeline)
     if isinstance(pipeline, os.PathLike) or name.endswith((".yaml", ".yml")) or os.sep in name:
         path = Path(name).expanduser()
@@ -94,16 +124,28 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def own_variables(*files: Path) -> set[str]:
-    """Find the variables that a user's own pipelines read. The caller must not report them as misspelt settings."""
+    """Find the environment variables that a user's own pipelines read.
+
+    The caller must not report these variables as misspelt settings.
+
+    :param files: Further YAML files beside those in the user's folder.
+    :returns: The names of the variables that begin with ``PREFRAG_``.
+    """
     own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
     texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
     return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML and fill in the environment variables."""
+    """Read the YAML of a pipeline, and insert the values of environment variables.
+
+    :param path: The file.
+    :returns: The text.
+    :raises PipelineMissing: When a variable is not set and has no default.
+    """
 
     def value(match: re.Match[str]) -> str:
+        # An empty variable counts as not set.
         text = os.environ.get(match["name"]) or match["default"]
         if text is None:
             raise PipelineMissing(f"{path.name} needs the environment variable {match['name']}: set it.")
@@ -113,28 +155,29 @@ def read(path: Path) -> str:
 
 
 def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any] | Change | None = None) -> Any:
-    """Load a pipeline from its YAML, and replace components or parameters of it.
+    """Load a pipeline from its YAML, and replace some of its components or parameters.
 
     ```python
     load("prefrag", replace={"ChatModel": OpenAIChatGenerator(), "web.retriever": my_retriever, "start.top_k": 3})
     ```
 
-    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class, which stands
-    for all objects of that class. Each further word is a parameter, a key of a mapping, or a position in a list,
-    counted from 0. Without further words the whole component is replaced.
+    A key of ``replace`` is a path into the YAML. Its first word is the name of a component or of a class. A class
+    stands for all objects of this class. Each further word is a parameter, a key of a mapping, or a position in a list,
+    counted from 0. Without further words, the whole component is replaced.
 
     If ``web_again`` takes all parameters of ``web`` by a YAML alias (``init_parameters: *web``), a key for ``web``
-    changes both: ``web.retriever`` also replaces the retriever of ``web_again``. To change objects inside several
-    components, name their class: ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` sets
-    an index of your own. Whatever the order of the keys, the more specific key wins: a component wins over a class, and
-    ``web_again.retriever`` over ``web.retriever``.
+    changes both. For example, ``web.retriever`` also replaces the retriever of ``web_again``. To change objects inside
+    several components, name their class. For example,
+    ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` sets your own index. The more
+    specific key wins, whatever the order of the keys: a component wins over a class, and ``web_again.retriever`` wins
+    over ``web.retriever``.
 
     A value is a component or another object with ``to_dict``, a plain value, or a mapping with ``type`` and
-    ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
+    ``init_parameters``. Objects are written as YAML and built again, so the pipeline can be saved like any other.
 
     :param pipeline: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
     :param replace: The new values by their paths. Or a function that gets each mapping with a ``type``, inner mappings
-        first, and returns its replacement.
+        first, and returns its replacement. If None, nothing is replaced.
     :returns: The Haystack pipeline, not yet warmed up.
     :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
     :raises ValueError: When a key matches nothing, or a value cannot be written as YAML.
@@ -145,7 +188,12 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
 
 
 def read_block(path: Path) -> Block:
-    """Read a pipeline without building it."""
+    """Read a pipeline without building it.
+
+    :param path: The YAML file.
+    :returns: The content of the YAML.
+    :raises PipelineMissing: When the file does not describe a pipeline.
+    """
     text = read(path)
     try:
         block = copy.deepcopy(_parse(text))
@@ -163,17 +211,25 @@ def read_block(path: Path) -> Block:
 
 
 def _shipped_types() -> set[str]:
+    """List the paths of all classes that the shipped pipelines name."""
     files = sorted(YAML_PIPELINES.glob("*.yaml"))
     return {name for file in files for name in re.findall(r"\btype: ([\w.]+)", file.read_text(encoding="utf-8"))}
 
 
 @lru_cache(maxsize=64)
 def _parse(text: str) -> Any:
+    """Parse a YAML text. The caller must copy the result, because the cache keeps it."""
     return yaml.load(text, Loader=_Loader)
 
 
 def build(block: Block, name: str) -> Any:
-    """Build a pipeline; its components may come from modules in ``PREFRAG_PIPELINES_DIR``."""
+    """Build a pipeline and check it. Its components may be from modules in ``PREFRAG_PIPELINES_DIR``.
+
+    :param block: The content of the YAML.
+    :param name: The name of the pipeline or the path of its file, for messages, the audit log and spans.
+    :returns: The Haystack pipeline, not yet warmed up.
+    :raises PipelineMissing: When the pipeline cannot be built, or fails a check.
+    """
     own = settings.pipelines_dir
     if own:
         make_importable(own, {part["type"] for part in blocks(block)})
@@ -182,12 +238,14 @@ def build(block: Block, name: str) -> Any:
         if is_block_of(part, ELASTICSEARCH_STORE):
             parameters = parameters_of(part)
             part["init_parameters"] = {**parameters, **connection_settings(parameters.get("hosts"))}
+
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:
         text = read(Path(name)) if name.endswith((".yaml", ".yml")) and Path(name).is_file() else ""
         reason = explain_error(error, block, text, _shipped_types())
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {reason}") from error
+
     missing = {"start", "answer"} - set(pipeline.graph.nodes)
     if missing:
         raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
@@ -204,7 +262,10 @@ def build(block: Block, name: str) -> Any:
 
 
 def _check_prompts(pipeline: Any) -> None:
-    """Check that a reasoner whose model may write NOT FOUND has the prompts under which this is no answer."""
+    """Check that a reasoner with the reply format `steps` has the prompts `product`.
+
+    With this format, the model may write NOT FOUND. Only with these prompts, NOT FOUND does not count as an answer.
+    """
     prompts = getattr(pipeline.get_component("start"), "prompts", "product")
     for path, part in walk_parts(pipeline):
         if isinstance(part, Reasoner) and part.reply_format == "steps" and prompts != "product":
@@ -215,9 +276,12 @@ def _check_prompts(pipeline: Any) -> None:
 
 
 def guard_web(pipeline: Any) -> None:
-    """Check that only external sources search the web, and tell each of them which indexes must allow web search.
+    """Check that only external sources search the web, and set which indexes must allow web search.
 
-    A `start` without rules of its own, as in older files, gets those of the shipped pipelines.
+    A component `start` without its own rules, as in older files, gets the rules of the shipped pipelines.
+
+    :param pipeline: The Haystack pipeline.
+    :raises ValueError: When another component than an external source would search the web.
     """
     start = pipeline.get_component("start")
     if not isinstance(start, StateBuilder):
@@ -230,16 +294,21 @@ def guard_web(pipeline: Any) -> None:
 def make_importable(folder: Path, types: Iterable[str]) -> None:
     """Make the modules and packages in a folder importable, and add only them to Haystack's allowlist.
 
-    The folder goes to the end of the import path, so that no module in it can replace an installed module.
+    The folder is added to the end of the import path, so that no module in it can replace an installed module.
+
+    :param folder: The folder.
+    :param types: The paths of the classes that a pipeline uses.
+    :raises BadInput: When a used module in the folder has the name of a module that is imported in its place.
     """
     files = {file.stem: file for file in folder.glob("*.py")}
     files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
-    # `my.test.py` is not a module, and looking it up would import `my`.
+    # Names such as `my.test` are left out. `my.test.py` is not a module, and to look for it would import `my`.
     modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
     if not modules:
         return
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))
+
     used = {name.partition(".")[0] for name in types}
     for name, file in sorted(modules.items()):
         module_file = _find_module_file(name)
@@ -252,9 +321,10 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
 
 
 def _find_module_file(name: str) -> Path | None:
+    """Find the file from which a module would be imported. Return None if there is none."""
     try:
         spec = importlib.util.find_spec(name)
     except ValueError:
-        # The module is loaded but has no spec, like the modules that Hayhooks makes for its wrappers.
+        # The module is loaded but has no spec. Hayhooks makes such modules for its wrappers.
         return None
     return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None

@@ -1,4 +1,9 @@
-"""Write the documents of a result as a numbered list, and the sentences that are relevant to the question."""
+"""Write the answer of a result, its documents as a numbered list, and the sentences that are relevant to the question.
+
+The terminal, the chat protocol and the tools for models use these texts. A citation mark is the number of a document:
+``1`` for a local document, ``W1`` for a web page, ``A1`` for an attached text. The evidence of a result is a list of
+sentences, each with the mark of its document.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,24 +14,38 @@ from prefrag.components.state.state import Label
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 
+# The line above the list of documents.
 HEADING = "Sources:"
+# The line in place of an answer if documents were found.
 NOT_ANSWERED = "Found, not answered."
-NOT_IN_OWN, NOT_IN_PASSAGES = "Not found in your documents.", "Not in the passages found."
-# All that can stand above the sentences of a result without an answer.
+# The line in place of an answer if the answer is in no local document, and only local documents were searched.
+NOT_IN_OWN = "Not found in your documents."
+# The line in place of an answer if the answer is in no passage, and the passages may be from the web.
+NOT_IN_PASSAGES = "Not in the passages found."
+# All lines that may stand in place of an answer.
 WITHOUT_ANSWER = (NOT_ANSWERED, NOT_IN_OWN, NOT_IN_PASSAGES)
+# The words before a model's answer that no passage confirms.
 OWN_WORDS = "the language model's own words, not confirmed:"
+# The words before sentences of an answer that are in no passage.
 UNSUPPORTED = "Not in the passages:"
-# The words for how sure an answer is, by the result's field `certainty`, and how code has checked a model's answer.
+# The words for how sure an answer is, by the field `certainty` of the result. Without such a word, the answer is not
+# shown as an answer from a passage.
 GIVEN = {"stated": "Stated", "probably": "Probably"}
+# How a model's answer was checked by code, by the field `certainty` of the result.
 CHECKED = {"stated": "by its words, in a passage", "probably": "compared with the passages"}
+# Cuts titles and sentences to 200 characters.
 _shorten = partial(cut_text, characters=200, sign="...")
+# One or more numbers in brackets, which look like citation marks. Group 1 is the text between the brackets.
+# Matches: "[2]", "[W3; 4]". Does not match: "[note]", "(2)".
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model saw, each with its citation mark: ``1``, ``2``, ... or ``W1``, ... (web).
+    """List the documents that the model saw, each with its citation mark.
 
-    The page of a document is that of its first sentence in the evidence or, if it has none there, of its best sentence.
+    :param result: The result of a run.
+    :returns: Pairs of a mark and a document. The page of a document is the page of its first sentence in the evidence.
+        Without such a sentence, it is the page of its most relevant sentence.
     """
     shown = {quotation["mark"]: _page(quotation) for quotation in reversed(result.get("evidence") or ())}
     documents = [(document.get("mark", ""), document) for document in result.get("documents") or ()]
@@ -34,35 +53,54 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _page(evidence: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of a sentence that say where it stands: ``page`` and ``line``, as far as they are set."""
     return {name: evidence[name] for name in ("page", "line") if name in evidence}
 
 
 def reference_text(mark: str, document: Mapping[str, object]) -> str:
-    """Describe on one line what a document is and where it comes from."""
+    """Describe on one line what a document is and where it comes from.
+
+    For example, ``reference_text("1", {"title": "Manual", "source": "local", "page": 3})`` returns
+    ``"[1] Manual (local, page 3)"``.
+
+    :param mark: The citation mark of the document.
+    :param document: The document, as a result lists it.
+    :returns: The line.
+    """
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
 
 def sentence_text(document: Mapping[str, Any]) -> str:
-    """Quote the sentence of a document that is most relevant to the answer or the query."""
+    """Quote the sentence of a document that is most relevant to the answer or the query.
+
+    :param document: The document, as a result lists it.
+    :returns: The sentence in quotation marks, cut to 200 characters; empty if the document has no such sentence.
+    """
     sentence = document.get("sentence")
     if not sentence:
         return ""
-    # Drop the bars at the edges of a table row.
+    # A row of a table has bars at its ends. They are left out.
     words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
-    """Write the sentences that carry a model's answer or, without an answer, those that are relevant."""
+    """Write the sentences of the evidence: those with the answer or, without an answer, the relevant ones.
+
+    :param result: The result of a run.
+    :returns: A line for each sentence, with its mark. The title of a document stands only before its first sentence.
+    """
     documents, texts = dict(references(result)), list[str]()
+    # The documents and sections whose title was written.
     named: set[tuple[str, str | None]] = set()
     for quotation in result.get("evidence") or ():
-        # A passage may lie in several sections, so each sentence has headings of its own.
+        # A passage may be in several sections, so each sentence has its own headings.
         document = {**documents.get(quotation["mark"], {}), **quotation}
         key = (quotation["mark"], document.get("heading"))
         title = "" if key in named else title_text(document)
         named.add(key)
-        # The list of documents names the page of the first sentence. A passage may go on over several pages.
+
+        # The list of documents names the page of the first sentence. A passage may continue on further pages.
         page = _page(quotation)
         if page != _page(documents.get(quotation["mark"], quotation)):
             places = [f"{name} {number}" for name, number in page.items()]
@@ -73,10 +111,13 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 def answer_parts(result: Mapping[str, Any]) -> list[str]:
-    """Write an answer as a sentence of a passage, in four parts: up to the answer, the answer, the rest, the source.
+    """Write an answer as a sentence of a passage.
 
-    The answer is empty if the reader found only a sentence. The list is empty if nothing was found, if a model's answer
-    was not checked, or if it stands as a whole in no sentence: then it is shown in the model's own words.
+    :param result: The result of a run.
+    :returns: Four parts: the text before the answer, the answer, the text behind it, and the source. The second part is
+        empty if the reader found only a sentence. The list is empty if nothing was found, or a model's answer was not
+        checked. It is also empty if no sentence has the whole answer of a model. Such an answer is shown in the model's
+        own words.
     """
     word = GIVEN.get(result.get("certainty") or "")
     if word is None:
@@ -84,6 +125,7 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
     first = result["evidence"][0]
     if result.get("answered_by") == "model" and not first.get("answer"):
         return []
+
     sentence, span = without_marks(first["sentence"]), first.get("answer")
     before, answer, behind = "", "", sentence
     if span:
@@ -92,6 +134,7 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
     elif result.get("answer"):
         # The answer to a comparison of dates may be only in the title, and not in the sentence.
         answer, behind = without_marks(result["answer"]), f": {sentence}"
+
     document = dict(references(result)).get(first["mark"], {})
     place = without_marks(", ".join(filter(None, (title_text(document), place_text(document), date_text(document)))))
     parts = [_on_one_line(part) for part in (before, answer, behind)]
@@ -100,19 +143,34 @@ def answer_parts(result: Mapping[str, Any]) -> list[str]:
 
 
 def _on_one_line(part: str) -> str:
-    """Write a part of a sentence on one line, with the blanks at its ends."""
+    """Write a part of a sentence on one line. A blank at its beginning or end stays.
+
+    For example, ``_on_one_line(" in  May ")`` returns ``" in May "``.
+    """
+    # Without the bars, the blanks at the ends would be dropped.
     return one_line(f"|{part}|")[1:-1]
 
 
 def date_text(document: Mapping[str, object]) -> str:
-    """Write the date of a document, or else the date when its file was changed."""
+    """Write the date of a document. Without a date, write when its file was changed.
+
+    For example, ``date_text({"date": "2024-05", "date_in": "name"})`` returns ``"2024-05 (from its name)"``.
+
+    :param document: The document, as a result lists it.
+    :returns: The text; empty if neither date is known.
+    """
     changed = f"changed {document['modified']} UTC" if document.get("modified") else ""
     where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
     return _shorten(str(document.get("date") or changed)) + where
 
 
 def references_text(result: Mapping[str, object]) -> str:
-    """Write the documents of a result as a list, each with its date and its sentence."""
+    """Write the documents of a result as a list, each with its date and its most relevant sentence.
+
+    :param result: The result of a run.
+    :returns: The lines, with the heading; empty if there are no documents. Documents that are quoted above the list
+        have no sentence, and attached texts have none.
+    """
     quoted = quoted_marks(result)
     lines = []
     for mark, document in references(result):
@@ -123,21 +181,33 @@ def references_text(result: Mapping[str, object]) -> str:
 
 
 def quoted_marks(result: Mapping[str, Any]) -> set[str]:
-    """Find the citation marks of documents that are quoted above the list."""
+    """Find the citation marks of the documents that are quoted above the list.
+
+    :param result: The result of a run.
+    :returns: The marks.
+    """
     evidence = result.get("evidence") or ()
     if answer_parts(result):
-        # The answer is shown in the first sentence, and the others are left out.
+        # The answer is shown in the first sentence, and the other sentences are left out.
         evidence = evidence[:1]
     return {quotation["mark"] for quotation in evidence}
 
 
 def _describe(document: Mapping[str, object]) -> str:
+    """Write the title of a document, or its id, with its place and date in parentheses."""
     place = ", ".join(filter(None, (place_text(document), date_text(document))))
     return f"{title_text(document) or document.get('id')} ({place})"
 
 
 def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:
-    """Write where a document comes from."""
+    """Write where a document comes from: its source, file, page and passage.
+
+    For example, ``place_text({"source": "local", "file": "a.pdf", "page": 3})`` returns ``"local, a.pdf, page 3"``.
+
+    :param document: The document, as a result lists it.
+    :param write_file: A function that writes the path of the file, for example as a link.
+    :returns: The parts, joined with commas.
+    """
     place = [str(document.get("source") or "")]
     if document.get("file"):
         place.append(write_file(str(document["file"])))
@@ -152,14 +222,19 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
 
 
 def not_answered_text(result: Mapping[str, Any]) -> str:
-    """Say that there is no answer and, if code found none in the passages for a model, where it is not."""
+    """Write the line in place of an answer.
+
+    :param result: The result of a run without an answer.
+    :returns: :data:`NOT_IN_OWN` or :data:`NOT_IN_PASSAGES` if code has looked for a model's answer in the passages and
+        has not found it. Otherwise :data:`NOT_ANSWERED`.
+    """
     trace = result.get("trace") or ()
     checks = [event for event in trace if event.get("kind") in ("checked", "read")]
     last = checks[-1] if checks else {}
     searches = [event for event in trace if event.get("kind") == "found"]
     if searches and all(event.get("error") for event in searches):
         return NOT_ANSWERED
-    # An answer with a probability stands in a passage, but is not likely enough.
+    # If the answer has a probability, it stands in a passage, but the probability is too low.
     if (last.get("kind"), last.get("certainty")) != ("checked", "not_found") or result.get("probability"):
         return NOT_ANSWERED
     searched_web = bool((result.get("counts") or {}).get("total_web"))
@@ -168,18 +243,30 @@ def not_answered_text(result: Mapping[str, Any]) -> str:
 
 
 def unconfirmed_words(result: Mapping[str, object]) -> str:
-    """Return a model's own words that are not given as an answer. The reader's guess is not for people."""
+    """Return the words of a model that do not count as an answer.
+
+    :param result: The result of a run.
+    :returns: The words; empty if there are none. A guess of the reader is not shown to users, so it is left out.
+    """
     return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
 
 
 def shown_label(result: Mapping[str, object]) -> str:
-    """Return the model's own label, but no CORRECT where there is no passage."""
+    """Return the label with which the model has marked its answer, such as CORRECT.
+
+    :param result: The result of a run.
+    :returns: The label; empty if there is none. CORRECT is left out if there is no passage.
+    """
     label = str(result.get("label") or "")
     return label if result.get("documents") or label != Label.CORRECT else ""
 
 
 def label_text(result: Mapping[str, Any]) -> str:
-    """Write how far a model's answer can be trusted: by what code has checked, else by the model's own label."""
+    """Write how far a model's answer can be trusted.
+
+    :param result: The result of a run.
+    :returns: How code has checked the answer. If it was not checked, the label of the model.
+    """
     label, forced = shown_label(result), forced_text(result)
     check = CHECKED.get(result.get("certainty") or "")
     if check:
@@ -190,7 +277,12 @@ def label_text(result: Mapping[str, Any]) -> str:
 
 
 def forced_text(result: Mapping[str, Any]) -> str:
-    """Say why an answer may be incomplete, if the model did not end by itself and no passage states the answer."""
+    """Write why an answer may be incomplete.
+
+    :param result: The result of a run.
+    :returns: The reason; empty if the model ended by itself. Also empty if code has found the answer in a passage, or
+        has found it in none.
+    """
     if not result.get("forced") or result.get("certainty") in ("stated", "not_found"):
         return ""
     ran_out = any(event.get("kind") == "exhausted" for event in result.get("trace") or ())
@@ -198,7 +290,11 @@ def forced_text(result: Mapping[str, Any]) -> str:
 
 
 def ungrounded_text(result: Mapping[str, Any]) -> str:
-    """Say why an answer rests on no passage; empty if there are passages."""
+    """Write why an answer has no passage.
+
+    :param result: The result of a run.
+    :returns: The reason; empty if there are passages, or no answer.
+    """
     if not result.get("answer") or result.get("documents"):
         return ""
     counts = result.get("counts") or {}
@@ -206,12 +302,22 @@ def ungrounded_text(result: Mapping[str, Any]) -> str:
 
 
 def cites_nothing(result: Mapping[str, object]) -> bool:
-    """Check whether an answer names no passage: it cites none, and is not shown with the sentence that carries it."""
+    """Check whether an answer names no passage: it cites none, and is not shown in a sentence of a passage.
+
+    :param result: The result of a run.
+    :returns: True if no passage is named.
+    """
     return bool(result.get("uncited")) and result.get("certainty") not in GIVEN
 
 
 def title_text(document: Mapping[str, Any]) -> str:
-    """Write the title of a document and its headings, without a first heading that repeats the title."""
+    """Write the title of a document and its headings, without a first heading that repeats the title.
+
+    For example, ``title_text({"title": "Manual", "heading": "Manual > Valves"})`` returns ``"Manual > Valves"``.
+
+    :param document: The document, as a result lists it. Its ``heading`` has the headings, joined with ``>``.
+    :returns: The text; empty if the document has neither.
+    """
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
         heading = heading[len(f"{title} > ") :]
@@ -219,9 +325,16 @@ def title_text(document: Mapping[str, Any]) -> str:
 
 
 def _address(document: Mapping[str, object]) -> str:
+    """Write the address of a document with a blank before it; empty if it has none."""
     return f" {document['url']}" if document.get("url") else ""
 
 
 def without_marks(text: str) -> str:
-    """Replace brackets around numbers by parentheses, so that the numbers are not mistaken for citation marks."""
+    """Replace brackets around numbers by parentheses, so that the numbers are not mistaken for citation marks.
+
+    For example, ``without_marks("See [2] and [note].")`` returns ``"See (2) and [note]."``.
+
+    :param text: The text of a document.
+    :returns: The changed text.
+    """
     return _BRACKETS.sub(r"(\1)", text)

@@ -1,4 +1,8 @@
-"""Replace components and parameters of a pipeline before it is built."""
+"""Replace components and parameters of a pipeline before it is built.
+
+The replacements are made in the content of the YAML, and not in built objects. Objects that the caller passes are
+written as YAML first.
+"""
 
 import copy
 import inspect
@@ -15,18 +19,24 @@ from prefrag.pipelines.blocks import Block, Change, blocks, class_of, is_block, 
 def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block:
     """Replace components and parameters of a pipeline.
 
-    The keys of a mapping are paths into the YAML; see :func:`prefrag.pipelines.load`.
+    :param pipeline: The content of the YAML.
+    :param replace: The new values by their paths, as :func:`prefrag.pipelines.load` describes them. Or a function that
+        changes each block.
+    :returns: A changed copy of the pipeline.
+    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML.
     """
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # A block (a mapping with a class) that YAML anchors use in several places stays one block in the deep copy.
+
+    # A block that YAML anchors use in several places stays one block in the deep copy.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # The most specific key comes last and wins: classes, then components in YAML order, each before its parameters.
+        # The most specific key comes last and wins. Classes come first, then components in the order of the YAML. Each
+        # of them comes before its parameters.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):
@@ -37,7 +47,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
                 f"'{key}' in `replace` is a whole component: give an object or its type and parameters, not {value!r}."
             )
         for block in _find_blocks(changed, first, key):
-            # Change the block itself, so that its repetitions change too.
+            # The block itself is changed, so that its repetitions change, too.
             if not path:
                 block.clear()
                 block.update(copy.deepcopy(value))
@@ -49,7 +59,10 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
 
 
 def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
-    """Find the blocks that the first word of a key names."""
+    """Find the blocks that the first word of a key names: a component, or all objects of a class.
+
+    If other components repeat the parameters of the component, their blocks are found, too.
+    """
     components, everywhere = pipeline["components"], blocks(pipeline["components"])
     if name not in components:
         matches = [block for block in everywhere if class_of(block) == name]
@@ -60,6 +73,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
             f"'{key}' in `replace` names neither a component nor a class of the pipeline: the components are "
             f"{_join_names(components)}, the classes {_join_names(sorted(classes))}."
         )
+
     block = components[name]
     parameters = block.get("init_parameters")
     if not parameters:
@@ -67,12 +81,16 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, component in components.items() if component.get("init_parameters") is parameters)
     if owner == name:
         return [other for other in everywhere if other is block or other.get("init_parameters") is parameters]
-    # The component repeats the parameters of another. Copy them, because the key names only this component.
+    # The component repeats the parameters of another one. They are copied, because the key names only this component.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 
 
 def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
+    """Return a copy of a block, mapping or list with a new value at a path. ``key`` is the whole key, for messages.
+
+    For example, ``_set_value({"a": [1, 2]}, ["a", "1"], 3, "x")`` returns ``{"a": [1, 3]}``.
+    """
     name, *rest = path
     if is_block(holder):
         parameters = parameters_of(holder)
@@ -95,19 +113,21 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 
 def _parameter_names(block: Block) -> list[str] | None:
+    """List the parameters that the class of a block takes. Return None if it takes any, or cannot be imported."""
     try:
-        # Inspect `__init__`, because the class itself has the signature of its metaclass.
+        # The signature of `__init__` is read, because the class itself has the signature of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None
     _, *parameters = signature.parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        # It takes any name.
+        # The class takes parameters of any name.
         return None
     return [parameter.name for parameter in parameters]
 
 
 def _as_yaml(value: object, key: str) -> Any:
+    """Write a value as YAML can contain it. Components become blocks. ``key`` is the key of the value, for messages."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
@@ -124,7 +144,8 @@ def _as_yaml(value: object, key: str) -> Any:
         block = serialization.component_to_dict(value, key)
     except Exception as error:
         raise ValueError(f"'{key}' in `replace` cannot be written as YAML: {error}") from error
-    # Haystack 3 builds only classes of trusted modules. The module of an existing object is trusted: the caller
+
+    # Haystack 3 builds only classes of trusted modules. The module of an existing object is trusted, because the caller
     # imported it.
     allow = getattr(serialization, "allow_deserialization_module", None)
     if allow:
@@ -134,4 +155,5 @@ def _as_yaml(value: object, key: str) -> Any:
 
 
 def _join_names(names: Iterable[str]) -> str:
+    """Join names with commas, or return "none"."""
     return ", ".join(names) or "none"

@@ -1,4 +1,4 @@
-"""The labels of a run in the audit log, the log and the spans."""
+"""The labels that mark the entries of a run in the audit log, the log and the spans."""
 
 import uuid
 from typing import Any
@@ -9,12 +9,17 @@ from prefrag.components.parts import find_stores
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
-    """Return a run's labels: its id, its pipeline and, if there is an audit log, the collections that it searches."""
+    """Make the labels of a new run.
+
+    :param pipeline: The loaded pipeline.
+    :returns: The random id of the run and the name of its pipeline. If there is an audit log, also the names of the
+        collections that the run searches, joined with commas.
+    """
     labels = {"run": uuid.uuid4().hex, "pipeline": getattr(pipeline, "name", None) or "unnamed"}
     if audit_log() is None:
         return labels
     if not hasattr(pipeline, "searched_stores"):
-        # Remember the stores, because finding them takes milliseconds, and they do not change.
+        # The stores are remembered, because it takes milliseconds to find them, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
     collections = dict.fromkeys(map(name_index, pipeline.searched_stores))
     return {**labels, "collection": ",".join(collections)}

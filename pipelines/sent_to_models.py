@@ -1,30 +1,39 @@
-"""Describe what a run sent to models on other machines, and to a tracing backend."""
+"""Describe what a run sent to models on other machines, and to a tracing backend, for the user of the run."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from prefrag.components.text.counted import counted
 
-_QUERIES, _PASSAGES = "your queries", "your passages"
+# What an embedder gets.
+_QUERIES = "your queries"
+# What all other models get.
+_PASSAGES = "your passages"
 
 
 def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
-    """Describe what a run sent to models that are neither on this machine nor on a host that counts as local."""
-    # The numbers of calls and of tokens, by what was sent and by the host.
+    """Describe what a run sent to remote models, which are not on this machine or on a host that counts as local.
+
+    :param result: The result of the run.
+    :param with_host: Whether the hosts of the models are named.
+    :returns: A line for each kind of content and each host, and a line if a tracing backend got the content of the run.
+    """
+    # The numbers of calls and tokens, by the content that was sent and the host.
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for sent in result.get("sent_to_models") or ():
         if sent["remote"]:
-            # An embedder gets only queries, no passages.
+            # An embedder gets only queries and no passages.
             content = _QUERIES if sent["role"] == "embedder" else _PASSAGES
             key = (content, sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
             sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
+
     lines = []
     if result.get("sent_to_tracing") == "content":
         lines.append("Sent to a tracing backend: your question, its conversation and attachments, and the answer.")
     has_replied = result.get("usage", {}).get("llm_calls", 1)
     for (content, host), (calls, tokens) in sums.items():
-        # Only the replies of the language model are counted. An embedder gets the queries.
+        # `has_replied` counts only replies of the language model. Queries went to an embedder, so they were sent.
         is_sure = has_replied or content == _QUERIES
         sent_to = "Sent to a remote model" if is_sure else "Perhaps sent to a remote model, which did not reply"
         in_tokens = f"{tokens:,} tokens, " if tokens else ""
@@ -34,7 +43,11 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
 
 
 def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the hosts of models from a result, for the clients of the service."""
+    """Remove the hosts of models from a result, for the clients of the service.
+
+    :param result: The result of a run.
+    :returns: A copy without the hosts.
+    """
     if "sent_to_models" not in result:
         return dict(result)
     without_hosts = []

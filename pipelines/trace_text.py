@@ -1,4 +1,8 @@
-"""Write the trace of a run in words. Terminal, chat protocol and web page all use the same table of sentences."""
+"""Write the trace of a run in words.
+
+The trace is the list of events of a run, such as a search or an answer. Each kind of event has a sentence in the table
+:data:`SENTENCES`, which the terminal, the chat protocol and the web page all use.
+"""
 
 import json
 import re
@@ -11,7 +15,8 @@ from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 
-# A sentence for each kind of event. `<field?words>` shows the words if the field has a value, `<!field?words>` if not.
+# A sentence for each kind of event. `{field}` is replaced by the value of the field. `<field?words>` shows the words if
+# the field has a value. `<!field?words>` shows the words if the field has no value.
 SENTENCES = {
     "answer": "<forced?Forced answer><!forced?Answer>: {text}<label? [the model's label: {label}]>",
     "asked_back": "Asked back: {text}",
@@ -93,9 +98,12 @@ SENTENCES = {
     "without_model": "{text}",
     "written again": "Written again: {text}",
 }
+# A part of a sentence that depends on a field. Matches: "<forced?Forced answer>", "<!forced?Answer>".
+# Does not match: "{text}".
 _SECTION = re.compile(r"<(?P<without>!?)(?P<field>\w+)\?(?P<words>[^>]*)>")
-# A query that was not sent may be a whole conversation, so cut it.
+# A query that was not sent is cut to this many characters, because it may be a whole conversation.
 _SHOWN_CHARACTERS = 200
+# The words for who or what has judged the documents, by the field `judged_by`.
 _JUDGED_BY = {
     "model": "by the model",
     "classifier": "by the classifier",
@@ -107,22 +115,36 @@ _JUDGED_BY = {
     "insufficient": "what was found does not suffice",
     "no_other_source": "no other source may be searched",
 }
-# How an observation refers to its documents if the previous event has just listed them, by the kind of that event.
+# How an observation refers to its documents if the event before it has listed the same documents, by the kind of that
+# event.
 _SAME = {"found": "all of them", "selection": "what was selected"}
+# The words for how far a document supports an answer, by the field `support`.
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
+# The words for the classes of questions, by the field `chosen`.
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
+# The words for the outcome of a review, by the field `status`.
 _REVIEWS = {
     None: "no reply could be read, so the answer is accepted",
     True: "the answer stands",
     False: "the answer is doubted",
 }
+# The words for how an answer of the reader is shown, by the field `certainty`.
 _GIVEN = {"stated": "given as the answer", "probably": "only the sentence around it is given"}
+# The words for the outcome of the check of a model's answer, by the field `certainty`.
 _CHECKED = {"stated": "stated", "probably": "probably", "not_found": "not in the passages"}
+# The fields that a sentence writes as numbers. A missing number is written as 0.
 _NUMBERS = ("read", "total", "written", "probability", "lowest", "documents_cut", "documents_shortened")
 
 
 def trace_text(event: Event) -> str:
-    """Write one event of a trace in one line."""
+    """Write one event of a trace on one line.
+
+    For example, ``trace_text(Event("search", 1, {"source": "web", "query": "tides"}))`` returns
+    ``"Search web: tides"``.
+
+    :param event: The event. An event of an unknown kind is written as JSON.
+    :returns: The line.
+    """
     if event.kind not in SENTENCES:
         return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
     values: dict[str, Any] = defaultdict(lambda: None, event.data)
@@ -138,7 +160,10 @@ def trace_text(event: Event) -> str:
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Format the values of an event, and choose its sentence."""
+    """Change the values of an event into words, and return the key of its sentence in the table.
+
+    ``values`` is changed in place. ``data`` has the values as the event has them.
+    """
     judged_by = str(data.get("judged_by") or "")
     values |= {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
@@ -193,7 +218,7 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
                 return "written again"
             return kind if data.get("query") else "kept"
         case "checked":
-            # An answer with a probability stands in a passage.
+            # If the answer has a probability, it stands in a passage, so it is only doubtful.
             is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
             values["certainty"] = "doubtful" if is_doubtful else _CHECKED.get(str(data.get("certainty")), "not checked")
             return kind if data.get("text") else "checked nothing"
@@ -215,22 +240,32 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
 
 
 def _write_score(scored: Mapping[str, object]) -> str:
+    """Write a title and its score.
+
+    For example, ``_write_score({"title": "Tides", "score": 0.5})`` returns ``"Tides 0.50"``.
+    """
     score = scored.get("score")
     written = "none" if score is None else f"{score:.2f}"
     return f"{scored.get('title')} {written}"
 
 
 def _write_strip(strip: Mapping[str, Any]) -> str:
+    """Write the title and the score of a strip (a few sentences of a document), and whether the strip was dropped."""
     dropped = "" if strip.get("kept") else " (dropped)"
     return f"{_write_score(strip)}{dropped}"
 
 
 def _join(titles: Iterable[Any]) -> str:
+    """Join titles with dots: "a · b". Without a title, return "nothing"."""
     return " · ".join(map(str, titles)) or "nothing"
 
 
 def _join_documents(data: Mapping[str, Any], field: str) -> str:
-    """Name documents. Documents with the same title are grouped, and their places tell them apart."""
+    """List the titles of documents. Documents with the same title are grouped, and their places are listed.
+
+    For example, ``_join_documents({"titles": ["A", "B", "A"], "places": ["p. 1", "", "p. 2"]}, "titles")`` returns
+    ``"A (p. 1; p. 2) · B"``.
+    """
     groups: dict[str, list[str]] = {}
     for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))
@@ -238,8 +273,9 @@ def _join_documents(data: Mapping[str, Any], field: str) -> str:
 
 
 def _write_group(title: str, places: Sequence[str]) -> str:
+    """Write the title of some documents, with their places if there are several documents."""
     if len(places) == 1:
         return title
-    # Without places, nothing tells the passages apart.
+    # Without places, only the number of passages can be written.
     named = "; ".join(places) if all(places) else f"{len(places)} passages"
     return f"{title} ({named})"

@@ -1,9 +1,12 @@
 """Write the pipelines that are variants of another pipeline: `python -m prefrag.pipelines.variants`.
 
-`variants.yaml` holds for each variant its base pipeline, the comment at its head, and a mapping `replace`. A key of the
-mapping is a path as in :func:`prefrag.pipelines.load`, or `connections`, or `NEW after OLD` to insert NEW after OLD. A
-value is YAML text, or null to leave the part out. In the text, `@local.retriever` stands for the retriever of `local`
-in the base, and `@prefrag_dense:local.retriever` for the same path in another pipeline.
+`variants.yaml` has for each variant its base pipeline, the comment at its head, and a mapping `replace`. A key of the
+mapping is a path as in :func:`prefrag.pipelines.load`, or `connections`. A key `NEW after OLD` inserts NEW after OLD.
+A value is YAML text, or null to leave the part out. In the text, `@local.retriever` stands for the retriever of `local`
+in the base, and `@prefrag_dense:local.retriever` stands for the same path in another pipeline.
+
+The files are written from the text of the base, line by line, so that its comments stay. A part is a key of the YAML
+with all lines below it that are indented further.
 """
 
 import re
@@ -16,28 +19,41 @@ import yaml
 
 from prefrag.pipelines.loading import YAML_PIPELINES
 
+# The file with the table of variants.
 TABLE = Path(__file__).with_name("variants.yaml")
+# A line whose value is a reference to a part, in the base or in another pipeline.
+# Matches: "  retriever: @local.retriever", "- x: @prefrag_dense:local.retriever". Does not match: "top_k: 3".
 _OTHER = re.compile(r"^(?P<key>[ -]*\w+): @(?:(?P<pipeline>\w+):)?(?P<path>[\w.]+)$")
 
 
 @cache
 def table() -> dict[str, dict[str, Any]]:
-    """Read the table of variants."""
+    """Read the table of variants.
+
+    :returns: For each variant, a mapping with ``base``, ``head`` and ``replace``.
+    """
     read: dict[str, dict[str, Any]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return read
 
 
 @cache
 def text_of(name: str) -> str:
-    """Return the YAML text of a pipeline. The text of a variant is made from its base."""
+    """Return the YAML text of a pipeline. The text of a variant is made from its base.
+
+    :param name: The name of the pipeline.
+    :returns: The text of the file.
+    """
     if name not in table():
         return (YAML_PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
+
     variant = table()[name]
     base, replace = variant["base"], variant["replace"]
     lines = text_of(base).splitlines()
+    # The comment at the head of the base ends at the first empty line.
     lines = lines[lines.index("") :]
     for path, value in replace.items():
         lines = _replace(lines, path, value, base)
+
     note = (
         f"Written by `make variants` from {base}.yaml and pipelines/variants.yaml, which replaces "
         f"{', '.join(path.partition(' ')[0] for path in replace)}. Edit those two, not this file."
@@ -47,7 +63,10 @@ def text_of(name: str) -> str:
 
 
 def _fill(block: list[str], base: str) -> list[str]:
-    """Replace each reference with `@` by the part that it names, with what stands on the line of the part's key."""
+    """Replace each reference with `@` by the lines of the part that the reference names.
+
+    The text behind the key of that part, on the same line, is also taken over.
+    """
     filled: list[str] = []
     for line in block:
         match = _OTHER.match(line)
@@ -64,7 +83,7 @@ def _fill(block: list[str], base: str) -> list[str]:
 
 
 def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[str]:
-    """Replace a part, insert a new part after it, or leave it out."""
+    """Replace a part of a YAML text, insert a new part after it, or leave the part out. Return the new lines."""
     path, _, neighbour = path.partition(" after ")
     *parents, name = path.split(".")
     first, last, indent = _find(lines, ".".join([*parents, neighbour or name]))
@@ -73,8 +92,12 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
     # The comment above a part belongs to it.
     while lines[first - 1].startswith(" " * indent + "#"):
         first -= 1
+
     if value is None:
+        # Of two empty lines around the part, only one stays.
         return lines[:first] + lines[last + (lines[first - 1] == lines[last] == "") :]
+
+    # An anchor ("&web"), a comment or a single value stands on the line of the key.
     block = value.splitlines()
     behind = block.pop(0) if len(block) == 1 or block[0].startswith(("&", "#")) else ""
     space = "  " if behind.startswith("#") else " "
@@ -84,7 +107,10 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
 
 
 def _find(lines: list[str], path: str) -> tuple[int, int, int]:
-    """Return the first line of a part, the line after its last line, and the indentation of its key."""
+    """Return the first line of a part, the line after its last line, and the indentation of its key.
+
+    Lines are counted from 0. The path leaves out ``init_parameters``, as in :func:`prefrag.pipelines.load`.
+    """
     words = path.split(".")
     first, last, indent = -1, len(lines), -2
     for word in words if words[0] == "connections" else ["components", *words]:
@@ -99,7 +125,11 @@ def _find(lines: list[str], path: str) -> tuple[int, int, int]:
 
 
 def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tuple[int, int]]:
-    """Find the keys with this indentation, each with the first line of its part and the line after its last line."""
+    """Find the keys with this indentation, each with the first line of its part and the line after its last line.
+
+    For example, ``_parts(["a: 1", "b:", "  c: 2", "d: 3"], 0, 4, 0)`` returns
+    ``{"a": (0, 1), "b": (1, 3), "d": (3, 4)}``.
+    """
     parts, key = {}, ""
     for number in range(first, last):
         line = lines[number].lstrip(" ")

@@ -1,4 +1,8 @@
-"""Check how the components of a pipeline are connected, before a question goes the wrong way."""
+"""Check how the components of a pipeline are connected, before the pipeline gets a question.
+
+Haystack checks only the types of connected inputs and outputs. The checks here follow the `State` of a run through the
+pipeline.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,29 +13,33 @@ from prefrag.components.parts import holds_documents, is_store, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
 
-START, ANSWER = "start", "answer"
-# The outputs of a component that name the source which has to be searched next.
+# The component with which each run begins.
+START = "start"
+# The component that makes the result.
+ANSWER = "answer"
+# The beginnings of the names of outputs that name the next source to search, such as "search_web".
 _NAMING = ("search_", "switch_")
 
 
 def check_wiring(pipeline: object) -> None:
-    """Check that each state finds a way from `start` to `answer`, over the source that it is meant for.
+    """Check that each state can get from `start` to `answer`, through the source for which its query is meant.
 
-    A pipeline of Haystack accepts an output that leads nowhere, and a query for one's own documents that is sent to
-    the web instead.
+    Haystack accepts a pipeline with an output that leads nowhere. It also accepts a connection that sends a query for
+    the user's own documents to the web.
 
     :param pipeline: The Haystack pipeline, with the components `start` and `answer`.
     :raises ValueError: When a connection is missing or leads to another source. The message has a line per fault.
     """
     faults = [*_find_open_ends(pipeline), *_find_missing_sources(pipeline), *_find_wrong_sources(pipeline)]
-    # A missing connection cuts parts off too, and is the better explanation.
+    # A missing connection also separates components from the rest. Then the missing connection explains more, so the
+    # separated components are not reported.
     faults = faults or list(_find_closed_circles(pipeline))
     if faults:
         raise ValueError("\n".join(["its connections are wrong:", *(f"  {fault}" for fault in faults)]))
 
 
 def find_empty_stores(pipeline: object) -> list[str]:
-    """Name the document stores that hold nothing, other than those that the commands of this application fill.
+    """Find the document stores without documents, other than those that the commands of this application fill.
 
     A store in memory is always empty when a pipeline is loaded from a file.
 
@@ -48,7 +56,7 @@ def find_empty_stores(pipeline: object) -> list[str]:
 
 
 def _find_open_ends(pipeline: Any) -> Iterator[str]:
-    """Name the inputs that nothing feeds, and the outputs whose state is lost."""
+    """Describe the mandatory inputs without a connection, and the outputs of a state without a connection."""
     for name, node in pipeline.graph.nodes(data=True):
         for socket in node["input_sockets"].values():
             # The caller gives the question to `start`.
@@ -66,7 +74,7 @@ def _find_open_ends(pipeline: Any) -> Iterator[str]:
 
 
 def _find_missing_sources(pipeline: Any) -> Iterator[str]:
-    """Name the sources that a component chooses from, and that no component searches."""
+    """Describe the sources from which a component chooses although no component searches them."""
     searched = set().union(*(_searched_by(pipeline, name) for name in pipeline.graph.nodes))
     for name, node in pipeline.graph.nodes(data=True):
         for source in _sources_of(node):
@@ -78,7 +86,7 @@ def _find_missing_sources(pipeline: Any) -> Iterator[str]:
 
 
 def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
-    """Name the outputs whose state arrives at another source first than the one in the output's name."""
+    """Describe the outputs whose state first arrives at another source than the source in the name of the output."""
     for name, node in pipeline.graph.nodes(data=True):
         for socket in node["output_sockets"].values():
             prefix = next((prefix for prefix in _NAMING if socket.name.startswith(prefix)), None)
@@ -93,13 +101,17 @@ def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
 
 
 def _sources_of(node: Mapping[str, object]) -> Sequence[str]:
-    # Somebody's own component may call something else its sources.
+    """Return the names of the sources from which a component of this application chooses."""
+    # In components of others, an attribute `sources` may be something else.
     is_ours = any(kind.__module__.startswith("prefrag.") for kind in type(node["instance"]).__mro__)
     return getattr(node["instance"], "sources", None) or () if is_ours else ()
 
 
 def _searched_by(pipeline: Any, name: str) -> set[str]:
-    """Return the sources that a component searches; a component of one's own counts as the source of its name."""
+    """Return the names of the sources that a component searches.
+
+    A component without a RetrievalSource counts as a source if `start` names a source with the name of the component.
+    """
     part = pipeline.graph.nodes[name]["instance"]
     inside = {inner.name for _, inner in walk_parts(part) if isinstance(inner, RetrievalSource)}
     named = getattr(pipeline.get_component(START), "sources", ())
@@ -107,7 +119,7 @@ def _searched_by(pipeline: Any, name: str) -> set[str]:
 
 
 def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
-    """Return the names of the sources that are reached from these components without passing another source."""
+    """Return the names of the sources that a state from these components reaches first, before any other source."""
     waiting = list(receivers)
     passed: set[str] = set()
     reached: set[str] = set()
@@ -125,7 +137,7 @@ def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
 
 
 def _find_closed_circles(pipeline: Any) -> Iterator[str]:
-    """Name the components that no state reaches, and those from which no state reaches the answer."""
+    """Describe the components that no state reaches, and the components from which no state reaches the answer."""
     after_start = networkx.descendants(pipeline.graph, START) | {START}
     before_answer = networkx.ancestors(pipeline.graph, ANSWER) | {ANSWER}
     for name, node in pipeline.graph.nodes(data=True):

@@ -91,8 +91,8 @@ class LinkedStages(Block):
         """Retrieve in both stages and select documents.
 
         :param state: The state whose query is the question.
-        :returns: A dictionary with the key ``state``: the state with the searches of both stages. The selected documents
-            are its observation, which the language model gets.
+        :returns: A dictionary with the key ``state``: the state with the searches of both stages. Its observation,
+            which the language model gets, is the selected documents.
         :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
             source. The error contains the state.
         """

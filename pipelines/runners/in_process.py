@@ -10,14 +10,21 @@ from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
 
 class InProcess(Runner):
-    """Runs several items at a time on one event loop, or one by one if the function for an item is no coroutine."""
+    """Run several items at a time on one event loop, or one by one if the function for an item is no coroutine."""
 
     def __init__(self, concurrency: int = 1) -> None:
-        """Set how many items run at the same time."""
+        """Set the size.
+
+        :param concurrency: The number of items that run at the same time.
+        """
         self.room = concurrency
 
     @contextmanager
     def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
-        """Call ``build`` in this process, and yield the function that starts an item."""
+        """Call ``build`` in this process, and yield the function that starts an item.
+
+        :param build: The maker of the function that runs an item.
+        :returns: A context manager with the function. It gets an item and returns a future with the result.
+        """
         with build() as run:
             yield partial(start, run)

@@ -1,4 +1,8 @@
-"""Run items in actors on a Ray cluster."""
+"""Run items in actors on a Ray cluster.
+
+An actor is an object of Ray that lives in a process on a machine of the cluster. Each actor here is a worker that runs
+items. Ray starts an actor again if it dies, and the items that it was running are sent again.
+"""
 
 import logging
 import os
@@ -13,26 +17,41 @@ from typing import Any
 
 from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, make_picklable, settle, start
 
+# The maximum time to connect to the cluster, in seconds.
 _SECONDS_TO_CONNECT = 30.0
-# An autoscaling cluster may have to start a machine first.
+# If no worker has answered for this many seconds, all items are given up. The time is long, because an autoscaling
+# cluster may have to start a machine first.
 _SECONDS_TO_ANSWER = 120.0
+# The time between two checks of lost items and of the workers, in seconds.
 _SECONDS_BETWEEN_CHECKS = 1.0
 # Environment variables with these prefixes are copied to the workers, where settings and components read them.
 _VARIABLES = ("PREFRAG_", "HAYSTACK_", "OPENAI_", "ELASTIC_")
 
 
 class OnRay(Runner):
-    """Runs items in Ray actors, which each call ``build`` once. Ray restarts an actor if it or its machine dies."""
+    """Run items in Ray actors, which each call ``build`` once. Ray restarts an actor if it or its machine dies."""
 
     def __init__(self, address: str, workers: int, concurrency: int = 1) -> None:
-        """Set the cluster, the number of actors, and how many items each actor runs at the same time."""
+        """Set the cluster and the size.
+
+        :param address: The address of the cluster, ``HOST:PORT`` or ``auto``.
+        :param workers: The number of actors.
+        :param concurrency: The number of items that each actor runs at the same time.
+        """
         self.address = address
         self.workers = workers
         self.room = workers * concurrency
 
     @contextmanager
     def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
-        """Connect, and start the actors."""
+        """Connect to the cluster, and start the actors.
+
+        :param build: The maker of the function that runs an item. Each actor calls it once.
+        :returns: A context manager with a function that gets an item and returns a future with the result.
+        :raises ValueError: When the address is not one that Ray accepts.
+        :raises ImportError: When Ray is not installed.
+        :raises ConnectionError: When the cluster is not reached.
+        """
         ray = _connect(self.address)
         actors = _Actors(ray, self.address, self.workers, self.room // self.workers, build)
         watch = Thread(target=actors.watch, daemon=True)
@@ -47,27 +66,37 @@ class OnRay(Runner):
 
 @dataclass
 class _Running:
+    """An item that runs or waits to be sent again."""
+
     item: Any
+    # The future with the result of the item.
     ended: Future[Any]
-    number: int  # the number of its actor
+    # The number of the actor that runs the item.
+    number: int
+    # How many times the item was sent.
     tries: int = 0
 
 
 class _Actors:
+    """The actors on the cluster, and the items that they run."""
+
     def __init__(self, ray: Any, address: str, workers: int, concurrency: int, build: Build[Any]) -> None:
         self.closed = Event()
         self._ray = ray
         self._address = address
+        # The items of each actor that have no result yet.
         self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
+        # The items to send again.
         self._lost: list[_Running] = []
-        # The actors reserve no processor, so that actors of a lost machine find room on other machines. Each accepts
-        # one call more than `concurrency`, so that it can always be asked whether it is alive.
+        # The actors reserve no processor, so that actors of a lost machine find room on other machines. Each actor
+        # accepts one call more than `concurrency`, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
         arguments = os.getcwd(), variables, ray.cloudpickle.dumps(build)
         self._workers = [ray.remote(_Worker).options(**options).remote(*arguments) for _ in range(workers)]
 
     def submit(self, item: object) -> Future[Any]:
+        """Send an item to the actor with the fewest items."""
         number = min(range(len(self._workers)), key=lambda worker: len(self._running[worker]))
         task = _Running(item, Future(), number)
         self._running[number].add(task.ended)
@@ -95,17 +124,20 @@ class _Actors:
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
     def _send(self, task: _Running) -> None:
-        # Send the item only when its worker is up, because Ray counts a call to a starting worker as a try.
+        """Send an item to its worker when the worker has started."""
+        # Ray counts a call to a starting worker as a try. So the call gets the answer of `_ask` as an argument, for
+        # which Ray waits.
         task.tries += 1
         sent = self._workers[task.number].run.remote(task.item, self._ask(task.number))
         sent.future().add_done_callback(partial(self._receive, task))
 
     def _receive(self, task: _Running, reply: Future[Any]) -> None:
+        """Set the result of an item, or mark the item as lost if its worker has died."""
         error = reply.exception()
         if error is None:
             settle(task.ended, *reply.result())
         elif task.tries < TRIES:
-            # Let `watch` send the item again, because Ray is waiting for this callback to return.
+            # `watch` sends the item again, because Ray is waiting for this callback to return.
             self._lost.append(task)
         else:
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
@@ -115,7 +147,7 @@ class _Actors:
 
 
 class _Worker:
-    """A worker in the cluster. It calls ``build`` at its first item, so a crash there counts as a try of the item."""
+    """A worker on the cluster. It calls ``build`` at its first item, so a crash there counts as a try of the item."""
 
     def __init__(self, folder: str, variables: dict[str, str], work: bytes) -> None:
         os.environ.update(variables)
@@ -130,7 +162,10 @@ class _Worker:
         """Answer, to show that the worker is alive."""
 
     def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
-        """Return an item's result or error. If the error were raised, Ray would turn it into a traceback's text."""
+        """Return the result or the error of an item. If the error were raised, Ray would replace it by its traceback.
+
+        The second argument is the answer of :meth:`is_there`.
+        """
         try:
             with self._one_at_a_time:
                 if self._run is None:
@@ -143,7 +178,7 @@ class _Worker:
 
 
 def _connect(address: str) -> Any:
-    """Connect in a thread and with a time limit, because Ray itself waits for minutes or for ever."""
+    """Connect to a cluster in a thread and with a time limit, because Ray itself waits for minutes or for ever."""
     if "://" in address:
         raise ValueError(f"--ray is '{address}': give HOST:PORT of the cluster's head, or `auto`.")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -151,7 +186,8 @@ def _connect(address: str) -> Any:
         import ray
     except ImportError as error:
         raise ImportError('--ray needs more packages: run pip install "prefrag[ray]".') from error
-    # Hide Ray's warning that it handles no signals in a thread.
+
+    # This hides the warning of Ray that it handles no signals in a thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     failed: list[Exception] = []
 
@@ -164,6 +200,7 @@ def _connect(address: str) -> Any:
     connecting = Thread(target=connect, daemon=True)
     connecting.start()
     connecting.join(_SECONDS_TO_CONNECT)
+
     if failed or connecting.is_alive():
         reason = str(failed[0]) if failed else f"no answer in {_SECONDS_TO_CONNECT:.0f} s"
         advice = "This machine must belong to the cluster: run `ray start --address=HOST:PORT` on it"

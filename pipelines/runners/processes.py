@@ -1,4 +1,8 @@
-"""Run items in processes of this machine."""
+"""Run items in processes of this machine.
+
+The parent sends each item through a pipe to a worker process, with a number. The worker sends back the number and the
+result. If a worker dies, a new process gets the items that have no result yet.
+"""
 
 import multiprocessing
 import os
@@ -16,22 +20,31 @@ from typing import Any
 
 from prefrag.pipelines.runners.runner import TRIES, Build, Item, Runner, WorkerLost, make_picklable, settle, start
 
+# At the end, the processes have this many seconds to end before they are killed.
 _SECONDS_TO_END = 2.0
-# Spawn the processes instead of forking, because the stores and the event loop have threads.
+# The processes are spawned and not forked, because the stores and the event loop have threads.
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
 class Processes(Runner):
-    """Runs items in processes, which each call ``build`` once. If a process dies, a new one runs its items again."""
+    """Run items in processes, which each call ``build`` once. If a process dies, a new one runs its items again."""
 
     def __init__(self, workers: int, concurrency: int = 1) -> None:
-        """Set the number of processes, and how many items each process runs at the same time."""
+        """Set the size.
+
+        :param workers: The number of processes.
+        :param concurrency: The number of items that each process runs at the same time.
+        """
         self.workers = workers
         self.room = workers * concurrency
 
     @contextmanager
     def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
-        """Start the processes."""
+        """Start the processes.
+
+        :param build: The maker of the function that runs an item. Each process calls it once.
+        :returns: A context manager with a function that gets an item and returns a future with the result.
+        """
         workers: list[_Worker] = []
         try:
             workers += [_Worker(build) for _ in range(self.workers)]
@@ -46,8 +59,12 @@ class Processes(Runner):
 
 @dataclass
 class _Running:
+    """An item that a process runs."""
+
     item: Any
+    # The future with the result of the item.
     ended: Future[Any]
+    # How many times the item was sent.
     tries: int = 1
 
 
@@ -55,6 +72,7 @@ class _Worker:
     """A process that runs items. If the process dies, a new process takes its place."""
 
     def __init__(self, build: Build[Any]) -> None:
+        # The items without a result, by their numbers.
         self.running: dict[int, _Running] = {}
         self._build = build
         self._numbers = count()
@@ -63,6 +81,7 @@ class _Worker:
         self._start()
 
     def submit(self, item: object) -> Future[Any]:
+        """Send an item to the process, and start a process if there is none."""
         task = _Running(item, Future())
         with self._one_at_a_time:
             number = next(self._numbers)
@@ -74,17 +93,20 @@ class _Worker:
         return task.ended
 
     def close(self) -> None:
+        """Tell the process to end, and start no new one."""
         with self._one_at_a_time:
             self._is_closed = True
             with suppress(OSError):
                 self._process.terminate()
 
     def end(self, at: float) -> None:
+        """Wait for the process to end until a time of the monotonic clock, then kill it."""
         self._process.join(max(0.0, at - time.monotonic()))
         self._process.kill()
         self._process.join()
 
     def _start(self) -> None:
+        """Start a process and a thread that receives its results, and send it all items without a result."""
         self._pipe: Connection | None
         self._pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(self._build, theirs), daemon=True)
@@ -95,17 +117,21 @@ class _Worker:
             self._send(number, task.item)
 
     def _send(self, number: int, item: object) -> None:
+        """Send an item with its number through the pipe."""
         # If the process has died, `_receive` notices this and starts a new process with the item.
         with suppress(OSError):
             assert self._pipe is not None
             self._pipe.send((number, item))
 
     def _receive(self, pipe: Connection, process: Any) -> None:
+        """Receive results until the process ends. Then start a new process if items have no result yet."""
         with suppress(EOFError, OSError):
             while True:
                 number, result, error = pipe.recv()
+                # Without a number, the error is of the whole process, and so of all its items.
                 for ended in list(self.running) if number is None else [number]:
                     settle(self.running.pop(ended).ended, result, error)
+
         with self._one_at_a_time:
             if self._is_closed:
                 return
@@ -123,7 +149,7 @@ class _Worker:
 
 def _serve(build: Build[Any], pipe: Connection) -> None:
     """Run the items that arrive through the pipe until it closes."""
-    # Ctrl-C reaches every process of the terminal. Ignore it here, because the parent process ends this process.
+    # Ctrl-C reaches every process of the terminal. It is ignored here, because the parent process ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
     sending = Lock()
@@ -149,6 +175,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
+    """End this process when its parent process has ended."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,4 +1,8 @@
-"""The base class of the runners, which run the same work on many items."""
+"""The base class of the runners, which run the same work on many items.
+
+A runner gets a function that builds the work, such as loading a pipeline, and the items, such as questions. A worker is
+what runs items: this process, another process, or an actor on a cluster. Each worker builds the work once.
+"""
 
 import asyncio
 import inspect
@@ -14,35 +18,49 @@ from prefrag.errors import PrefragError
 from prefrag.pipelines.event_loop import event_loop
 
 Item = TypeVar("Item")
-# A `Build` makes the function, or coroutine function, that runs one item. It must be picklable for other processes.
+# A function that makes the work: a context manager with the function, or coroutine function, that runs an item. It must
+# be picklable for other processes.
 Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
 
-# How many times an item is tried in all if its workers die.
+# An item is tried at most this many times if its workers die.
 TRIES = 3
-# Wait in steps of this length, because a signal that arrives just before a wait does not end the wait.
+# A wait has steps of this many seconds, because a signal that arrives just before a wait does not end the wait.
 _SIGNAL_SECONDS = 0.5
-# If results must be in order, they wait for a slow item. Meanwhile at most ``_AHEAD * room`` items are begun.
+# If results must be in order, they wait for a slow item. At most this many times `room` items may then be without a
+# returned result.
 _AHEAD = 4
 
 
 class WorkerLost(ConnectionError):
-    """The error when an item is given up: a worker died at each try, or no worker answers any more."""
+    """The error when an item is given up, because a worker died at each try or no worker answers any more."""
 
 
 class Runner(ABC):
-    """Runs items and returns their results. Workers write no files; that is left to the caller of :meth:`map`."""
+    """Run items and return their results. Workers write no files. The caller of :meth:`map` may write the results."""
 
-    room = 1  # how many items run at the same time
+    # The number of items that run at the same time.
+    room = 1
 
     @abstractmethod
     def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
-        """Start the workers, which each call ``build`` once, and return the function that starts an item."""
+        """Start the workers, which each call ``build`` once.
+
+        :param build: The maker of the function that runs an item.
+        :returns: A context manager with a function that gets an item and returns a future with the result. The workers
+            end when the context manager is left.
+        """
 
     def map(self, build: Build[Item], items: Iterable[Item], ordered: bool = False) -> Generator[tuple[Item, Any]]:
         """Run all items. The next item is read only when it can start.
 
         After an error, no further item starts. The running items finish and are returned, then the error is raised.
-        With ``ordered``, the results come in the order of the items. Close the generator to end the workers.
+        Close the generator to end the workers.
+
+        :param build: The maker of the function that runs an item.
+        :param items: The items.
+        :param ordered: Whether the results come in the order of the items. Otherwise, each result comes when its item
+            has finished.
+        :returns: Pairs of an item and its result.
         """
         waiting = iter(items)
         running: dict[Future[Any], Item] = {}
@@ -50,12 +68,13 @@ class Runner(ABC):
         with self.open(build) as submit:
             try:
                 while True:
-                    # Results that wait for their turn take no room of the workers, but only so many may wait.
+                    # Results that wait for their turn take no room of the workers, but their number is limited.
                     at_work = sum(not future.done() for future in running)
                     room = min(self.room - at_work, self.room * _AHEAD - len(running))
                     running |= {submit(item): item for item in islice(waiting, 0 if failed else room)}
                     if not running:
                         break
+
                     are_done = [future.done() for future in running]
                     has_result = are_done[0] if ordered else any(are_done)
                     if not has_result:
@@ -80,7 +99,12 @@ class Runner(ABC):
 
 
 def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
-    """Run an item in this process. A coroutine function runs on the event loop that all calls share."""
+    """Run an item in this process.
+
+    :param run: The function for an item. A coroutine function runs on the event loop that all calls share.
+    :param item: The item.
+    :returns: A future with the result or the error.
+    """
     if inspect.iscoroutinefunction(run):
         return asyncio.run_coroutine_threadsafe(run(item), event_loop())
     ended = Future[Any]()
@@ -92,7 +116,12 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
 
 
 def settle(ended: Future[object], result: object, error: BaseException | None) -> None:
-    """Set the result or error of an item, unless the item was cancelled."""
+    """Set the result or the error of an item, unless the item was cancelled.
+
+    :param ended: The future of the item.
+    :param result: The result.
+    :param error: The error. None if the item has a result.
+    """
     with suppress(InvalidStateError):
         if error is None:
             ended.set_result(result)
@@ -101,7 +130,12 @@ def settle(ended: Future[object], result: object, error: BaseException | None) -
 
 
 def make_picklable(error: BaseException) -> BaseException:
-    """Return an error in a form that another process can read, because some errors cannot be pickled and restored."""
+    """Return an error in a form that another process can read.
+
+    :param error: The error.
+    :returns: The error as another process restores it. If it cannot be pickled and restored, a PrefragError with the
+        same message.
+    """
     try:
         restored: BaseException = pickle.loads(pickle.dumps(error))
         return restored
