@@ -3,7 +3,7 @@
 Most components here have both `run` and `run_async`. You write such a method once, as a coroutine, which is called a
 body here. A body may await other bodies. Everything that really waits, such as a call to a server, must go through
 :func:`call_matching`. In the asynchronous form, the event loop runs the body. In the blocking form, the body runs
-without an event loop: because each wait is a blocking call, the body never gives up control and ends in one step.
+without an event loop. Each wait is then a blocking call, so the body never pauses and ends in one step.
 """
 
 import asyncio

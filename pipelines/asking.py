@@ -1,9 +1,9 @@
 """Run a pipeline for a question, and return or stream its result.
 
 :func:`stream` does the work: it runs the pipeline with Haystack's asynchronous engine and yields each event of the
-trace. The components pass on a `State`, which contains the events so far, so new events are found in the outputs of the
-components. :func:`ask_async` and :func:`ask` return only the result. A run may also end with a question to the user in
-place of an answer, which is called asking back.
+trace. The components pass on a `State`, which contains the events so far. So new events are found in the outputs of the
+components. The functions :func:`ask_async` and :func:`ask` return only the result. A run may also end with a question
+to the user in place of an answer, which is called asking back.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps, the documents, and the errors including ``message``.
-    :param http_status: The HTTP status for a client: 504 after the deadline, 429 if the model server is busy, 422 for
-        filters that do not fit the documents, and 502 for all other failures.
+    :param http_status: The HTTP status for a client. It is 504 after the deadline, 429 if the model server is busy, and
+        422 for filters that do not fit the documents. It is 502 for all other failures.
     :param retry_after: The number of seconds after which the model server accepts another call. None if the server does
         not say it.
     """
@@ -134,9 +134,8 @@ async def _run(
     """
     # Joiners are not watched. They add nothing to the trace, and Haystack copies every watched output.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # The events that were yielded, by their `id`. The positions of events do not identify them: if several sources are
-    # searched at the same time, each source makes its own continuation of the same state, with new events at the same
-    # position.
+    # The events that were yielded, by their `id`. The positions of events do not identify them. If several sources are
+    # searched at the same time, each source continues the same state, so their new events have the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
     composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()

@@ -74,7 +74,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """Quote the sentence of a document that is most relevant to the answer or the query.
 
     :param document: The document, as a result lists it.
-    :returns: The sentence in quotation marks, cut to 200 characters; empty if the document has no such sentence.
+    :returns: The sentence in quotation marks, cut to 200 characters, or an empty text if the document has no such sentence.
     """
     sentence = document.get("sentence")
     if not sentence:
@@ -157,7 +157,7 @@ def date_text(document: Mapping[str, object]) -> str:
     For example, ``date_text({"date": "2024-05", "date_in": "name"})`` returns ``"2024-05 (from its name)"``.
 
     :param document: The document, as a result lists it.
-    :returns: The text; empty if neither date is known.
+    :returns: The text, or an empty text if neither date is known.
     """
     changed = f"changed {document['modified']} UTC" if document.get("modified") else ""
     where = " (from its name)" if document.get("date") and document.get("date_in") == "name" else ""
@@ -168,7 +168,7 @@ def references_text(result: Mapping[str, object]) -> str:
     """Write the documents of a result as a list, each with its date and its most relevant sentence.
 
     :param result: The result of a run.
-    :returns: The lines, with the heading; empty if there are no documents. Documents that are quoted above the list
+    :returns: The lines, with the heading, or an empty text if there are no documents. Documents that are quoted above the list
         have no sentence, and attached texts have none.
     """
     quoted = quoted_marks(result)
@@ -246,7 +246,7 @@ def unconfirmed_words(result: Mapping[str, object]) -> str:
     """Return the words of a model that do not count as an answer.
 
     :param result: The result of a run.
-    :returns: The words; empty if there are none. A guess of the reader is not shown to users, so it is left out.
+    :returns: The words, or an empty text if there are none. A guess of the reader is not shown to users, so it is left out.
     """
     return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
 
@@ -255,7 +255,7 @@ def shown_label(result: Mapping[str, object]) -> str:
     """Return the label with which the model has marked its answer, such as CORRECT.
 
     :param result: The result of a run.
-    :returns: The label; empty if there is none. CORRECT is left out if there is no passage.
+    :returns: The label, or an empty text if there is none. CORRECT is left out if there is no passage.
     """
     label = str(result.get("label") or "")
     return label if result.get("documents") or label != Label.CORRECT else ""
@@ -280,7 +280,7 @@ def forced_text(result: Mapping[str, Any]) -> str:
     """Write why an answer may be incomplete.
 
     :param result: The result of a run.
-    :returns: The reason; empty if the model ended by itself. Also empty if code has found the answer in a passage, or
+    :returns: The reason, or an empty text if the model ended by itself. Also empty if code has found the answer in a passage, or
         has found it in none.
     """
     if not result.get("forced") or result.get("certainty") in ("stated", "not_found"):
@@ -293,7 +293,7 @@ def ungrounded_text(result: Mapping[str, Any]) -> str:
     """Write why an answer has no passage.
 
     :param result: The result of a run.
-    :returns: The reason; empty if there are passages, or no answer.
+    :returns: The reason, or an empty text if there are passages, or no answer.
     """
     if not result.get("answer") or result.get("documents"):
         return ""
@@ -316,7 +316,7 @@ def title_text(document: Mapping[str, Any]) -> str:
     For example, ``title_text({"title": "Manual", "heading": "Manual > Valves"})`` returns ``"Manual > Valves"``.
 
     :param document: The document, as a result lists it. Its ``heading`` has the headings, joined with ``>``.
-    :returns: The text; empty if the document has neither.
+    :returns: The text, or an empty text if the document has neither.
     """
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
@@ -325,7 +325,7 @@ def title_text(document: Mapping[str, Any]) -> str:
 
 
 def _address(document: Mapping[str, object]) -> str:
-    """Write the address of a document with a blank before it; empty if it has none."""
+    """Write the address of a document with a blank before it, or an empty text if it has none."""
     return f" {document['url']}" if document.get("url") else ""
 
 

@@ -29,7 +29,7 @@ def find_question(messages: Sequence[ChatMessage]) -> str:
     """Return the text of the last message that the user has written.
 
     :param messages: The conversation.
-    :returns: The text; empty if the user has written no message.
+    :returns: The text, or an empty text if the user has written no message.
     """
     turn = this_turn(messages)
     if not turn or not _is_the_users(turn[0]):

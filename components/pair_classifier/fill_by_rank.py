@@ -17,8 +17,7 @@ def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Do
     turn, a document adds the best document of its second-stage list that is not in the context yet. This ends when the
     context is full or all lists are used up.
 
-    For example, from the documents A and B with the lists [C, D] and [C, E] and for ``k=5``, the context is
-    A, B, C, E, D.
+    For example, the documents A and B have the lists [C, D] and [C, E]. For ``k=5``, the context is A, B, C, E, D.
 
     :param documents: The documents of the first stage, best first.
     :param candidates: For each of ``documents``, the list of its second-stage documents, best first.

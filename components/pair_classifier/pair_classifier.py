@@ -239,7 +239,7 @@ class PairClassifier:
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
     """Pair each first-stage document with its second-stage documents, and with all other first-stage documents.
 
-    For example, for the documents A and B with the second-stage lists [C] and [C], the pairs are (A, C), (A, B),
+    For example, the documents A and B have the second-stage lists [C] and [C]. The pairs are then (A, C), (A, B),
     (B, C) and (B, A).
 
     :param documents: The documents of the first stage, without repetitions.

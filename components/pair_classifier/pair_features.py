@@ -1,8 +1,8 @@
 """Compute the features of a question and two passages. Decision trees judge from them whether both are needed.
 
 `TreePairScorer` calls :func:`pair_features`, and the training of the trees does so, too. Each passage is written as a
-row of a matrix, with a column for each word. The features are then sums over such rows, in which each word counts with
-its weight: the rarer a word is in the collection, the larger its weight.
+row of a matrix, with a column for each word. The features are sums over such rows. Each word counts with its weight in
+these sums: the rarer a word is in the collection, the larger its weight.
 """
 
 import re
@@ -32,9 +32,9 @@ FEATURES = (
     "covered_b_below_best",
     # The share of the question's words not in A that stand in B.
     "open_covered_b",
-    # The weight of the words that A and B share and the question lacks: divided by the largest weight of a word,
-    # divided by the weight of all such words of A, and divided by the weight of all such words of B.
+    # The weight of the words that A and B share and the question lacks, divided by the largest weight of a word.
     "shared",
+    # The share of the words of A, and of B, that the other passage has. Words of the question are left out.
     "shared_of_a",
     "shared_of_b",
     # The weight of the rarest of these shared words, divided by the largest weight of a word.
@@ -76,16 +76,18 @@ FEATURES = (
     # The rank of the passage by this score. The best passage has rank 0.
     "fit_rank_a",
     "fit_rank_b",
-    # The BM25 score of B for the question and A as one query, divided by the highest score in the pool; the rank of B
-    # by this score; and the number of first passages for which B is among the eight best.
+    # The BM25 score of B for the question and A as one query, divided by the highest score in the pool.
     "chained_fit_b",
+    # The rank of B by this score.
     "chained_rank_b",
+    # The number of first passages for which B is among the eight best by this score.
     "often_chained_b",
     # The BM25 score of B for the words of the question that A lacks, divided by the highest score in the pool.
     "open_fit_b",
-    # The geometric mean of this score and the score of B for the words of A that the question lacks, divided by the
-    # highest mean in the pool; and the rank of B by this mean.
+    # The geometric mean of this score and the score of B for the words of A that the question lacks. The mean is
+    # divided by the highest mean in the pool.
     "led_on_b",
+    # The rank of B by this mean.
     "led_on_rank_b",
     # The number of passages whose titles A mentions, and the number of first passages that mention the title of B.
     "links_from_a",
@@ -313,7 +315,7 @@ class _Texts:
         terms_of_contents = list(islice(analysed, len(pool)))
         terms_of_names = {term for name in analysed for term in name}
 
-        # The column of each term; a new term gets the next column.
+        # The column of each term. A new term gets the next column.
         column: defaultdict[str, int] = defaultdict(count().__next__)
         question_numbers = [column[term] for term in terms_of_question]
         title_rows, title_columns = _number_words(terms_of_titles, column)
@@ -413,8 +415,8 @@ def _find_names(question: str) -> list[str]:
 def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
     """Return for each word of the texts its row (the number of its text) and its column (the number of the word).
 
-    For example, for the texts ``[["a", "b"], ["b"]]`` and the columns ``{"a": 0, "b": 1}``, the rows are ``[0, 0, 1]``
-    and the columns are ``[0, 1, 1]``.
+    For example, take the texts ``[["a", "b"], ["b"]]`` and the columns ``{"a": 0, "b": 1}``. The rows are then
+    ``[0, 0, 1]``, and the columns are ``[0, 1, 1]``.
     """
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))

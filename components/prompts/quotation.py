@@ -31,8 +31,10 @@ _LINE = "| "
 _TERMINAL = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,40}[ -/]{0,8}[@-~]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)?|\x1b[ -~]?"
 )
-# A character that a model sees but people do not see. The class has control characters other than tabs and line breaks,
-# halves of surrogate pairs, and the characters that Unicode lists as "default ignorable", such as those of zero width.
+# A character that a model sees but people do not see. The class has:
+# - control characters other than tabs and line breaks
+# - halves of surrogate pairs
+# - the characters that Unicode lists as "default ignorable", such as those of zero width
 # Matches: "a\u200bb". Does not match: "a b".
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"

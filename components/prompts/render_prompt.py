@@ -21,8 +21,9 @@ MODES = ("product", "plain")
 CANNOT_BE_FILLED = (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError)
 # The name of the template for a single passage. No such file is shipped, but a user's folder can contain one.
 PASSAGE = "passage"
-# Texts in prompts that a file of the user's folder can replace, and the variables that each file may use: the
-# description of a tool, and the required form of an answer (table 19 of PrefRAG). No such files are shipped.
+# Texts in prompts that a file of the user's folder can replace, each with the variables that the file may use. The
+# texts are the description of a tool, and the required form of an answer (table 19 of PrefRAG). No such files are
+# shipped.
 TEXTS = {"tool_description": ("name", "description"), "answer_format": ("answer_type", "answer_format")}
 
 
@@ -119,7 +120,7 @@ def put_instructions(prompt: str, instructions: str) -> str:
     """Put the instructions of an operator before a prompt.
 
     :param prompt: The prompt.
-    :param instructions: The instructions; empty if there are none.
+    :param instructions: The instructions, or an empty text if there are none.
     :returns: The prompt, with the instructions before it if there are any.
     """
     return f"{render_prompt('instructions', instructions=instructions)}\n\n{prompt}" if instructions else prompt

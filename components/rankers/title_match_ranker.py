@@ -16,8 +16,8 @@ from prefrag.components.text.unicode_form import normalize_unicode
 # Matches: "Psycho (1960 film)". Does not match: "(1960) Psycho".
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
-# The factors of PrefRAG. Each line has three factors: for a title that equals the query, for a title that differs from
-# the query only in case, and for a title that occurs in the query.
+# The factors of PrefRAG. The first factor is for a title that equals the query. The second is for a title that differs
+# from the query only in case. The third is for a title that occurs in the query.
 # The factors for the whole title.
 _WHOLE = (1.5, 1.2, 1.1)
 # The factors for the title without a parenthesis at its end.
@@ -82,7 +82,7 @@ class TitleMatchRanker:
     run_async = as_async(run)
 
     def _boost(self, title: str, query: str, folded: str) -> float:
-        """Return the factor for a title; 1 if the query does not name it. ``folded`` is the query without case.
+        """Return the factor for a title, or 1 if the query does not name it. ``folded`` is the query without case.
 
         For example, the factor of the title "Psycho (1960 film)" is 1.2 for the query "Psycho".
         """

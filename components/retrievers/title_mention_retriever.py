@@ -166,5 +166,5 @@ class TitleMentionRetriever:
 
 
 def _own_key(document: Document) -> str:
-    """Return the key of the title of a passage; empty if it has no title."""
+    """Return the key of the title of a passage, or an empty text if it has no title."""
     return title_key(str(document.meta.get("title") or ""))

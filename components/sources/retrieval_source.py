@@ -227,8 +227,9 @@ class RetrievalSource(Block):
     def _request(self, query: str | State, top_k: int | None, filters: object) -> SearchRequest:
         """Make the request from a query and its arguments, or from a state and its settings.
 
-        The request is closed if this source must not be searched: the web is off, or the run or the step asks other
-        sources, or the step has searched this source already. Raise RunError if the query is meant for another source.
+        The request is closed if this source must not be searched. This is so if the web is off, or if the run or the
+        step asks other sources. It is also so if the step has searched this source already. Raise RunError if the query
+        is meant for another source.
         """
         is_closed, leaves = self.external and web_is_off(), self.leaves_machine
         if not isinstance(query, State):

@@ -163,8 +163,9 @@ class RetryPolicy(Block):
 def may_pass(error: BaseException) -> bool:
     """Check whether the failure of a call may pass by itself, so that another attempt is useful.
 
-    The libraries have no common class for such errors. So two things are checked for the error and its causes: its
-    HTTP status, and whether the name of its class has a word such as "connect", "timeout" or "ratelimit".
+    The libraries have no common class for such errors. So the HTTP status and the name of the class are checked, for
+    the error and its causes. The name must have a word such as "connect", "timeout" or "ratelimit".
+
     For example, ``may_pass(TimeoutError())`` returns ``True``, and ``may_pass(ValueError())`` returns ``False``.
 
     :param error: The error of the call.

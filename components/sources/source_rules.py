@@ -142,7 +142,7 @@ class SourceRules(Block):
         """Find the thresholds that `prefrag prove` has chosen for the user's own collections.
 
         :returns: For what answers, ``reader`` or ``model``, the lowest probability with which an answer is called
-            stated. Empty without a choice; then only the usual limits decide.
+            stated. It is empty if nothing was chosen. Only the usual limits then decide.
         """
         return find_stated_from(self._known.own)
 

@@ -74,7 +74,7 @@ def document_url(document: Document) -> str:
     """Read the address of a document. Haystack's web searches store the address in ``meta`` as ``url`` or ``link``.
 
     :param document: The document.
-    :returns: The address; empty if the document has none.
+    :returns: The address, or an empty text if the document has none.
     """
     return str(document.meta.get("url") or document.meta.get("link") or "")
 

@@ -50,12 +50,12 @@ _MAX_WITHOUT_MARK = 16
 # All statements of a message that ends with a question mark may have at most this many words together. A message
 # without a question mark may also have at most this many words if it begins with "who", "what", "which" or "how".
 _MAX_CONTEXT = 20
-# All statements may have at most this many words together if the question mark is not at the end, or if the message
+# The same limit for a message whose question mark is not at its end, and for a message without a question mark that
 # ends with a full stop or an exclamation mark. A request for work on a text may have at most this many words, too.
 _MAX_ASIDE = 12
 # Each statement behind the first colon of a message may have at most this many words. A longer remark in brackets is a
-# statement. A message without a question mark is a statement if one of its several clauses is longer, or if the whole
-# message is longer and has a name.
+# statement. A message without a question mark is a statement in two cases: if one of its several clauses is longer, or
+# if the whole message is longer and has a name.
 _MAX_AFTER_COLON = 6
 # A sentence or clause of at most this many words counts as a greeting, such as "Good morning!", and not as a statement.
 _MAX_GREETING = 3
@@ -68,7 +68,7 @@ _WORD = re.compile(rf"[{UNSPACED_SCRIPTS}]{{1,2}}|[^\s{UNSPACED_SCRIPTS}]+")
 # One word to compare (group 2), or each two neighbouring characters of a script without spaces (group 1). In "built
 # 船舶造", the matches are "built", "船舶" and "舶造".
 _TOKEN = re.compile(rf"(?=([{UNSPACED_SCRIPTS}]{{2}}))[{UNSPACED_SCRIPTS}]|([^\s{UNSPACED_SCRIPTS}]+)")
-# A question mark of any script: Latin, wide, Arabic, doubled, Greek-style reversed, Armenian and Ethiopic.
+# A question mark of any script: Latin, wide, Arabic, doubled, joined with an exclamation mark, Armenian, Ethiopic.
 # Matches: "Who?". Does not match: "Who."
 _QUESTION_MARK = re.compile(r"[?\uff1f؟⁇‽՞፧]")
 # The full stops and exclamation marks, narrow and wide, at the end of a message.
@@ -95,8 +95,9 @@ _TWO_LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:
 # - a question mark, with the quotation marks and brackets behind it: 'paid?"' in 'Who paid?" she'
 # - a full stop of Hindi, Urdu, Ethiopic, Burmese or Armenian: "।"
 # - a stop without a blank, before a letter that is not lower-case: "41 million.Who paid"
-# - a stop before a blank, behind a word of five letters or more, behind a word of three or four letters without a
-#   capital, or behind three digits: "the yard was sold. who paid", "sold in 1974. who paid"
+# - a stop between a word of five letters or more and a blank: "the new owners. who paid"
+# - a stop between a word of three or four letters without a capital and a blank: "the yard was sold. who paid"
+# - a stop between three digits and a blank: "sold in 1974. who paid"
 # Does not match: "King Jr. win", "python.org", "sold by Ada. who paid".
 _OTHER_STOP = re.compile(
     rf"{_QUESTION_MARK.pattern}+[\"'\u201d\u2019\u00bb)\]」』\uff09]*|[।॥\u06d4።။។\u0589]|(?<=\w\w)[.!…](?=[^\W\d_a-zß-ÿ])"
@@ -193,8 +194,8 @@ _REMARK = re.compile(
 # The number of an item in a list on one line.
 # Matches: "#1 sold in May", "2) who paid", "(2) who paid". Does not match: "1. sold in May", "C#1".
 _ITEM_NUMBER = re.compile(r"(?<!\S)(?:#\d{1,2}|\(?\d{1,2}\))(?=\s)")
-# Where a sentence without a full stop may end: behind a number or a lower-case word, if a capitalised word (group 1)
-# and a lower-case word follow. Matches: "for 41 million What is it". Does not match: "Doctor Who appeared".
+# Where a sentence without a full stop may end: behind a number or a lower-case word. A capitalised word (group 1) and a
+# lower-case word must follow. Matches: "for 41 million What is it". Does not match: "Doctor Who appeared".
 _RUN_ON = re.compile(r"(?<!\S)(?:[^\W\d_A-Z]\w*|\w*\d)\s+(?=([^\W\d_a-z]\w*)\s+[^\W\d_A-Z])")
 # A sign that may separate a speaker's name from what the speaker says, in any language.
 # Matches: "Ada: hello", "[Ada] hello", "Ada — hello". Does not match: "Ada - hello".
@@ -271,8 +272,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
     2. The rest is split into sentences.
     3. A message without a question mark stays whole, or counts as one statement. It is a statement if it mixes long
        clauses, has a long remark, or states a number or a name. Keywords and requests such as "List the boats." stay.
-    4. In a message with a question mark, a sentence without one is a statement. If several sentences have a question
-       mark, one of them is a statement if it states a number or a name and does not begin as a question does.
+    4. In a message with a question mark, each sentence without a question mark is a statement. If several sentences
+       have a question mark, each of them must look like a question: a sentence that states a number or a name and does
+       not begin as a question is a statement.
     5. A sentence with a question mark is split into clauses. Of two clauses, the form does not show which one asks, so
        each clause of more than three words is a statement. The last clause stays if it alone begins as a question
        does: ``split_question("one more thing - is it safe to drink?")`` returns
@@ -481,8 +483,8 @@ def _surely_asks(clause: str) -> bool:
     """Check whether a clause is a question by its first words: a question word, or an English verb and its subject.
 
     The check is stricter than :func:`_may_ask`, because a clause that passes is sent. For example,
-    ``_surely_asks("in welchem Jahr starb Johann?")`` and ``_surely_asks("can you drink the water?")`` are true, but
-    ``_surely_asks("when Ilse Quandt leaves we pay?")`` and ``_surely_asks("will pay Quandt 41 million?")`` are not.
+    ``_surely_asks("in welchem Jahr starb Johann?")`` returns ``True``, and
+    ``_surely_asks("when Ilse Quandt leaves we pay?")`` returns ``False``.
     """
     first, second = (*normalize_words(clause).split(maxsplit=2), "", "")[:2]
     anywhere = _WORDS_ANYWHERE.search(clause)
@@ -535,13 +537,14 @@ def reason_to_withhold(query: str, state: State) -> str:
     4. At most half of the words are from statements, earlier answers, the system prompt or attached texts. A query
        that rules made may have no such word at all.
     5. With ``PREFRAG_WEB_HOLD_NAMES=on``, at most half of the words are names or numbers from passages.
-    6. The query repeats no five words in a row of a passage that is not from the web.
+    6. The query repeats no five words in a row of a passage that is not from the web, of an attached text, or of a
+       statement. Words that also stand in the person's questions do not count.
 
-    A query that the person has allowed as a whole skips the checks 4 and 5.
+    A query that the person has allowed as a whole skips the checks 4 and 5. It may repeat the statements.
 
     :param query: The query, after :func:`web_query` and in the form in which it is sent.
     :param state: The state of the run: the message, the conversation, the settings and the searches so far.
-    :returns: The reason as a text for the caller; empty if the query may be sent.
+    :returns: The reason as a text for the caller, or an empty text if the query may be sent.
     """
     message, external, instructions = (
         state.typed or state.question,
@@ -567,6 +570,7 @@ def reason_to_withhold(query: str, state: State) -> str:
         )
         own_questions.append(question)
         other_texts += statements
+
     words = _content_words([query]) or set(_split(query))
     # A word of the query is borrowed if it stands in these other texts and in none of the person's own questions.
     # In some languages a word has other endings in another place of a sentence. So a word is also borrowed if it is

@@ -1,8 +1,8 @@
 """The web gate, which decides which queries may be sent to the web, and which web pages may be shown.
 
 `SourceRules` calls the gate before each search of an external source. An external source is a web search, or another
-source that gets the queries over the network. The gate checks three things in order: whether web search is allowed,
-whether the local sources work, and whether the query was made from the person's question.
+source that gets the queries over the network. The gate checks in this order that web search is allowed, that the local
+sources work, and that the query was made from the person's question.
 """
 
 from collections.abc import Callable, Iterable
