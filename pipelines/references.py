@@ -74,7 +74,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """Quote the sentence of a document that is most relevant to the answer or the query.
 
     :param document: The document, as a result lists it.
-    :returns: The sentence in quotation marks, cut to 200 characters, or an empty text if the document has no such sentence.
+    :returns: The sentence in quotation marks, cut to 200 characters. Empty if the document has no such sentence.
     """
     sentence = document.get("sentence")
     if not sentence:
@@ -168,8 +168,8 @@ def references_text(result: Mapping[str, object]) -> str:
     """Write the documents of a result as a list, each with its date and its most relevant sentence.
 
     :param result: The result of a run.
-    :returns: The lines, with the heading, or an empty text if there are no documents. Documents that are quoted above the list
-        have no sentence, and attached texts have none.
+    :returns: The lines, with the heading. Empty if there are no documents. A document that is quoted above the list has
+        no sentence, and an attached text has none.
     """
     quoted = quoted_marks(result)
     lines = []
@@ -246,7 +246,8 @@ def unconfirmed_words(result: Mapping[str, object]) -> str:
     """Return the words of a model that do not count as an answer.
 
     :param result: The result of a run.
-    :returns: The words, or an empty text if there are none. A guess of the reader is not shown to users, so it is left out.
+    :returns: The words, or an empty text if there are none. A guess of the reader is left out, because users do not see
+        it.
     """
     return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
 
@@ -280,8 +281,8 @@ def forced_text(result: Mapping[str, Any]) -> str:
     """Write why an answer may be incomplete.
 
     :param result: The result of a run.
-    :returns: The reason, or an empty text if the model ended by itself. Also empty if code has found the answer in a passage, or
-        has found it in none.
+    :returns: The reason, or an empty text if the model ended by itself. Also empty if code has found the answer in a
+        passage, or has found it in no passage.
     """
     if not result.get("forced") or result.get("certainty") in ("stated", "not_found"):
         return ""

@@ -96,7 +96,7 @@ class QuestionRouter:
     run = as_blocking(run_async)
 
     def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
-        """Choose a class, and say why. ``doubt`` says why the probabilities are only a guess, or an empty text if they are not."""
+        """Choose a class, and say why. ``doubt`` says why the probabilities are only a guess, or is empty."""
         most = open_classes[-1]
         if len(open_classes) == 1:
             return most, "no other class is allowed"
