@@ -88,8 +88,8 @@ _TEXT_SIGN = re.compile(
 # A digit of any script.
 _DIGIT = re.compile(r"\d")
 # Two labels of one word with a colon and a blank, as in a conversation on one line.
-# Matches: "User: When? Bot: In May." Does not match: "Who is right: Ada?"
-_TWO_LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+[:\uff1a]\s.*[\s.?!][^\W\d_]+[:\uff1a]\s")
+# Matches: "User: When? Bot: In May.", "Q1: When? A1: In May." Does not match: "Who is right: Ada?"
+_TWO_LABELS = re.compile(r"(?:^|[\s.?!])[^\W\d_]+\d{0,3}[:\uff1a]\s.*[\s.?!][^\W\d_]+\d{0,3}[:\uff1a]\s")
 # Where a sentence ends, in addition to the places that `sentence_ends` finds. A stop behind a short word with a capital
 # ends nothing, because the word may be an abbreviation, such as "Jr.". The alternatives are:
 # - a question mark, with the quotation marks and brackets behind it: 'paid?"' in 'Who paid?" she'
@@ -129,6 +129,8 @@ _MAX_WITH_NUMBER = 2
 # Matches: "in 1974", "41M". Does not match: "U2", "4th".
 _NUMBER = re.compile(r"(?<![A-Za-z\d])(?!\d{1,2}[A-Za-z]{2}\b)\d")
 
+# The verbs among the next constant's words.
+_VERBS = frozenset(("is", "are", "was", "were", "does", "did"))
 # The first words of English questions that do not begin statements. There is no such list for other languages.
 _FIRST_WORDS = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "is", "are", "was", "were", "does", "did")
@@ -152,6 +154,18 @@ _PREPOSITIONS = frozenset(
         "para di da per su em com до из на от"
     ).split()
 )
+# The words between things to choose from: "Ada or Ben".
+_CONJUNCTIONS = frozenset(normalize_words("and or und oder et ou y o e lub czy en of и или").split())
+# The small words that are no verbs. Most of them may begin the name of a thing, such as "the Berlin wall".
+_NO_VERBS = (
+    _PREPOSITIONS
+    | _CONJUNCTIONS
+    | frozenset(
+        normalize_words(
+            "the as than der die das den dem als le la les un une el los las il lo gli i um uma het een"
+        ).split()
+    )
+)
 # The question words of many languages that stand first or second in a question. If a clause has none of them there,
 # and none of the next constant's either, the clause may be a statement.
 _EARLY_WORDS = INTERROGATIVES | frozenset(
@@ -168,7 +182,7 @@ _EARLY_WORDS = INTERROGATIVES | frozenset(
 _WORDS_ANYWHERE = re.compile(
     r"\b(?:what|(?:at|by|for|from|in|of|on|to|under|with) (?:which|whom?|whose))\b"
     r"|\b(?:whom?|whose|which|where|when)\W*\Z"
-    "|[谁誰哪吗嗎]|什么|什麼|为何|為何|如何|几个|幾個|多少|怎|何[がをにでのも時人]|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
+    "|[谁誰哪吗嗎]|什么|什麼|为何|為何|如何|几个|幾個|多少|怎|何[がをにでのも時时人]|いつ|どこ|どの|なぜ|いくら|누구|무엇|언제|어디|왜|얼마|어떤|어떻게|कौन|क्या|कब|कहाँ|क्यों|कैसे|कितन|किस"
     "|ใคร|อะไร|ไหน|เมื่อไร|ทำไม|เท่าไร"
 )
 # The first words of requests without a question mark, in English and German. In German these requests have nouns with
@@ -191,12 +205,19 @@ _REMARK = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
     r"|(?<!\w)\*+(?=\w)[^*]*\*+|(?<!\w)_+(?=[^\W_])[^_]*_+(?!\w)|(?<!\w)~+(?=\w)[^~]*~+"
 )
+# The signs at the beginning and the end of a remark.
+_REMARK_SIGNS = re.compile(r"^[^\w]+|[^\w]+$")
 # The number of an item in a list on one line.
 # Matches: "#1 sold in May", "2) who paid", "(2) who paid". Does not match: "1. sold in May", "C#1".
 _ITEM_NUMBER = re.compile(r"(?<!\S)(?:#\d{1,2}|\(?\d{1,2}\))(?=\s)")
 # Where a sentence without a full stop may end: behind a number or a lower-case word. A capitalised word (group 1) and a
 # lower-case word must follow. Matches: "for 41 million What is it". Does not match: "Doctor Who appeared".
 _RUN_ON = re.compile(r"(?<!\S)(?:[^\W\d_A-Z]\w*|\w*\d)\s+(?=([^\W\d_a-z]\w*)\s+[^\W\d_A-Z])")
+# Where a sentence with a question in it may be cut before the question. A stop or a word such as "so" stands there.
+# Matches: "Ada leaves ... who pays", "Ada leaves, so who pays", "Ada geht und wer zahlt".
+_BEFORE_QUESTION = re.compile(
+    r"(?:[.!…]+|(?<=\s)(?:and|so|but|also|und|aber|et|y|e|ma|mas|dus|maar))\s+(?=\w)", re.IGNORECASE
+)
 # A sign that may separate a speaker's name from what the speaker says, in any language.
 # Matches: "Ada: hello", "[Ada] hello", "Ada — hello". Does not match: "Ada - hello".
 _SPEAKER = re.compile(r"[:\uff1a|\[\]<>{}]|[—\u2013]\s")
@@ -289,7 +310,11 @@ def split_question(message: str) -> tuple[str, list[str]]:
         and empty if the message has no question.
     """
     # Step 1: take out the remarks in brackets, quotation marks and signs of emphasis.
-    statements = [text for text in _REMARK.findall(message) if _is_long(text, _MAX_AFTER_COLON, _MAX_GREETING)]
+    statements = [
+        text
+        for text in _REMARK.findall(message)
+        if _is_long(text, _MAX_AFTER_COLON, _MAX_GREETING) or _is_aside(text, message)
+    ]
     rest = _REMARK.sub(lambda match: "" if match[0] in statements else match[0], message)
 
     # Step 2: split into sentences. A line may break within a sentence, so a line break ends only a clause.
@@ -301,6 +326,13 @@ def split_question(message: str) -> tuple[str, list[str]]:
         sign.end()
         for sign in _RUN_ON.finditer(rest)
         if _may_ask(sign[1]) and _may_state(rest[max(p for p in places if p <= sign.start()) : sign.end()])
+    )
+    # Before a sure question, a sentence also ends at stops and at words such as "so".
+    places.update(
+        sign.end()
+        for sign in _BEFORE_QUESTION.finditer(rest)
+        if _asks_behind(sign[0], rest[sign.end() :])
+        and _may_state(rest[max(p for p in places if p <= sign.start()) : sign.start()])
     )
     sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]
 
@@ -329,6 +361,8 @@ def split_question(message: str) -> tuple[str, list[str]]:
             # ends the clause too early: "9. kesäkuuta 62 miljoonalla".
             most = _MAX_WITH_NUMBER if stated_clauses and not _may_ask(last) else _MAX_GREETING
             stated_clauses += [last] if _is_long(last, _MAX_GREETING, most) else []
+        if _QUESTION_MARK.search(last):
+            stated_clauses += [clause for clause in before if clause not in stated_clauses and _tells_briefly(clause)]
         if last in stated_clauses and _surely_asks(last) and not any(map(_may_ask, before)):
             # The clauses before may be an introduction, such as "Quick question:". They may also be a short
             # statement, so they are left out in any case.
@@ -339,14 +373,20 @@ def split_question(message: str) -> tuple[str, list[str]]:
             before, stated_clauses, last = above, above, line
 
         # Step 4: the whole sentence is a statement.
-        if sentence not in marked or (len(marked) > 1 and _states_number_or_name(sentence)):
+        # In "Is it legal?, my landlord lied?" a comma begins what has been taken for a sentence.
+        goes_on = _COMMA.match(sentence) is not None and _tells_briefly(sentence[1:])
+        states = _states_number_or_name(sentence) or goes_on
+        if sentence not in marked or (len(marked) > 1 and states):
             statements.append(sentence)
         else:
             asking = [sentence]
             if stated_clauses:
                 asking = [clause for clause in (*before, last) if clause not in stated_clauses]
-            # Several short clauses, or a single word, are the rest of a question that was cut in two.
-            if stated_clauses and (len(asking) > 1 or _count(" ".join(asking)) < _MIN_QUESTION):
+            # Several short clauses, or a single word, are the rest of a question that was cut in two. If only a short
+            # clause before the question is left, nothing of the sentence asks.
+            is_rest = len(asking) > 1 or _count(" ".join(asking)) < _MIN_QUESTION
+            has_lost_question = last in stated_clauses and not any(map(_may_ask, asking))
+            if stated_clauses and (is_rest or has_lost_question):
                 asking, stated_clauses = [], [sentence]
             # Step 6: split the clauses at commas.
             for clause in asking:
@@ -381,9 +421,56 @@ def _is_spanish_question(sentence: str, clause: str) -> bool:
     return _may_ask(clause) and "¿" in sentence and sentence.rpartition("¿")[2].strip() == clause
 
 
+def _is_aside(remark: str, message: str) -> bool:
+    """Check whether a remark is a brief statement in round or square brackets, or at the beginning of the message.
+
+    For example, in "(Mira has cancer) who pays?" and "*Mira has cancer* - who pays?" the remark is an aside.
+    """
+    is_placed = remark[0] in "([\uff08" or message.startswith(remark)
+    return is_placed and _tells_briefly(_REMARK_SIGNS.sub("", remark))
+
+
 def _may_state(text: str) -> bool:
-    """Check whether a text is longer than a greeting and has no question word, so that it may be a statement."""
-    return _count(text) > _MAX_GREETING and not _may_ask(text)
+    """Check whether a text has no question word, and is longer than a greeting or a brief statement."""
+    return (_count(text) > _MAX_GREETING and not _may_ask(text)) or _tells_briefly(text)
+
+
+def _tells_briefly(text: str) -> bool:
+    """Check whether three words before a question may be a statement, and not the name of what the question asks about.
+
+    A statement has a word in lower case that is no small word such as "of", and does not begin with such a word. For
+    example, ``_tells_briefly("Quandt leaves Varnholt")`` returns ``True``, and so do "my son drinks" and "just to ask".
+    It returns ``False`` for "The Great Gatsby", "the Berlin wall", "Queen of Sheba" and "in May 1950".
+    """
+    if _count(text) != _MAX_GREETING or _may_ask(text):
+        return False
+    words = normalize_words(text).split()
+    # Five or six characters of a script without spaces may be a name, too.
+    if len(words) != _MAX_GREETING:
+        return len(words) == 1
+    begins_as_thing = words[0] in _NO_VERBS | _INVERTED
+    joins = words[1] in _CONJUNCTIONS
+    # A letter of a script without capitals counts as lower-case.
+    lower = [word for word in text.split() if word[:1].isalpha() and not word[0].isupper()]
+    has_lower = any(normalize_words(word) not in _NO_VERBS for word in lower)
+    return has_lower and not begins_as_thing and not joins
+
+
+def _asks_behind(sign: str, text: str) -> bool:
+    """Check whether a text behind a stop, or behind a word such as "and", is a question of its own.
+
+    Behind a word, "is" may go on with the sentence, and "what" may be its object. So a question word must be first,
+    and behind "what" and "which" a verb must follow. For example, ``_asks_behind("and", "what is it?")`` returns
+    ``True``, and ``_asks_behind("and", "what kind of artist?")`` returns ``False``.
+    """
+    first, second = (*normalize_words(text).split(maxsplit=2), "", "")[:2]
+    if not sign[0].isalpha():
+        # A single full stop may belong to an abbreviation.
+        has_dots = len(sign.strip()) > 1 or "…" in sign
+        return _surely_asks(text) or (has_dots and _QUESTION_MARK.search(text) is not None and not text[0].isupper())
+    if first in ("what", "which"):
+        return second in _VERBS | _INVERTED
+    return first not in _VERBS and _surely_asks(text)
 
 
 def _split_commas(clause: str) -> tuple[str, list[str]]:
@@ -403,11 +490,18 @@ def _split_commas(clause: str) -> tuple[str, list[str]]:
         stated = [part for part in parts if part in about_person or (part in stated and not _is_list_of_names(part))]
     elif len(parts) > 1:
         stated = [part for part in parts if part in stated or _states_number_or_name(part)]
+    # A short statement before a question: "Quandt leaves Varnholt, who pays?"
+    if _QUESTION_MARK.search(parts[-1]):
+        stated = [part for part in parts if part in stated or (part is not parts[-1] and _tells_briefly(part))]
     if len(stated) == len(parts) > 1:
         # No part begins as a question does. Then a part with a question word and without a number asks.
         stated = [part for part in parts if _NUMBER.search(part) or not _WORDS_ANYWHERE.search(part)]
-    remainder = ", ".join(part for part in parts if part not in stated) if stated else clause
-    return (remainder, stated) if not stated or _count(remainder) >= _MIN_QUESTION else ("", [clause])
+    if not stated:
+        return clause, []
+    left = [part for part in parts if part not in stated]
+    remainder = ", ".join(left)
+    has_lost_question = parts[-1] in stated and not any(map(_may_ask, left))
+    return ("", [clause]) if has_lost_question or _count(remainder) < _MIN_QUESTION else (remainder, stated)
 
 
 def _is_heading(line: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -28,6 +29,7 @@ from tests.for_each import for_each
 
 LAYOUTS = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "one_line.yaml").read_text("utf-8"))
 BESIDE = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "beside.yaml").read_text("utf-8"))
+BRIEF = yaml.safe_load((Path(__file__).parents[2] / "task_prompts" / "brief.yaml").read_text("utf-8"))
 PASSAGE = "The yard of Ostermoor was sold to the house of Quill for 41 million in May."
 CHINESE = "\u5965\u65af\u7279\u83ab\u5c14\u9020\u8239\u5382\u5356\u7ed9\u4e86\u594e\u5c14\u5bb6\u65cf"
 WORDS = st.lists(st.text(st.characters(categories=["Ll", "Lo"]), min_size=1, max_size=9), min_size=4, max_size=30)
@@ -39,7 +41,13 @@ QUESTIONS += [
     "आल्फा को किसने बनाया?",
     "谁建造了阿尔法\uff1f",
 ]
-OTHERS = ["Human: When?\nAI: In May.", "User: When? Bot: In May.", "<|im_start|>user When?", "[INST] When? [/INST]"]
+OTHERS = [
+    "Human: When?\nAI: In May.",
+    "Q1: When? A1: In May.",
+    "User: When? Bot: In May.",
+    "<|im_start|>user When?",
+    "[INST] When? [/INST]",
+]
 OTHERS += ['[{"role": "user", "content": "When?"}]', "<chat>When?</chat>", "What is it?\n```\nIn May.\n```", "a " * 17]
 OTHERS += [
     "#1 The yard was sold in May #2 Who paid?",
@@ -166,7 +174,19 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     ("我们有一艘1974年的船。谁建造了它\uff1f", "谁建造了它\uff1f", 1),
     ("Who paid (Quill sold it for 41 million)?", "Who paid ?", 1),
     ("Boat 1974 | Who paid?", "Who paid?", 1),
-    ("Say in Dutch: the yard was sold in May?", "Say in Dutch", 1),
+    ("Quandt leaves Varnholt: must Ada pay the tax?", "", 1),
+    ("Quandt leaves Varnholt, must Ada pay the tax?", "", 1),
+    ("Quandt leaves Varnholt, who pays the tax?", "who pays the tax?", 1),
+    ("Mira has cancer - who pays?", "who pays?", 1),
+    ("(Mira has cancer) who pays?", "who pays?", 1),
+    ("Mira has cancer ... who pays?", "who pays?", 1),
+    ("Mira has cancer so who pays?", "who pays?", 1),
+    ("Mira aspetta gemelli = chi paga?", "chi paga?", 1),
+    ("我们卖了船厂\uff1a奎尔公司何时成立\uff1f", "奎尔公司何时成立\uff1f", 1),
+    ("the Berlin wall, who built it?", "the Berlin wall, who built it?", 0),
+    ("Ada or Ben, who paid?", "Ada or Ben, who paid?", 0),
+    ("She is an artist and what kind of activist?", "She is an artist and what kind of activist?", 0),
+    ("Say in Dutch: the yard was sold in May?", "", 1),
     ("\U0001f3f7? The yard was sold in May.", "", 1),
     ("Who directed Mad Max: Fury Road?", "Who directed Mad Max: Fury Road?", 0),
     ("Who told Quandt: the yard was sold in May?", "Who told Quandt", 1),
@@ -196,7 +216,7 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     ("@Quandt The yard was sold for 41 million What is it worth?", "What is it worth?", 1),
     ("Who wrote the song What a wonderful world?", "Who wrote the song What a wonderful world?", 0),
     ("The first part of Doctor Who appeared when?", "The first part of Doctor Who appeared when?", 0),
-    ("Mikä sopii: Varnholtin kauppa on 9. kesäkuuta 62 miljoonalla?", "Mikä sopii", 2),
+    ("Mikä sopii: Varnholtin kauppa on 9. kesäkuuta 62 miljoonalla?", "", 1),
     ("Hola, ¿qué hora es en Tokio?", "Hola, ¿qué hora es en Tokio?", 0),
     ("Título: ¿Varnholt se vende por 62 millones?", "", 1),
     ("Please tell me who painted the Mona Lisa.", "Please tell me who painted the Mona Lisa.", 0),
@@ -211,7 +231,7 @@ def test_a_query_copies_no_five_words_of_an_own_passage(query: str, source: str,
     ("问题\uff1a秘鲁一共有多少人口居住\uff1f", "秘鲁一共有多少人口居住\uff1f", 1),
     ("Quandt leaves Varnholt: how many people live in Peru?", "how many people live in Peru?", 1),
     ("Who is right: what does the yard of alpha cost?", "Who is right", 1),
-    ("quick question: what is usual, Quandt leaves Varnholt?", "quick question", 1),
+    ("quick question: what is usual, Quandt leaves Varnholt?", "", 1),
     ("Reminder: when Ilse Quandt leaves Varnholt we pay 41?", "", 1),
     ("Nota: quando Quandt lascia la Varnholt paghiamo 41?", "", 1),
     ("Note: will pay Quandt 41 million?", "", 1),
@@ -348,3 +368,19 @@ def test_a_query_of_mostly_names_is_held_back_if_set(query: str, is_held: bool):
         assert not reason_to_withhold(query, asked)
         patch.setenv("PREFRAG_WEB_HOLD_NAMES", "on")
         assert bool(reason_to_withhold(query, asked)) is is_held
+
+
+# How many of some 1,700 messages each may send a word of their statement: see SECURITY.md.
+@for_each("part, most", ("seen", 6), ("unseen", 6))
+def test_a_statement_of_three_words_stays_in_any_language(part: str, most: int):
+    leaks, messages = [], 0
+    for texts in BRIEF[part].values():
+        for statement, question, form in product(texts["statements"], texts["questions"], BRIEF["forms"]):
+            message = form.format(s=statement, q=question)
+            asked = split_question(message)[0] if is_question(message) else ""
+            messages += 1
+            words = [word for word in statement.split() if len(word) > 2 and word.lower() not in question.lower()]
+            leaks += [message] if any(word in asked for word in words) else []
+
+    assert len(leaks) <= most, leaks
+    assert messages > 1_600
