@@ -1,4 +1,10 @@
-"""Read RTF files, and Word, PowerPoint and Excel files, which are zip archives of XML."""
+"""Read Word, PowerPoint, Excel and RTF files as plain text.
+
+There is one function for each format, such as :func:`read_docx`. It returns the title and the text of a file. The file
+converter calls it. Headings and rows of tables begin with a mark in the text, which :class:`Outline` makes and later
+removes. Word, PowerPoint and Excel files are zip archives of XML, so :func:`check_package` first refuses archives that
+would take too much memory.
+"""
 
 import io
 import re
@@ -16,22 +22,27 @@ from prefrag.indexing.readers.office_notes import sheet_comments, word_notes
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, write_grid
 from prefrag.indexing.report import CannotRead
 
-# The limits for an archive: bytes of unpacked XML, bytes of all unpacked files, and number of files. A few kilobytes
-# can unpack to gigabytes. The limit for XML is lower, because parsed XML takes ten times its size in memory.
+# The maximum number of bytes of all XML files in an archive, when unpacked. An archive with more is refused, because a
+# few kilobytes can unpack to gigabytes. Parsed XML takes ten times its size in memory, so this limit is lower than the
+# next one.
 _MOST_XML_BYTES = 100_000_000
+# The maximum number of bytes of all files in an archive, when unpacked. An archive with more is refused.
 _MOST_BYTES = 500_000_000
+# The maximum number of files in an archive. An archive with more is refused.
 _MOST_PARTS = 20_000
+# The first bytes of encrypted files, and of files from before Office 2007.
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
 _TOO_MUCH = "it unpacks to more than can be read: split it"
-# This many bytes from the beginning of a part show whether it is XML.
+# This many bytes from the beginning of a file in the archive show whether the file is XML.
 _SIGNATURE_BYTES = 100
-# A field of RTF, such as a link.
+# Matches the beginning of a field in RTF, such as a link. In `{\field{\*\fldinst ...}}` the match is `{\field`.
 _FIELD = re.compile(r"\{\\field(?=\{)", re.IGNORECASE)
 # The bytes that may stand before the first `<` of XML: white space, byte order marks, and the zeros of UTF-16.
 _BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-# The first element of XML must begin within this many bytes.
+# The first element of XML must begin within this many bytes. Otherwise the file is refused.
 XML_BEGINNING = 1_000_000
-# A merged cell in the XML of a sheet, such as <mergeCell ref="A1:C2"/>. As below, tags may have a prefix, as in <x:c>.
+# Matches a merged cell in the XML of a sheet, such as `<mergeCell ref="A1:C2"/>`. Group 1 is "A1:C2". The tag may
+# have a prefix, as in `<x:mergeCell ref="A1:C2"/>`.
 _MERGED = re.compile(
     rb"""
     <(?:\w+:)?mergeCell\s [^<>]{0,200}? \bref="
@@ -40,7 +51,8 @@ _MERGED = re.compile(
     """,
     re.VERBOSE,
 )
-# A formula without a value in the XML of a sheet, such as <c><f>A1+B1</f><v/></c>.
+# Matches the end of a formula without a value in the XML of a sheet. It matches in `<c><f>A1+B1</f><v/></c>`, but not
+# in `<c><f>A1+B1</f><v>3</v></c>`. The tags may have a prefix here, too.
 _UNCOMPUTED = re.compile(
     rb"""
     (?: </(?:\w+:)?f> | <(?:\w+:)?f\b[^<>]{0,500}/> )      # </f>, or a whole formula such as <f si="3"/>
@@ -50,42 +62,68 @@ _UNCOMPUTED = re.compile(
     """,
     re.VERBOSE,
 )
-# The maximum number of merged cells to read in a sheet.
+# The maximum number of merged cells to read in a sheet. Further merged cells are ignored.
 _MOST_MERGED = 1_000_000
-# Only the first rows of a sheet are looked at for bold names of columns.
+# Bold names of columns are looked for only in this many rows at the beginning of a sheet.
 _MOST_HEADER_ROWS = 1_000
+# The namespace of the elements in a Word file.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# PowerPoint's placeholder for a missing title.
+# The title that PowerPoint writes if an author gave none.
 _NO_TITLE = "PowerPoint Presentation"
+# The element that repeats a part of a Word file for older programs.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# The elements of a Word file that stand for a character.
 _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
 
 
 class OfficeText(NamedTuple):
-    """The title and the text of an Office file."""
+    """The content of an Office file.
+
+    :param title: The title from the properties of the file, or "". Of a presentation without one, the first title of a
+        slide.
+    :param text: The text, in which each heading and each row of a table begins with a mark of the outline.
+    """
 
     title: str
     text: str
 
 
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a Word file: paragraphs, headings, lists, tables and notes, as if its tracked changes were accepted."""
+    """Read the paragraphs, headings, lists, tables and notes of a Word file.
+
+    Tracked changes are read as if they were accepted.
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The headings and the rows of tables are added to it.
+    :returns: The title and the text, with an empty line between two paragraphs or tables.
+    :raises CannotRead: If the file is encrypted, damaged, too large or possibly malicious.
+    """
     import docx
     from docx.opc.constants import RELATIONSHIP_TYPE
 
     check_package(data)
     document = docx.Document(io.BytesIO(data))
-    # If a file has no properties such as a title, the library makes some up.
+
+    # If a file has no properties, the library invents some, such as a title.
     has_title = any(
         relation.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for relation in document.part.package.rels.values()
     )
     title = document.core_properties.title if has_title else ""
+
     blocks = [*_word_blocks(document, outline), *word_notes(document, _word_text)]
     return OfficeText(title or "", "\n\n".join(blocks))
 
 
 def read_pptx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a PowerPoint file: the texts, tables and notes of each slide under its number and title."""
+    """Read the texts, tables and notes of each slide of a PowerPoint file.
+
+    Each slide begins with a heading such as "Slide 3: Costs".
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The headings and the rows of tables are added to it.
+    :returns: The title and the text, with a form feed between two slides. A slide without text is empty.
+    :raises CannotRead: If the file is encrypted, damaged, too large or possibly malicious.
+    """
     import pptx
 
     check_package(data)
@@ -99,6 +137,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
         words = " ".join(title.text_frame.text.split()) if title is not None else ""
         title_of_file = title_of_file or words
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
+
         blocks = [outline.mark(1, heading) + heading]
         blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
@@ -109,7 +148,16 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
-    """Read an Excel file: the rows of each sheet with the names of their columns, and the results of formulas."""
+    """Read the sheets and the comments of an Excel file.
+
+    Each row of a sheet becomes a line with the names of its columns. A formula is read as its stored result. Formulas
+    without a stored result are counted in ``outline.loss``.
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The names of the sheets and the rows of tables are added to it.
+    :returns: The title and the text, with an empty line between two sheets.
+    :raises CannotRead: If the file is encrypted, damaged, too large or possibly malicious.
+    """
     import openpyxl
 
     check_package(data)
@@ -122,12 +170,14 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             with zipfile.ZipFile(io.BytesIO(data)) as package:
                 xml = package.read(sheet._worksheet_path)
             uncomputed += sum(1 for _ in _UNCOMPUTED.finditer(xml))
-            # Ignore the size that the file states for the sheet, because it is often wrong.
+            # Ignore the size of the sheet that the file states, because that size is often wrong.
             sheet.reset_dimensions()
+
             name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
             lines = list(write_grid(_sheet_grid(sheet, xml), outline))
             if lines:
                 sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
+
         comments = "\n".join(sheet_comments(data, {sheet._worksheet_path: sheet.title for sheet in worksheets}))
         if comments:
             sheets.append(f"{outline.mark(1, 'Comments')}Comments\n{comments}")
@@ -140,6 +190,12 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
+    """Return the cells of a sheet as Excel shows them, with its merged cells and its bold rows.
+
+    :param sheet: The sheet, as openpyxl opens it.
+    :param xml: The XML of the sheet. The merged cells are read from it, because openpyxl does not read them here.
+    :returns: The grid, without repeated empty rows. Rows that are bold all over count as names of columns.
+    """
     from openpyxl.utils import range_boundaries
 
     rows: list[list[str]] = []
@@ -149,7 +205,7 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
         line = ["" if cell.value is None else show_cell(cell.value, cell.number_format) for cell in row]
         while line and not line[-1]:
             line.pop()
-        # Of several empty rows the first is kept. There can be a million of them between two other rows.
+        # Keep only the first of several empty rows. A million of them can stand between two rows with text.
         follows_text = bool(rows) and bool(rows[-1])
         if not line and not follows_text:
             continue
@@ -157,6 +213,7 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
             headers.add(len(rows))
         rows.append(line)
         numbers.append(number)
+
     spans = []
     for span in islice(_MERGED.finditer(xml), _MOST_MERGED):
         left, top, right, bottom = (number or 0 for number in range_boundaries(span[1].decode()))
@@ -165,18 +222,30 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
 
 
 def read_rtf(data: bytes, outline: Outline) -> OfficeText:
-    """Read an RTF file: its words, without its layout."""
+    """Read the words of an RTF file, without its layout.
+
+    :param data: The bytes of the file.
+    :param outline: Not used, because the headings of RTF files are not found.
+    :returns: An empty title, and the text.
+    :raises CannotRead: If the content of the file is not RTF.
+    """
     from striprtf.striprtf import rtf_to_text
 
     if not data.lstrip().startswith(b"{\\rtf"):
         raise CannotRead("its name ends in .rtf, but its content is not RTF")
-    # striprtf takes very long for many links. A line break, which means nothing in RTF, keeps it from finding links.
+    # The library striprtf takes very long for many links. A line break after `{\field` keeps it from finding links. In
+    # RTF, a line break means nothing.
     text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
 def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
-    """Refuse a zip archive that is too large when unpacked, or whose XML has a DOCTYPE declaration."""
+    """Refuse a zip archive that is too large when unpacked, or whose XML has a DOCTYPE declaration.
+
+    :param data: The bytes of the archive.
+    :param may_have_doctype: Whether DOCTYPE declarations are allowed.
+    :raises CannotRead: If the archive is refused, encrypted or damaged.
+    """
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
@@ -189,7 +258,7 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
             for part in parts:
                 with package.open(part) as stream:
                     beginning = stream.read(_SIGNATURE_BYTES)
-                    # A part may be XML whatever its name is, because the archive can declare any part to be XML.
+                    # The name does not tell whether a part is XML, because the archive can declare any part to be XML.
                     if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
                         xml_bytes += part.file_size
                         if xml_bytes > _MOST_XML_BYTES:
@@ -204,7 +273,14 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
 
 
 def check_xml(beginning: bytes, name: str) -> None:
-    """Refuse XML with a DOCTYPE, which may define dangerous entities, or with no element in its first megabyte."""
+    """Refuse XML with a DOCTYPE declaration, or without an element in its first megabyte.
+
+    A DOCTYPE declaration may define dangerous entities.
+
+    :param beginning: The first bytes of the XML; at least one byte more than a megabyte if the XML is that long.
+    :param name: The name of the XML file in its archive, for the message.
+    :raises CannotRead: If the XML is refused.
+    """
     parser = ParserCreate()
     begun: list[str] = []
 
@@ -220,7 +296,7 @@ def check_xml(beginning: bytes, name: str) -> None:
         try:
             parser.Parse(beginning[start : start + 4096], False)
         except ExpatError:
-            # Leave broken XML to the library that reads this format, which will refuse it.
+            # The XML is broken. The library that reads this format will refuse it later.
             return
         if begun:
             return
@@ -229,9 +305,13 @@ def check_xml(beginning: bytes, name: str) -> None:
 
 
 def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
-    """Yield the paragraphs and tables. A heading has its mark, an item of a list a hyphen before it."""
-    # The level of each style for headings, and the styles for list items, both by the style's ID.
+    """Yield the paragraphs and tables of a Word file.
+
+    A heading begins with its mark. An item of a list begins with a hyphen. A table is one text of several lines.
+    """
+    # The level of each style that is used for headings, by the ID of the style.
     levels: dict[str | None, int] = {}
+    # The IDs of the styles that are used for items of lists.
     lists: set[str | None] = set()
     for style in document.styles:
         # Heading styles have English names in every language of Word.
@@ -242,6 +322,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             levels[style.style_id] = int(level)
         elif kind == "list":
             lists.add(style.style_id)
+
     for element in _body_elements(document.element.body):
         if element.tag == f"{_WORD}tbl":
             lines = list(write_grid(_word_grid(element), outline))
@@ -251,6 +332,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
         text = _word_text(element).strip()
         if not text:
             continue
+
         style = element.find(f"{_WORD}pPr/{_WORD}pStyle")
         style_id = None if style is None else style.get(f"{_WORD}val")
         heading_level = levels.get(style_id)
@@ -265,10 +347,15 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
 
 
 def _word_grid(table: Any) -> Grid:
-    """Read the cells of a table. Word states for each cell whether it goes on with the merged cell above it."""
+    """Return the cells of a table in a Word file.
+
+    A merged cell that covers several rows is stored in each of these rows. The property ``vMerge`` of a cell is
+    "restart" where such a merged cell begins, and has another value where the merged cell above continues.
+    """
     rows: list[list[str]] = []
     spans: list[Span] = []
-    begun: dict[int, int] = {}  # for a column, the position in `spans` of the cell that is merged downwards
+    # For each column in which a merged cell goes on downwards: the position of the merged cell in `spans`.
+    begun: dict[int, int] = {}
     headers = set()
     for number, row in enumerate(table.iterchildren(f"{_WORD}tr")):
         line: list[str] = []
@@ -295,13 +382,16 @@ def _word_grid(table: Any) -> Grid:
 
 
 def _word_value(cell: Any, name: str) -> str | None:
-    """Return the value of a property of a cell; empty if the property has none, None if the cell has it not."""
+    """Return the value of a property of a cell.
+
+    The value is "" if the property has no value, and None if the cell does not have the property.
+    """
     element = cell.find(f"{_WORD}tcPr/{_WORD}{name}")
     return None if element is None else element.get(f"{_WORD}val", "")
 
 
 def _body_elements(parent: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables, including those inside forms and cover pages."""
+    """Yield the elements that are paragraphs or tables, including those inside forms and cover pages."""
     for element in parent.iterchildren():
         if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
             yield element
@@ -310,11 +400,14 @@ def _body_elements(parent: Any) -> Iterator[Any]:
 
 
 def _word_text(element: Any) -> str:
-    """Join the text of a paragraph or a cell. Text of a tracked deletion has another tag, so it is left out."""
+    """Return the text of a paragraph or a cell.
+
+    The text of a tracked deletion is left out, because that text has another tag.
+    """
     pieces: list[str] = []
     for piece in element.iter():
         if piece.tag == f"{_WORD}t":
-            # Skip the fallback for older programs, because it repeats the text of a text box.
+            # Skip the part for older programs, because that part repeats the text of a text box.
             if not any(above.tag == _FALLBACK for above in piece.iterancestors()):
                 pieces.append(piece.text or "")
         elif piece.tag in _SPACES:
@@ -325,6 +418,7 @@ def _word_text(element: Any) -> str:
 
 
 def _slide_grid(table: Any) -> Grid:
+    """Return the cells of a table on a slide."""
     rows: list[list[str]] = []
     spans = []
     for number, row in enumerate(table.rows):
@@ -337,7 +431,12 @@ def _slide_grid(table: Any) -> Grid:
 
 
 def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterator[str]:
-    """Yield the texts and tables of a slide, including those in groups of shapes."""
+    """Yield the texts and tables of a slide, including those in groups of shapes.
+
+    :param shapes: The shapes of the slide.
+    :param title_id: The ID of the shape with the title, which is skipped. None if the slide has no title.
+    :param outline: The outline of the file.
+    """
     for shape in shapes:
         if shape.shape_id == title_id:
             continue
@@ -352,11 +451,14 @@ def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterat
                 yield text
 
 
-# The first of several number formats of a cell, which are separated by semicolons: `0.0` in `0.0;-0.0;"none; empty"`.
+# A number format is the text that tells Excel how to show the value of a cell, such as `0.0%`.
+# A cell may have several number formats with semicolons between them. This expression matches the first one, which is
+# `0.0` in `0.0;-0.0;"none; empty"`. A semicolon in quotation marks does not end a number format.
 _SECTION = re.compile(r'(?:"[^"]*"|[^;"])*')
-# The digits of a number format, as in `#,##0.00`.
+# Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`.
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
-# What stands in a number format besides the digits. Only the groups are shown.
+# Matches the other parts of a number format that are not shown as they are written. Excel shows only what the groups
+# match. For example, `[Red]0 "kg"` is shown with the unit "kg" and without "[Red]".
 _LITERAL = re.compile(
     r"""
     \[\$([^\]-]*)[^\]]*\]      # a currency, such as "EUR" in [$EUR-407]
@@ -370,11 +472,14 @@ _LITERAL = re.compile(
 
 
 def show_cell(value: object, form: str) -> str:
-    """Write the value of a cell as Excel shows it, with dates as in 2026-05-31.
+    """Write the value of a cell as Excel shows it, but dates always as in 2026-05-31.
 
-    :param value: The value.
+    For example, ``show_cell(0.125, "0.0%")`` returns ``"12.5%"``, and ``show_cell(date(2026, 5, 1), "mmm yyyy")``
+    returns ``"May 2026"``.
+
+    :param value: The value, such as a number, a date, a text or None.
     :param form: The number format of the cell, such as `0.0%`.
-    :returns: The text.
+    :returns: The text; "" for None.
     """
     if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
         return "" if value is None else str(value)
@@ -388,10 +493,12 @@ def show_cell(value: object, form: str) -> str:
 
 
 def _literal_text(literal: re.Match[str]) -> str:
+    """Return the part of a match of `_LITERAL` that Excel shows. For example, `[$EUR-407]` gives "EUR"."""
     return "".join(filter(None, literal.groups()))
 
 
 def _show_duration(value: timedelta) -> str:
+    """Write a duration as hours and minutes, and seconds if there are any. For example, 26 hours give "26:00"."""
     minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
     sign = "-" if value < timedelta() else ""
     shown_seconds = f":{seconds:02}" if seconds else ""
@@ -399,27 +506,37 @@ def _show_duration(value: timedelta) -> str:
 
 
 def _show_number(value: float, pattern: str) -> str:
+    """Write a number in a number format. For example, ``_show_number(1234.5, "#,##0.00 kg")`` gives "1,234.50 kg"."""
     digits = _DIGITS.search(pattern)
-    # Powers of ten, fractions and numbers in thousands are shown in full.
+    # Formats with powers of ten, with fractions or in thousands are not followed. The number is written in full.
     is_scaled = "E+" in pattern or "/" in pattern
     if digits is None or is_scaled or digits[0].endswith(","):
         return f"{value:.15g}" if isinstance(value, float) else str(value)
+
     before, after = pattern[: digits.start()], pattern[digits.end() :]
     number = value * 100 if "%" in after else value
     whole, _, decimals = digits[0].partition(".")
     separator = "," if "," in whole else ""
     text = f"{abs(number):{separator}.{len(decimals)}f}"
-    # Each # at the end stands for a digit that is left out if it is zero.
+
+    # A `#` at the end of the format stands for a digit that is left out if the digit is zero. So 0.5 in the format
+    # `0.0##` becomes "0.5".
     optional_digits = len(decimals) - len(decimals.rstrip("#"))
     for _ in range(optional_digits):
         text = text.removesuffix("0")
+
     is_zero = text.strip("0.,") == ""
     sign = "-" if number < 0 and not is_zero else ""
     return f"{sign}{before}{text.removesuffix('.')}{after}".strip()
 
 
 def _show_time(value: date | time, form: str) -> str:
-    # A date with the time 00:00 is a date.
+    """Write a date or a time, such as "2026-05-31", "2026-05-31 14:30" or "14:30".
+
+    :param value: The date, the time, or both.
+    :param form: The number format in small letters. A date whose format has no day becomes a month, as in "May 2026".
+    """
+    # Excel stores a date as midnight of that day.
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     if isinstance(value, datetime | time):

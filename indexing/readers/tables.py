@@ -1,8 +1,15 @@
-"""Find the tables in a grid of cells: titles, headers, groups and rows.
+"""Find the tables in a grid of cells, with their titles, column names, groups and rows.
 
-Each reader of a kind of file gives its tables as a :class:`Grid`, whose cells are as a person sees them. This module
-alone knows how people lay out tables: a title above, names of columns in one or several rows, merged cells, rows that
-name a group, several tables beside or below each other, and tables whose columns are the records.
+The readers of Office, HTML, CSV and other files turn each table or sheet into a :class:`Grid`. A grid holds the cells
+as a person sees them. :func:`write_grid` then writes each row of each table in the grid as one line of text, such as
+``Item: Tea; Price: 3``. Only this module knows how people lay out tables:
+
+1. A blank row divides two tables below each other. A blank column divides two tables beside each other.
+2. A row with a single cell above a table is its title.
+3. The first rows of a table may name the columns. In the code, these rows are the header.
+4. Merged cells hold a text that belongs to several rows or columns.
+5. A row with a single cell inside a table names the group of the rows below it.
+6. In some tables each column is a record, and the first column names the fields.
 """
 
 import re
@@ -17,32 +24,44 @@ from prefrag.components.text.table_rows import Row, Table
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.report import CannotRead
 
-# The maximum number of columns to read. Excel has 16,384 columns, but a sheet that uses them all is mostly empty.
+# The maximum number of columns to read. Columns to the right of this limit are ignored. Excel has 16,384 columns, but
+# a sheet that uses them all is mostly empty.
 MOST_COLUMNS = 500
-# The maximum number of cells that merged cells are copied to. A file of a few kilobytes can merge billions.
-_MOST_FILLED = 1_000_000
-# The maximum length of a text. It can be far longer than the file, because a column name is repeated in each row.
+# The text of merged cells is copied to at most this many cells in total. Further merged cells are not copied. Without
+# a limit, a file of a few kilobytes could ask for billions of copies.
+_MOST_MERGED_CELLS = 1_000_000
+# The maximum number of characters of a written text. A longer file is refused. The text can be far longer than the
+# file, because a column name is repeated in each row.
 _MOST_TEXT = 100_000_000
 _TOO_LONG = f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files"
-# Only the characters of numbers, as in "1,200.50", "-3 %", "12:30", "(40)" or an amount in dollars, euros or pounds.
+# Matches a text that has only the characters of numbers, such as "1,200.50", "-3 %", "12:30", "(40)", or an amount with
+# the sign of dollars, euros or pounds. Does not match "5 kg" or "Q1". An empty text matches, too.
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
-# A year, a month, a day, or two years such as 2023/24.
+# Matches a year ("2023"), a month ("2023-05"), a day ("2023-05-31") or two years ("2023/24").
 _TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
-# The maximum number of characters in the name of a column, and in a title or the name of a group.
+# The name of a column has at most this many characters. A row with a longer cell does not name columns.
 _LONGEST_NAME = 80
+# A title, or the name of a group, has at most this many characters. A longer text is no part of the table.
 _LONGEST_TITLE = 120
-# The maximum number of rows that name the columns, one below the other. Such a row is called a floor of the header.
-_MOST_FLOORS = 3
-# In a table of fewer columns, a row with a single cell is a row without a value rather than the name of a group.
-_FEWEST_GROUPED = 3
+# A header has at most this many rows, one below the other.
+_MOST_HEADER_ROWS = 3
+# In a table with at least this many columns, a row with a single cell may name a group. In a narrower table, such a row
+# is an ordinary row without a value.
+_LEAST_GROUPED_COLUMNS = 3
 # Up to this many rows with a single cell each, between blank rows, are the title of the next table.
 _MOST_TITLES = 3
-# A table whose columns are its records has at most this many rows, and as many columns.
+# A table whose columns are its records has at most this many rows, and at most this many columns.
 _MOST_SIDEWAYS = 40
 
 
 class Span(NamedTuple):
-    """A merged cell: where it begins, and how many rows and columns it covers."""
+    """A merged cell. All numbers are counted from 0.
+
+    :param row: The row in which the cell begins.
+    :param column: The column in which the cell begins.
+    :param rows: How many rows the cell covers, at least 1.
+    :param columns: How many columns the cell covers, at least 1.
+    """
 
     row: int
     column: int
@@ -52,18 +71,34 @@ class Span(NamedTuple):
 
 @dataclass
 class Grid:
-    """The cells of a table or of a sheet."""
+    """The cells of a table or of a sheet.
+
+    :param rows: The text of each cell, row by row. Rows may have different lengths. An empty cell is "". A merged cell
+        has its text only in its first row and column; the other cells that it covers are "".
+    :param spans: The merged cells.
+    :param headers: The numbers of the rows, from 0, that the file itself marks as names of columns.
+    """
 
     rows: list[list[str]]
     spans: Sequence[Span] = ()
-    headers: frozenset[int] = frozenset()  # the rows that the file itself marks as names of columns
+    headers: frozenset[int] = frozenset()
 
 
 def place_cells(rows: Iterable[Sequence[tuple[str, int, int]]], headers: Iterable[int] = ()) -> Grid:
-    """Make a grid of rows whose cells are given with the numbers of rows and columns that they cover, as in HTML."""
+    """Make a grid of cells that state how many rows and columns they cover, as cells in HTML do.
+
+    For example, the row ``[("A", 2, 1), ("B", 1, 2)]`` above the row ``[("c", 1, 1), ("d", 1, 1)]`` becomes the rows
+    ``["A", "B", ""]`` and ``["", "c", "d"]``.
+
+    :param rows: For each row its cells. Each cell is its text, the number of rows and the number of columns it covers.
+    :param headers: The numbers of the rows, from 0, that name the columns.
+    :returns: The grid. It has at most `MOST_COLUMNS` columns.
+    """
     grid: list[list[str]] = []
     spans: list[Span] = []
-    covered: dict[int, int] = {}  # for a column that a cell from above covers, the first row that is free again
+    # For each column that a cell from above covers: the first row below that cell.
+    covered: dict[int, int] = {}
+
     for number, cells in enumerate(rows):
         line: list[str] = []
         for text, down, across in cells:
@@ -77,22 +112,32 @@ def place_cells(rows: Iterable[Sequence[tuple[str, int, int]]], headers: Iterabl
                 covered |= dict.fromkeys(range(len(line), len(line) + width), number + down)
             line += [text, *[""] * (width - 1)]
         grid.append(line)
+
     return Grid(grid, spans, frozenset(headers))
 
 
 def write_grid(grid: Grid, outline: Outline) -> Iterator[str]:
-    """Write the rows of the tables in a grid, each on a line with a mark; see :meth:`Table.write`.
+    """Write each row of the tables in a grid as one line of text.
 
-    :param grid: The cells. Its lists are changed.
+    For example, the rows ``["Prices"]``, ``["Item", "Price"]`` and ``["Tea", "3"]`` become the single line
+    ``Prices; Item: Tea; Price: 3``. Each line begins with a mark, which lets the outline find the row again later.
+    :meth:`Table.write` writes the rest of the line.
+
+    :param grid: The cells. The lists in ``grid.rows`` are changed.
     :param outline: The outline of the file, which makes the marks.
-    :returns: The lines. Above a table may be lines without a mark, for text that is no part of it.
-    :raises CannotRead: As soon as the lines are too long in total.
+    :returns: The lines. A text that stands above a table but is no part of the table becomes a line without a mark.
+    :raises CannotRead: As soon as the lines have more than 100 million characters in total.
     """
     return limit_text(_write(grid, outline))
 
 
 def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines unchanged. Raises CannotRead as soon as they are too long in total."""
+    """Yield lines unchanged until they are too long in total.
+
+    :param lines: The lines.
+    :returns: The same lines.
+    :raises CannotRead: As soon as the lines have more than 100 million characters in total.
+    """
     room = _MOST_TEXT
     for line in lines:
         room -= len(line)
@@ -102,31 +147,37 @@ def limit_text(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _write(grid: Grid, outline: Outline) -> Iterator[str]:
+    """Yield the lines of :func:`write_grid`."""
     rows, room = grid.rows, _MOST_TEXT
     for number, row in enumerate(rows):
         line = [" ".join(value.split()) for value in row[:MOST_COLUMNS]]
-        # What is too long to be written is refused before more of it is read: cells may repeat one long text.
+        # Count the characters already here, before any line is written. The cells may repeat one long text many times.
         room -= sum(map(len, line))
         if room < 0:
             raise CannotRead(_TOO_LONG)
         while line and not line[-1]:
             line.pop()
         rows[number] = line
-    wide = _fill(rows, grid.spans)
+
+    merged_columns = _copy_merged_cells(rows, grid.spans)
+    # The texts that stand directly above the next block, and may be the title of its tables.
     above: list[str] = []
-    earlier: dict[int, Table] = {}  # by the column at which they begin
-    for block in _filled([*enumerate(rows)]):
+    # The last table that was read at each place. The key is the column at which the table begins.
+    earlier: dict[int, Table] = {}
+    for block in _split_at_blank_rows([*enumerate(rows)]):
         if len(block) <= _MOST_TITLES and all(_is_lone(row) for _, row in block):
             yield from above
             above = list(dict.fromkeys("".join(row) for _, row in block))
             continue
+
         for first, last in _runs_of_columns([row for _, row in block]):
-            floors = _Floors(wide, grid.headers, first)
-            for part in _filled([(number, row[first:last]) for number, row in block]):
-                table, lines = _read_table(part, floors, above, earlier.get(first), outline)
+            hints = _HeaderHints(merged_columns, grid.headers, first)
+            for part in _split_at_blank_rows([(number, row[first:last]) for number, row in block]):
+                table, lines = _read_table(part, hints, above, earlier.get(first), outline)
                 earlier[first] = table
                 yield from lines
-                # The table may be the earlier one, some of whose rows are written already.
+
+                # `table` may be the earlier table. Some rows of the earlier table are written already.
                 written = table.size
                 table.size = len(table.rows)
                 for place in range(written, table.size):
@@ -135,31 +186,41 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     yield from above
 
 
-class _Floors(NamedTuple):
-    """What tells the rows of a header."""
+class _HeaderHints(NamedTuple):
+    """What helps to recognise the rows that name the columns of a table."""
 
-    # For each row, the columns that merged cells cover: begin and end. Empty if a merged cell has its row alone.
-    wide: dict[int, list[tuple[int, int]]]
+    # The columns that wide merged cells cover, by the number of the row. Each pair is the first column of a merged cell
+    # and the column after its last. The list is empty if a merged cell is the only cell of its row.
+    merged_columns: dict[int, list[tuple[int, int]]]
+    # The numbers of the rows that the file itself marks as names of columns.
     marked: frozenset[int]
-    first: int  # the column at which the table begins
+    # The column at which the table begins.
+    first: int
 
 
-def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[int, int]]]:
-    """Copy the text of each merged cell to all cells that it covers, except of a title, which has its row alone."""
-    wide: dict[int, list[tuple[int, int]]] = {}
-    room = _MOST_FILLED
+def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[int, int]]]:
+    """Copy the text of each merged cell to all cells that it covers. Return the columns of wide merged cells.
+
+    For example, a cell that covers two columns turns ``["", "2023", ""]`` into ``["", "2023", "2023"]``, and the result
+    has ``[(1, 3)]`` for that row. A merged cell that is alone in its row is a title or the name of a group, so its text
+    is not copied. The result has an empty list for its row.
+    """
+    merged_columns: dict[int, list[tuple[int, int]]] = {}
+    room = _MOST_MERGED_CELLS
     for span in spans:
         height = min(span.rows, len(rows) - span.row)
         begin, end = span.column, min(span.column + span.columns, MOST_COLUMNS)
         if height < 1 or begin >= len(rows[span.row]) or not rows[span.row][begin]:
             continue
+
         text = rows[span.row][begin]
         below = rows[span.row + height] if span.row + height < len(rows) else []
         first_below = next((column for column, value in enumerate(below) if value), begin)
         is_wide = end - begin > 1
         if is_wide and begin <= first_below and _is_lone(rows[span.row]):
-            wide[span.row] = []
+            merged_columns[span.row] = []
             continue
+
         room -= height * (end - begin)
         if room < 0:
             break
@@ -167,69 +228,95 @@ def _fill(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[
             rows[number] += [""] * (end - len(rows[number]))
             rows[number][begin:end] = [text] * (end - begin)
             if is_wide:
-                wide.setdefault(number, []).append((begin, end))
-    return wide
+                merged_columns.setdefault(number, []).append((begin, end))
+    return merged_columns
 
 
 def _is_lone(row: Sequence[str]) -> bool:
-    """Check whether a single cell of a row has text."""
+    """Check whether exactly one cell of a row has text."""
     return sum(map(bool, row)) == 1
 
 
-def _filled(rows: Sequence[tuple[int, list[str]]]) -> Iterator[list[tuple[int, list[str]]]]:
-    """Divide rows, which are given with their numbers, at blank rows."""
-    for is_filled, block in groupby(rows, key=lambda row: any(row[1])):
-        if is_filled:
+def _split_at_blank_rows(rows: Sequence[tuple[int, list[str]]]) -> Iterator[list[tuple[int, list[str]]]]:
+    """Yield the blocks of rows between blank rows. Each row comes with its number in the grid."""
+    for has_text, block in groupby(rows, key=lambda row: any(row[1])):
+        if has_text:
             yield list(block)
 
 
 def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Divide a block at blank columns, if at least two columns with text stand on either side."""
+    """Return the columns of each table in a block of rows, as pairs of the first column and the column after the last.
+
+    A blank column divides two tables. For example, the rows ``["a", "b", "", "c", "d"]`` and ``["1", "2", "", "3",
+    "4"]`` give ``[(0, 2), (3, 5)]``. A part with only one column is no table, so the row ``["a", "", "c", "d"]`` stays
+    whole and gives ``[(0, 4)]``.
+    """
     width = max(map(len, rows), default=0)
     runs: list[tuple[int, int]] = []
     for column in range(width):
-        # Most columns have text in one of the first rows.
+        # This check is fast, because most columns have text in one of the first rows.
         if not any(column < len(row) and row[column] for row in rows):
             continue
         if runs and column == runs[-1][1]:
             runs[-1] = (runs[-1][0], column + 1)
         else:
             runs.append((column, column + 1))
+
     if len(runs) > 1 and all(end - begin > 1 for begin, end in runs):
         return runs
     return [(runs[0][0], runs[-1][1])] if runs else []
 
 
 def _read_table(
-    block: list[tuple[int, list[str]]], floors: _Floors, above: list[str], earlier: Table | None, outline: Outline
+    block: list[tuple[int, list[str]]], hints: _HeaderHints, above: list[str], earlier: Table | None, outline: Outline
 ) -> tuple[Table, list[str]]:
-    """Read a block of rows. Returns its table, which may be the earlier one, and the lines that belong to no table."""
+    """Read the table in a block of rows.
+
+    :param block: The rows without a blank row between them, each with its number in the grid. Titles are removed.
+    :param hints: What helps to recognise the header.
+    :param above: The texts that stand above the block.
+    :param earlier: The table above this block that begins at the same column; None if there is none.
+    :param outline: The outline of the file, which numbers the tables.
+    :returns: The table, and the lines above it that belong to no table. The table is ``earlier`` itself if the block
+        continues that table.
+    """
     titles = [*above]
     while len(block) > 1 and _is_lone(block[0][1]) and not all(_is_lone(row) for _, row in block):
         text = "".join(block.pop(0)[1])
         if text not in titles[-1:]:
             titles.append(text)
     title, lines = _join_titles(titles)
-    if earlier is not None and not titles and _continues(block, earlier, floors):
-        earlier.rows += _grouped(block, floors)
+
+    if earlier is not None and not titles and _continues(block, earlier, hints):
+        earlier.rows += _rows_with_groups(block, hints)
         return earlier, []
-    depth = _count_floors(block, floors)
+
+    depth = _count_header_rows(block, hints)
     rows = [row for _, row in block]
-    if block[0][0] not in floors.marked and _is_sideways(rows, depth):
+    if block[0][0] not in hints.marked and _is_sideways(rows, depth):
         labels, *records = zip(*rows, strict=False)
         names = [label.removesuffix(":") for label in labels]
         table = Table(outline.count_table(), title, tuple(_number_names(names)))
         table.rows += (Row("", record) for record in records)
         return table, lines
-    # A name that covers several floors of the header stands in each of them, but is written once.
-    names = [" ".join(dict.fromkeys(filter(None, floor))) for floor in zip_longest(*rows[:depth], fillvalue="")]
+
+    # A name that covers several rows of the header stands in each of these rows. It is written only once.
+    names = [
+        " ".join(dict.fromkeys(filter(None, names_in_column)))
+        for names_in_column in zip_longest(*rows[:depth], fillvalue="")
+    ]
     table = Table(outline.count_table(), title, tuple(_number_names(names)))
-    table.rows += _grouped(block[depth:], floors)
+    table.rows += _rows_with_groups(block[depth:], hints)
     return table, lines
 
 
 def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
-    """Join what stands above a table to its title, or use only the last line. Returns the title and the other lines."""
+    """Return the title of a table, and the other lines above the table.
+
+    All lines together are the title if they are short enough. Otherwise only the last line is the title. If the last
+    line is too long, too, the table has no title. For example, ``["Annual report", "Sales"]`` gives
+    ``("Annual report, Sales", [])``.
+    """
     joined = ", ".join(titles)
     if len(joined) <= _LONGEST_TITLE:
         return joined, []
@@ -238,27 +325,31 @@ def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
     return "", list(titles)
 
 
-def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, floors: _Floors) -> bool:
-    """Check whether rows below a blank row belong to the table above it.
+def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, hints: _HeaderHints) -> bool:
+    """Check whether rows below a blank row belong to the table above that blank row.
 
-    They must be at least two, have text and numbers in the same columns as above, and not begin with names of columns.
+    There must be at least two rows. Words and numbers must stand in the same columns as above. The first row must not
+    name columns.
     """
     number, first = block[0]
     rest = [row for _, row in block[1:]]
     if not rest or not earlier.columns:
         return False
-    if number in floors.marked or len(first) > len(earlier.columns):
+    if number in hints.marked or len(first) > len(earlier.columns):
         return False
-    kinds_above = _kinds(row.cells for row in earlier.rows)
-    kinds = _kinds([first, *rest])
+
+    kinds_above = _kinds_of_columns(row.cells for row in earlier.rows)
+    kinds = _kinds_of_columns([first, *rest])
     if kinds.keys() != kinds_above.keys() or not all(kinds[column] <= kinds_above[column] for column in kinds):
         return False
+
     names_above = set(map(str.lower, earlier.columns))
     if any(value and value.lower() in names_above for value in first):
         return False
     if any(value and _is_number(value) for value in first):
         return True
-    # Words above a column of numbers are its name.
+
+    # A word above a column of numbers is the name of this column, so a new table begins here.
     for column in range(len(first)):
         values = [row[column] for row in rest if column < len(row) and row[column]]
         if values and all(map(_is_number, values)):
@@ -266,8 +357,12 @@ def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, floors: _
     return True
 
 
-def _kinds(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
-    """Find the columns with text, and for each whether its cells are numbers: {True}, {False} or, for both, the two."""
+def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
+    """Return, for each column with text, whether its cells are numbers.
+
+    The value is ``{True}`` if all cells are numbers, ``{False}`` if none is, and ``{True, False}`` for a mixture. For
+    example, the rows ``["Tea", "3"]`` and ``["Salt", "n/a"]`` give ``{0: {False}, 1: {True, False}}``.
+    """
     kinds: dict[int, set[bool]] = {}
     for row in rows:
         for column, value in enumerate(row):
@@ -276,15 +371,20 @@ def _kinds(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
     return kinds
 
 
-def _grouped(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> Iterator[Row]:
-    """Yield the rows with their groups. A row of one cell names one if it is merged, or if such a row comes first."""
+def _rows_with_groups(block: Sequence[tuple[int, list[str]]], hints: _HeaderHints) -> Iterator[Row]:
+    """Yield the rows of a table with the groups in which they stand.
+
+    A row with a single cell names a group in two cases: its cell is merged, or the first row of the table also has only
+    a single cell. For example, the rows ``["Drinks"]`` and ``["Tea", "3", "4"]`` give one row: its group is "Drinks"
+    and its cells are ``("Tea", "3", "4")``.
+    """
     group = ""
     is_empty = False  # whether the group has no rows yet
-    has_groups = max(len(row) for _, row in block) >= _FEWEST_GROUPED and _names_group(block[0][1])
+    has_groups = max(len(row) for _, row in block) >= _LEAST_GROUPED_COLUMNS and _names_group(block[0][1])
     for number, row in block:
-        may_name_group = has_groups or floors.wide.get(number) == []
+        may_name_group = has_groups or hints.merged_columns.get(number) == []
         if may_name_group and _names_group(row):
-            # A name without rows is a row itself.
+            # The last group has no rows. So its name is no name, but an ordinary row.
             if is_empty:
                 yield Row("", (group,))
             group = row[0]
@@ -297,25 +397,28 @@ def _grouped(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> Iterato
 
 
 def _names_group(row: Sequence[str]) -> bool:
-    """Check whether the first cell of a row is the only one with text, and could be the name of a group."""
+    """Check whether the first cell of a row is the only one with text, and is short and no number."""
     return _is_lone(row) and 0 < len(row[0]) <= _LONGEST_TITLE and not _is_number(row[0])
 
 
-def _count_floors(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> int:
-    """Count the rows that name the columns."""
+def _count_header_rows(block: Sequence[tuple[int, list[str]]], hints: _HeaderHints) -> int:
+    """Count the first rows that name the columns; 0 if the table has no header."""
     if len(block) < 2:
         return 0
+
     marked = 0
-    while marked < len(block) and marked <= _MOST_FLOORS and block[marked][0] in floors.marked:
+    while marked < len(block) and marked <= _MOST_HEADER_ROWS and block[marked][0] in hints.marked:
         marked += 1
-    # In a sheet that is bold all over, only the first row can name the columns.
-    if marked == len(block) or marked > _MOST_FLOORS:
+    # Some sheets are bold all over, so all rows are marked. Then only the first row can name the columns.
+    if marked == len(block) or marked > _MOST_HEADER_ROWS:
         marked = 1
-    rows = [row for _, row in block[: _MOST_FLOORS + 2]]
-    most = min(_MOST_FLOORS, len(block) - 1)
+
+    rows = [row for _, row in block[: _MOST_HEADER_ROWS + 2]]
+    most = min(_MOST_HEADER_ROWS, len(block) - 1)
     depth = 1
-    while depth < most and _has_floor_below(rows, depth, block[depth - 1][0], floors):
+    while depth < most and _header_continues_below(rows, depth, block[depth - 1][0], hints):
         depth += 1
+
     if depth > 1:
         return depth
     if marked > 1 and any(rows[marked - 1]):
@@ -323,14 +426,24 @@ def _count_floors(block: Sequence[tuple[int, list[str]]], floors: _Floors) -> in
     return int(_are_names(rows[0], rows[1], marked > 0))
 
 
-def _has_floor_below(rows: list[list[str]], depth: int, number: int, floors: _Floors) -> bool:
-    """Check whether a row of names continues in the next row, below names that cover several columns.
+def _header_continues_below(rows: list[list[str]], depth: int, number: int, hints: _HeaderHints) -> bool:
+    """Check whether the next row of a table still belongs to the header.
 
-    ``depth`` rows name the columns so far; in the grid, the last of them has the ``number``. If the next row does, too,
-    each name above it is copied, in ``rows``, to all columns that the name covers.
+    The next row belongs to the header if it has names below a name that covers several columns, as here::
+
+        Item  North         South
+              Sales  Costs  Sales  Costs
+
+    If the result is True, each name in the upper row is copied to all columns that the name covers.
+
+    :param rows: The first rows of the table. The upper row is changed.
+    :param depth: The number of header rows that are known so far. The last of these is the upper row.
+    :param number: The number of the upper row in the grid.
+    :param hints: What helps to recognise the header.
+    :returns: Whether ``rows[depth]`` is a header row.
     """
     upper, lower = rows[depth - 1], rows[depth]
-    spans = [(begin - floors.first, end - floors.first) for begin, end in floors.wide.get(number, ())]
+    spans = [(begin - hints.first, end - hints.first) for begin, end in hints.merged_columns.get(number, ())]
     if not spans and depth == 1 and len(rows) > 2:
         spans = _spans_by_gaps(upper, lower)
         if spans:
@@ -339,16 +452,18 @@ def _has_floor_below(rows: list[list[str]], depth: int, number: int, floors: _Fl
                 upper[begin:end] = [upper[begin]] * (end - begin)
     if not spans:
         return False
+
+    # The columns that stand under a name that covers several columns.
     under: set[int] = set()
     for begin, end in spans:
         under.update(range(max(begin, 0), end))
-        # Below a name that covers several columns, these must have different names.
+        # The columns under one name must not all have the same name themselves.
         if len(set(lower[max(begin, 0) : end])) < 2:
             return False
     if any(column >= len(lower) or not lower[column] or _is_plain_number(lower[column]) for column in under):
         return False
     for column, value in enumerate(lower[: len(upper)]):
-        # Beside them, the name above may only be repeated.
+        # In all other columns, the lower row may only repeat the name above.
         if column not in under and value and upper[column] not in ("", value):
             return False
     rows[depth - 1][:] = upper
@@ -356,7 +471,11 @@ def _has_floor_below(rows: list[list[str]], depth: int, number: int, floors: _Fl
 
 
 def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:
-    """Find names that cover several columns in files without merged cells: gaps above names that stand twice."""
+    """Return the columns of names that cover several columns, in a file without merged cells.
+
+    In such a file, an empty cell right of a name belongs to the name. The lower row must have a name twice. For
+    example, ``["North", "", "South", ""]`` above ``["Sales", "Costs", "Sales", "Costs"]`` gives ``[(0, 2), (2, 4)]``.
+    """
     has_repeated_name = len(set(map(str.lower, lower))) < len(lower)
     if not has_repeated_name or len(lower) <= sum(map(bool, upper)):
         return []
@@ -368,21 +487,28 @@ def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int
 
 
 def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
-    """Check whether the columns of a table are its records, named in its first column.
+    """Check whether each column of a table is a record, and the first column names the fields.
 
-    Values are of two kinds, with digits or without. In each row, all values then are of the same kind, and there are
-    rows of both kinds. In a table of two columns, all labels end in a colon instead.
+    An example are the rows ``["City", "Rome", "Oslo"]`` and ``["People", "2800000", "700000"]``. In such a table, the
+    values of one row either all have digits or all have none, and rows of both kinds exist. A table of two columns is
+    checked in another way: all cells of its first column must end in a colon, as in "City:".
+
+    :param rows: The rows of the table.
+    :param depth: The number of first rows that seem to name columns. The values of these rows tell nothing.
+    :returns: Whether the columns are records.
     """
     width = len(rows[0])
     if not 2 <= width <= _MOST_SIDEWAYS or not 2 <= len(rows) <= _MOST_SIDEWAYS:
         return False
     if any(len(row) != width or not all(row) for row in rows):
         return False
+
     labels = [row[0] for row in rows]
     if any(map(_is_number, labels)) or max(map(len, labels)) > _LONGEST_NAME:
         return False
     if len({label.lower() for label in labels}) < len(rows):
         return False
+
     if width == 2:
         return all(label.endswith(":") for label in labels)
     kinds = [set(map(_has_digit, row[1:])) for row in rows]
@@ -395,7 +521,7 @@ def _has_digit(value: str) -> bool:
 
 
 def _number_names(row: Sequence[str]) -> list[str]:
-    """Add a number to the names that are repeated, as in "Price" and "Price 2"."""
+    """Add a number to repeated names. For example, ``["Price", "Name", "Price"]`` gives "Price", "Name", "Price 2"."""
     counts = Counter[str]()
     names = []
     for name in row:
@@ -406,17 +532,26 @@ def _number_names(row: Sequence[str]) -> list[str]:
 
 
 def _is_number(value: str) -> bool:
+    """Check whether a cell has only the characters of numbers, as in "1,200.50"."""
     return _NUMBER.fullmatch(value) is not None
 
 
 def _is_plain_number(value: str) -> bool:
+    """Check whether a cell is a number, but no year, month or day."""
     return _is_number(value) and not _TIME.fullmatch(value)
 
 
 def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) -> bool:
-    """Check whether a first row names the columns: its values must be short, and not all the same.
+    """Check whether the first row of a table names the columns.
 
-    Numbers are names only if the file says so, or if they are years, months or days in a row above other values.
+    The cells must be short, and must not all be the same. Words are names. Numbers are names if the file marks the row
+    as a header. Years, months or days in order are names, too, if the cells below them are other values. For example,
+    ``["Region", "2023", "2024"]`` above ``["North", "5", "6"]`` names the columns, but ``["Item", "3"]`` does not.
+
+    :param first: The first row.
+    :param second: The second row.
+    :param has_header: Whether the file marks the first row as a header.
+    :returns: Whether the first row names the columns.
     """
     values = [value for value in first if value]
     if len({value.lower() for value in values}) < 2 or max(map(len, values)) > _LONGEST_NAME:
@@ -424,22 +559,27 @@ def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) ->
     columns = [column for column, value in enumerate(first) if value and _NUMBER.fullmatch(value)]
     if has_header or not columns:
         return True
+
     times = [first[column] for column in columns]
     below = [second[column] for column in columns if column < len(second)]
     others = [value for value in below if value and not _TIME.fullmatch(value)]
     is_in_order = sorted(set(times)) in (times, times[::-1])
     if not is_in_order or not all(map(_TIME.fullmatch, times)) or not others:
         return False
-    # A single year may belong to a row of values, so it must stand above a number that is no year.
+    # A single year may also be an ordinary value, so the cell below it must be a number that is no year.
     return len(times) > 1 or all(map(_is_number, others))
 
 
 def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
-    """Move merged cells to the rows that were kept, when empty rows were left out.
+    """Correct the rows of merged cells after some empty rows of the file were left out.
 
-    :param spans: The merged cells, whose rows are counted as in the file.
-    :param numbers: For each kept row its number in the file, in order.
-    :returns: The merged cells whose rows are counted as in the list of kept rows.
+    For example, if only the rows 0, 1, 5 and 6 of the file remain, then a merged cell that begins in row 5 of the file
+    begins in row 2 of the remaining rows.
+
+    :param spans: The merged cells. Their rows are counted as in the file.
+    :param numbers: The number in the file of each remaining row, in ascending order.
+    :returns: The merged cells with rows counted as in the list of remaining rows. A merged cell whose first row was
+        left out is not returned.
     """
     moved = []
     for span in spans:
