@@ -1,4 +1,9 @@
-"""Read the encoding, the title, the tables or all words of an HTML page. Haystack's converter returns the main text."""
+"""Prepare an HTML page for Haystack's converter, which extracts the main text of the page.
+
+The file converter calls :func:`mark_page` before that converter. It marks the headings, and replaces each table of data
+by one paragraph for each row. The other functions read the encoding, the title or all words of a page. They search the
+page with regular expressions, which stay fast for broken pages with very many tags.
+"""
 
 import html
 import re
@@ -9,37 +14,56 @@ from typing import NamedTuple
 from prefrag.indexing.readers.headings import Outline, mark_html
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, place_cells, write_grid
 
-# The closing tag of a title must be at most this many characters after its opening tag.
+# A title may have at most this many characters between its opening and its closing tag. A longer title is not read.
 _TITLE_CHARACTERS = 50_000
-# libxml2, which reads the pages, keeps no more levels than this.
+# The library libxml2 reads the pages. It keeps no more than this many levels of elements.
 _MOST_LEVELS = 255
+# Matches the beginning of an opening or closing tag, such as "<div" or "</p". Does not match the tags that never have a
+# closing tag, such as "<br" and "<img".
 _TAG = re.compile(r"</?(?!(?:br|hr|img|input|link|meta|wbr|col|area|base|source|track)\b)[a-zA-Z]")
+# Matches the declaration of an encoding, such as `<meta charset="utf-8">` or `<?xml version="1.0" encoding="utf-8"?>`.
+# Group 1 is "utf-8".
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
+# Matches the opening or closing tag of a table, such as `<table class="wide">`. Group 1 is the slash of a closing tag.
 _TABLE_TAG = re.compile(r"<(/?)table\b[^<>]{0,1000}>", re.IGNORECASE)
-# Tags that a table of data has not in its cells: such a table only lays out a page.
+# A table with one of these elements in its cells has no data. It only places the parts of a page side by side.
 _LAYOUT = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "pre", "form", "textarea", "article", "nav"))
+# A table with a cell of more characters than this has no data, either.
 _LONGEST_CELL = 500
+# A table with more rows than this is not read as a table.
 _MOST_ROWS = 100_000
 
 
 def declared_charset(data: bytes) -> str | None:
-    """Find the encoding that a page declares near its beginning."""
+    """Find the encoding that a page declares in its first 2,048 bytes.
+
+    :param data: The bytes of the page.
+    :returns: The encoding as the page writes it, such as "iso-8859-2"; None if the page declares none.
+    """
     declared = _DECLARED_CHARSET.search(data[:2048])
     return declared[1].decode() if declared else None
 
 
 def html_title(text: str) -> str:
-    """Find the title of a page, or else its first heading."""
+    """Find the title of a page, or its first heading if the page has no title.
+
+    For example, a page with ``<title>A &amp; <b>B</b></title>`` has the title "A & B".
+
+    :param text: The HTML of the page.
+    :returns: The title without tags; "" if the page has neither a title nor a heading ``<h1>``.
+    """
     for tag in ("title", "h1"):
         # Only the first opening tag is tried. Otherwise a page with very many opening tags would take hours.
         start = re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)
         if start is None:
             continue
+
         closing = re.compile(rf"</{tag}\s*>", re.IGNORECASE)
         end = closing.search(text, start.end(), start.end() + _TITLE_CHARACTERS)
         if end is None:
             continue
+
         title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
         if title:
             return title
@@ -47,7 +71,11 @@ def html_title(text: str) -> str:
 
 
 def is_nested_deeply(page: str) -> bool:
-    """Check whether so many elements of a page are open at once that the reader gives up."""
+    """Check whether the elements of a page are nested so deeply that libxml2 gives up.
+
+    :param page: The HTML of the page.
+    :returns: Whether more than 255 elements are open at the same place.
+    """
     depth = 0
     for tag in _TAG.finditer(page):
         depth += -1 if tag[0].startswith("</") else 1
@@ -57,7 +85,14 @@ def is_nested_deeply(page: str) -> bool:
 
 
 def without_tags(page: str) -> str:
-    """Remove the tags of a page, and begin a new line at each paragraph, list item, heading and the like."""
+    r"""Return all words of a page, without its tags.
+
+    Each paragraph, list item, heading, table row and the like begins a new line. For example,
+    ``<p>Tea</p><p>Milk</p>`` becomes "Tea \nMilk".
+
+    :param page: The HTML of the page.
+    :returns: The words.
+    """
     # A match contains no second opening tag. Otherwise a page with very many unclosed tags would take hours.
     body = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
     broken = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", body, flags=re.IGNORECASE)
@@ -66,14 +101,24 @@ def without_tags(page: str) -> str:
 
 
 def mark_page(page: str, outline: Outline) -> str:
-    """Mark the headings of a page, and write the tables of data as paragraphs, one for each row, with their marks."""
+    """Mark the headings of a page, and replace each table of data by a paragraph for each row.
+
+    For example, a table with the columns "Item" and "Price" gives paragraphs such as ``<p>Item: Tea; Price: 3</p>``,
+    with a mark before each row.
+
+    :param page: The HTML of the page.
+    :param outline: The outline of the page. The headings and the rows are added to it.
+    :returns: The HTML with marks.
+    :raises CannotRead: If the rows of a table are too long in total.
+    """
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_TABLE_TAG.finditer(page)):
-        # Only a table that holds no other table is read, because others lay out the page.
+        # A table that contains another table only places the parts of a page. So only the innermost tables are read.
         is_innermost = not opening[1] and closing[1]
         if not is_innermost:
             continue
+
         reader = _TableReader()
         reader.feed(page[opening.end() : closing.start()])
         reader.close()
@@ -86,23 +131,33 @@ def mark_page(page: str, outline: Outline) -> str:
 
 
 class _Cell(NamedTuple):
-    pieces: list[str]  # of its text
-    down: int  # how many rows and columns it covers
+    """A cell of a table.
+
+    :param pieces: The pieces of its text.
+    :param down: How many rows the cell covers.
+    :param across: How many columns the cell covers.
+    :param is_name: Whether the cell is a name of a row or a column (``<th>``).
+    """
+
+    pieces: list[str]
+    down: int
     across: int
     is_name: bool
 
 
 class _TableReader(HTMLParser):
-    """Read the cells of a table."""
+    """Reads the cells of a table."""
 
     def __init__(self) -> None:
         super().__init__()
         self.caption = ""
         self._rows: list[list[_Cell]] = []
-        self._pieces: list[str] | None = None  # of the cell or caption that is open; None if none is
+        # The pieces of text of the cell or caption that is open now. None if none is open.
+        self._pieces: list[str] | None = None
         self._is_layout = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a row, a cell or a caption, or note another tag."""
         self._is_layout |= tag in _LAYOUT
         if tag == "tr":
             self._rows.append([])
@@ -115,24 +170,30 @@ class _TableReader(HTMLParser):
         elif tag == "caption":
             self._pieces = []
         elif self._pieces is not None:
-            # An inline tag does not separate words.
+            # The tags listed here separate words. Other tags, such as `<b>`, do not.
             self._pieces.append(" " if tag in ("br", "p", "div", "li") else "")
 
     def handle_endtag(self, tag: str) -> None:
+        """End a row, a cell or a caption."""
         if tag == "caption" and self._pieces is not None:
             self.caption = " ".join("".join(self._pieces).split())
         if tag in ("td", "th", "tr", "caption"):
             self._pieces = None
 
     def handle_data(self, data: str) -> None:
+        """Add text to the open cell or caption."""
         if self._pieces is not None:
             self._pieces.append(data)
 
     def grid(self) -> Grid | None:
-        """Return the cells; None if the table has a single row or column, or only lays out a page."""
+        """Return the cells of the table, with its caption as the first row.
+
+        Return None if the table has a single row or a single column, is too large, or only places parts of a page.
+        """
         rows = [row for row in self._rows if row]
         if self._is_layout or not 1 < len(rows) <= _MOST_ROWS or max(map(len, rows)) == 1:
             return None
+
         texts = []
         headers = []
         for number, row in enumerate(rows):
@@ -141,6 +202,7 @@ class _TableReader(HTMLParser):
                 headers.append(number)
         if any(len(text) > _LONGEST_CELL for row in texts for text, _, _ in row):
             return None
+
         if self.caption:
             texts.insert(0, [(self.caption, 1, MOST_COLUMNS)])
             headers = [number + 1 for number in headers]
@@ -149,5 +211,5 @@ class _TableReader(HTMLParser):
 
 
 def _whole_number(text: str | None) -> int:
-    """Read a number of rows or columns; 1 if it is none."""
+    """Read a number of rows or columns. The result is 1 if the text is no number."""
     return int(text[:7]) if text and text[:7].isdecimal() else 1

@@ -1,4 +1,8 @@
-"""Read a single mail (`.eml`) or all mails of a mailbox (`.mbox`), with their attachments."""
+"""Read a single mail (`.eml`) or all mails of a mailbox (`.mbox`), with their attachments.
+
+The file converter calls :func:`read_mails`, and then reads each attachment like a file. A forwarded mail counts as an
+attachment. A mail that cannot be read does not stop the others.
+"""
 
 import email
 import re
@@ -15,45 +19,67 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.readers.text_decoding import decode_text
 from prefrag.indexing.report import TOO_DEEP, CannotRead
 
-# Matches the line that begins each mail in a mailbox. Inside a mail, such a line is escaped as `>From `.
+# Matches the line that begins each mail in a mailbox, such as "From ada@example.org Wed Mar 4 2026". Except for the
+# first mail, a blank line stands before it.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+# Matches the beginning of a line of a mail that would look like such a line. A mailbox writes ">" before it. For
+# example, the line "From here" of a mail is stored as ">From here". Group 1 is the line without the first ">".
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
-# The maximum number of characters of a header field that are shown, and of those that are parsed.
+# A header field is cut to this many characters before it is shown.
 _MOST_HEAD = 500
+# A header field is cut to this many characters before it is parsed.
 _MOST_FIELD = 2_000
-# The maximum number of parts of a mail that are looked at.
+# At most this many parts of a mail are read. Further parts are ignored.
 _MOST_PARTS = 1_000
+# The content type of a forwarded mail.
 _FORWARDED = "message/rfc822"
+# The header fields that are shown, in this order.
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
 class Mail(NamedTuple):
-    """The content of a mail."""
+    """The content of a mail.
+
+    :param subject: The subject; "" if the mail has none.
+    :param head: The header lines From, To, Cc, Date and Subject, as far as the mail has them.
+    :param fields: The same header fields, with names in small letters. The date is written as in 2026-03-04.
+    :param texts: The parts in plain text.
+    :param html: The parts in HTML. Empty if the mail has plain text.
+    :param attachments: The file name and the content of each attachment.
+    """
 
     subject: str
-    head: str  # the header lines From, To, Cc, Date and Subject
-    fields: dict[str, str]  # the same, with keys in small letters; the date is written as 2026-03-04
-    texts: list[str]  # the parts in plain text
-    html: str  # the parts in HTML; empty if there is plain text
-    attachments: list[tuple[str, bytes]]  # the name and the content of each
+    head: str
+    fields: dict[str, str]
+    texts: list[str]
+    html: str
+    attachments: list[tuple[str, bytes]]
 
 
 class _ShortFields(Compat32):
-    """Cuts long header fields, because the time to read a field's parameters grows with the square of its length."""
+    """Cuts long header fields. The time to read the parameters of a field grows with the square of its length."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        """Return the name and the cut value of a header field."""
         name, value = super().header_source_parse(sourcelines)
         return name, value[:_MOST_FIELD]
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
-    """Read one mail, or all mails of a mailbox. If a mail cannot be read, yield the error in its place."""
-    # Where the line begins and ends that stands before each mail.
+    """Read one mail, or all mails of a mailbox.
+
+    :param data: The bytes of the file.
+    :param is_mailbox: Whether the file is a mailbox with several mails.
+    :returns: The mails. For a mail that cannot be read, the error stands in its place.
+    :raises CannotRead: If a mailbox has no mail.
+    """
+    # The begin and the end of the line before each mail. A single mail has no such line.
     borders = [(0, 0)]
     if is_mailbox:
         borders = [match.span() for match in _FROM.finditer(data)]
     if not borders:
         raise CannotRead("there is no mail in it")
+
     ends = [*(line_begin for line_begin, _ in borders[1:]), len(data)]
     for (_, begin), end in zip(borders, ends, strict=True):
         mail = data[begin:end]
@@ -68,12 +94,14 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
 
 
 def _read_mail(data: bytes) -> Mail:
+    """Read the header fields, the texts and the attachments of one mail."""
     message = email.message_from_bytes(data, policy=_ShortFields())
     headers = {name: _header(message, name) for name in _HEAD}
     head = {name: value for name, value in headers.items() if value}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
     with suppress(ValueError, OverflowError, TypeError):
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
+
     texts: list[str] = []
     pages: list[str] = []
     attachments: list[tuple[str, bytes]] = []
@@ -91,6 +119,7 @@ def _read_mail(data: bytes) -> Mail:
             same_kind = texts if kind == "text/plain" else pages
             if text.strip():
                 same_kind.append(text)
+
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
     html = "" if texts else "\n".join(pages)
     return Mail(head.get("Subject", ""), lines, fields, texts, html, attachments)
@@ -111,6 +140,7 @@ def _leaves(message: Message) -> Iterator[Any]:
 
 
 def _decode(part: Any) -> str:
+    """Return the text of a part of a mail; "" if the part cannot be read as text."""
     # Skip a part that cannot be read as text, because the other parts may still be readable.
     with suppress(CannotRead):
         return decode_text(_content(part), part.get_content_charset())
@@ -118,11 +148,13 @@ def _decode(part: Any) -> str:
 
 
 def _content(part: Any) -> bytes:
+    """Return the bytes of a part of a mail, decoded from base64 or the like."""
     content = part.get_payload(decode=True)
     return content if isinstance(content, bytes) else b""
 
 
 def _header(message: Any, name: str) -> str:
+    """Return the decoded value of a header field in one line; "" if the mail does not have the field."""
     value = str(message.get(name) or "")[:_MOST_HEAD]
     # If the encoding of the value is unknown or broken, the value is not decoded.
     with suppress(Exception):
@@ -131,5 +163,6 @@ def _header(message: Any, name: str) -> str:
 
 
 def _words(value: object) -> str:
+    """Write a value in one line of at most 500 characters; "" if it is None or no valid text."""
     text = cut_text(" ".join(str(value or "").split()), _MOST_HEAD)
     return text if is_text(text) else ""

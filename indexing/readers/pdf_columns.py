@@ -1,7 +1,15 @@
-"""Find the lines of a page of a PDF in the order in which people read them, if its columns are written across.
+"""Put the lines of a PDF page into the order in which people read them.
 
-Most programs write one column of a page after the other. Some write both line by line, so that the text of the page
-runs from the first column into the second and back. Such columns are told by where their letters stand.
+Most programs write one column of a page after the other. Some programs write two columns line by line, so that the text
+of the page jumps from the left column to the right column and back. This module recognises such columns by the places
+of their letters on the page, and puts the lines of the left column before those of the right column:
+
+1. Divide each line at its wide gaps into segments (:class:`Segment`).
+2. Find the gutter, which is the left edge of the right column. Many gaps end there (:func:`_find_gutter`).
+3. Divide the page into blocks, at lines that cross the gutter and at wide spaces between lines (:func:`_blocks`).
+4. In each block in which the two columns take turns and hold sentences, write the left column first (:func:`_order`).
+
+The reader of PDF files calls :func:`find_lines` for each page.
 """
 
 import ctypes
@@ -12,33 +20,52 @@ from itertools import islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-# Between two columns, a gap is wider than this many times the height of the letters. Justified text has smaller gaps.
+# A gap is wide if it is wider than this many times the height of the letters. Two columns have a wide gap between them.
+# The gaps between the words of a justified text are smaller.
 _WIDE = 1.0
-# Wide gaps in at least so many lines must end at the same place, and each of the two columns has as many lines.
+# At least this many wide gaps must end at the gutter, and each of the two columns must have at least this many lines.
+# Otherwise the page keeps its order.
 _LEAST_LINES = 6
-# First, only every third line is looked at. The others are if at least two of these may be shared by two columns.
+# To save time, only every third line of a page is examined first.
 _SAMPLED = 3
+# At least this many of the examined lines must look as if two columns shared them. Otherwise the page keeps its order.
 _LEAST_SAMPLES = 2
-# If the next line is this many times as far as usual, it begins another block, such as a row of a table.
+# A line begins a new block if its distance from the line above is more than this many times the usual distance. A row
+# of a table may stand so far from the row above.
 _APART = 1.5
-# The lines of a column are parts of sentences if half of them have at least so many words, if half of them fill at
-# least this share of the column, and if at least this share of them begins with a small letter. Otherwise, they are the
-# cells of a table, in which the cells of a row belong together.
+# The lines of a column may be parts of sentences, or cells of a table. In a table, the cells of a row belong together,
+# so its columns must keep their order. The next three numbers tell the two apart. All three conditions must be true for
+# sentences.
+# 1. The median number of words in a line is at least this.
 _LEAST_WORDS = 3
+# 2. The median width of a line is at least this share of the width of the column.
 _LEAST_FILLED = 0.3
+# 3. At least this share of the lines begins with a small letter.
 _LEAST_GOING_ON = 0.2
+# Matches a word of at least two letters.
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-# In a block, the text goes over to the next column at least so many times, and at this share of the lines.
+# In a block with two columns, the text goes from the left column to the right column at least this many times.
 _LEAST_TURNS = 3
+# The number of times that the text goes to the right column is at least this share of the lines of the longer column.
 _LEAST_SHARED = 0.6
+# A page is divided into at most this many columns.
 _MOST_COLUMNS = 6
-# The signs that PDFium writes for a hyphen at the end of a line. What it reads next follows without a line break.
+# The signs that PDFium writes for a hyphen at the end of a line. PDFium writes no line break behind such a sign.
 _HYPHENS = "\ufffe\x02"
+# Matches a word. The group "shown" is the word without a hyphen sign at its end.
 _WORD = re.compile(rf"(?P<shown>[^ {_HYPHENS}]+)[{_HYPHENS}]?")
 
 
 class Segment(NamedTuple):
-    """A part of a line without a wide gap: its characters from `begin` to `end`, and its box in points."""
+    """A part of a line without a wide gap.
+
+    :param begin: The position of the first character in the text of the page.
+    :param end: The position behind the last character.
+    :param left: The left edge of the first character, in points from the left of the page.
+    :param right: The right edge of the last character.
+    :param bottom: The lower edge of the first character, in points from the bottom of the page.
+    :param top: The upper edge of the first character.
+    """
 
     begin: int
     end: int
@@ -49,23 +76,25 @@ class Segment(NamedTuple):
 
 
 def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
-    """Find where each line of a page begins and ends in its text, in the order of reading.
+    """Find the lines of a page, in the order in which people read them.
 
-    :param part: The page's text as PDFium holds it.
-    :param text: The same as a string, with a line break of two characters between its lines.
-    :returns: The begin and the end of each line, in characters. Columns that are written across come one after the
-        other if they hold sentences; all other lines stay as they are.
+    :param part: The text page object of pypdfium2.
+    :param text: The text of the page. Its lines are divided by line breaks of two characters (CR and LF).
+    :returns: The begin and the end of each line in ``text``, in characters. If two columns hold sentences and were
+        written line by line, the lines of the left column come first. All other lines keep their order.
     """
     lines = list(_split(text))
-    # If PDFium counts other characters than Python, no place can be trusted.
+    # If PDFium and Python count the characters differently, the places of the characters are not known.
     if len(text) != part.count_chars():
         return lines
+
     boxes = _Boxes(part)
     sampled = list(pairwise(lines))[::_SAMPLED]
     shared = (pair for pair in sampled if _may_be_shared(text, pair, boxes))
     first_shared = list(islice(shared, _LEAST_SAMPLES))
     if len(first_shared) < _LEAST_SAMPLES:
         return lines
+
     segments = [segment for line in lines for segment in _segments(text, line, boxes)]
     ordered = _order(text, segments, _MOST_COLUMNS)
     return lines if ordered == segments else list(_rejoin(ordered, segments, lines))
@@ -74,10 +103,17 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
 def _rejoin(
     ordered: Sequence[Segment], segments: Sequence[Segment], lines: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Join segments that follow each other in the new order as in their line, such as the cells of a table's row."""
+    """Join neighbouring segments of a line that are still neighbours in the new order, as the cells of a table row are.
+
+    :param ordered: The segments in the new order.
+    :param segments: The same segments in the order of the text.
+    :param lines: The begin and the end of each line of the text.
+    :returns: The begin and the end of each new line, in characters of the text.
+    """
     following = dict(pairwise(segments))
     ends = {end for _, end in lines}
-    begin = None  # the begin of the joined segments; None before the first of them
+    # Where the present new line begins. None if no line has begun.
+    begin = None
     for segment, next_segment in zip(ordered, [*ordered[1:], None], strict=True):
         begin = segment.begin if begin is None else begin
         if next_segment is None or following.get(segment) != next_segment or segment.end in ends:
@@ -86,6 +122,7 @@ def _rejoin(
 
 
 def _split(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the begin and the end of each line. For example, "ab\r\ncd" gives (0, 2) and (4, 6)."""
     begin = 0
     for line in text.split("\r\n"):
         yield begin, begin + len(line)
@@ -93,7 +130,7 @@ def _split(text: str) -> Iterator[tuple[int, int]]:
 
 
 class _Boxes:
-    """The boxes of the characters of a page. PDFium is called directly, because it is asked at each blank."""
+    """The boxes of the characters of a page. The functions of PDFium are called directly, which is faster."""
 
     def __init__(self, part: Any) -> None:
         from pypdfium2.raw import FS_RECTF, FPDFText_GetLooseCharBox
@@ -102,19 +139,30 @@ class _Boxes:
         self._to = ctypes.byref(self._box)
 
     def __getitem__(self, place: int) -> Any:
-        """Return the box of a character, in points. It holds only until the next one is asked for."""
+        """Return the box of a character, in points. The next call overwrites this box.
+
+        :param place: The position of the character in the text of the page.
+        """
         self._read(self._part, place, self._to)
         return self._box
 
 
 def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
-    """Divide a line at wide gaps, where it goes back, and behind a hyphen that PDFium took for one inside a word."""
-    begin = -1  # the begin of the present segment; -1 before the first word
+    """Divide a line of text into segments.
+
+    A new segment begins in three cases: behind a wide gap, before a word that stands far to the left of the last word,
+    and behind a hyphen sign if the next word stands lower on the page.
+    """
+    # The begin of the present segment. -1 before the first word.
+    begin = -1
+    # The box of the present segment, in points.
     left = right = bottom = top = 0.0
+    # The end of the last word.
     last = 0
     for word in _WORD.finditer(text, *line):
         box = boxes[word.start()]
-        gap = (box.left - right) / (top - bottom or 1)  # in heights of the letters
+        # The gap before the word, as a multiple of the height of the letters. Negative if the word stands further left.
+        gap = (box.left - right) / (top - bottom or 1)
         is_below_hyphen = text[last - 1] in _HYPHENS and box.top < bottom
         if begin < 0 or not -_WIDE <= gap <= _WIDE or is_below_hyphen:
             if begin >= 0:
@@ -123,12 +171,20 @@ def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segme
             left, bottom, top = box.left, box.bottom, box.top
         last = word.end()
         right = boxes[word.end("shown") - 1].right
+
     if begin >= 0:
         yield Segment(begin, last, left, right, bottom, top)
 
 
 def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], boxes: _Boxes) -> bool:
-    """Check whether a line has a wide gap, or the next line goes on behind its end."""
+    """Check whether two columns may share a line.
+
+    This is so if the line has a wide gap, or if the next line of the text stands at its right, behind a wide gap.
+
+    :param text: The text of the page.
+    :param pair: The begin and the end of the line and of the next line.
+    :param boxes: The boxes of the characters.
+    """
     line, following = pair
     segments = list(_segments(text, line, boxes))
     word = _WORD.search(text, *following) if len(segments) == 1 else None
@@ -139,29 +195,40 @@ def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], box
 
 
 def _is_beside(before: Segment, after: Segment) -> bool:
+    """Check whether a segment stands to the right of the one before, behind a wide gap and not below it."""
     return after.left - before.right > _WIDE * (before.top - before.bottom) and after.top > before.bottom
 
 
 def _order(text: str, segments: list[Segment], columns: int) -> list[Segment]:
-    """Put the segments of each column in one row, from the left column to the right."""
+    """Return the segments in the order of reading: first the left column, then the right column.
+
+    :param text: The text of the page.
+    :param segments: The segments of the page or of one of its columns, in the order of the text.
+    :param columns: Divide into at most this many columns.
+    """
     gutter = _find_gutter(segments) if columns > 1 else None
     if gutter is None:
         return segments
+
     blocks = list(_blocks(segments, gutter))
-    shared: dict[int, tuple[list[Segment], list[Segment]]] = {}  # by the number of the block
+    # The segments of the left and of the right column, by the number of the block.
+    shared: dict[int, tuple[list[Segment], list[Segment]]] = {}
     for number, block in enumerate(blocks):
         if _is_shared(block, gutter):
             left, right = _sides(block, gutter)
             if _holds_sentences(text, left) and _holds_sentences(text, right):
                 shared[number] = left, right
+
     left_lines = sum(len(left) for left, _ in shared.values())
     right_lines = sum(len(right) for _, right in shared.values())
     if min(left_lines, right_lines) < _LEAST_LINES:
         return segments
+
     ordered: list[Segment] = []
     for number, block in enumerate(blocks):
         if number in shared:
             left, right = shared[number]
+            # Each of the two may consist of several columns itself.
             ordered += _order(text, left, columns - 1)
             ordered += _order(text, right, columns - 1)
         else:
@@ -170,28 +237,36 @@ def _order(text: str, segments: list[Segment], columns: int) -> list[Segment]:
 
 
 def _find_gutter(segments: Sequence[Segment]) -> float | None:
-    """Find the left edge of a column: the place that the most wide gaps reach, if they are enough."""
+    """Find the gutter, which is the left edge of the right column, in points from the left of the page.
+
+    :returns: The place that the most wide gaps cover or end at. None if these gaps are too few.
+    """
     gaps = [(before.right, after.left) for before, after in pairwise(segments) if _is_beside(before, after)]
     if not gaps:
         return None
+
     begins = sorted(begin for begin, _ in gaps)
     ends = sorted(end for _, end in gaps)
-    # The gaps that reach a place are those that begin left of it, but do not end left of it.
+    # For each end of a gap, count the gaps that begin left of this place and do not end left of it.
     counts = {end: bisect_left(begins, end) - bisect_left(ends, end) for end in ends}
     gutter = max(counts, key=lambda end: (counts[end], -end))
     return gutter if counts[gutter] >= _LEAST_LINES else None
 
 
 def _blocks(segments: Sequence[Segment], gutter: float) -> Iterator[list[Segment]]:
-    """Divide a page before and behind each line that crosses the gutter, and where a line stands apart."""
+    """Divide the segments of a page into blocks.
+
+    A block ends before and behind each line that crosses the gutter, and where the space between two lines is large.
+    """
     sides = _sides(segments, gutter)
+    # The distances between a line and the next line of the same column, in points.
     steps = [above.top - below.top for side in sides for above, below in pairwise(side) if above.top > below.top]
     most = _APART * median(steps) if steps else 0.0
     block: list[Segment] = []
     for segment in segments:
         if block:
             is_across = _crosses(segment, gutter) or _crosses(block[-1], gutter)
-            # The last two segments may be the two columns of the same line.
+            # The last two segments may stand side by side in the same line, one in each column.
             line_top = min(above.top for above in block[-2:])
             if is_across or line_top - segment.top > most:
                 yield block
@@ -201,20 +276,22 @@ def _blocks(segments: Sequence[Segment], gutter: float) -> Iterator[list[Segment
 
 
 def _crosses(segment: Segment, gutter: float) -> bool:
+    """Check whether a segment begins left of the gutter and ends right of it."""
     return segment.left < gutter <= segment.right
 
 
 def _sides(segments: Sequence[Segment], gutter: float) -> tuple[list[Segment], list[Segment]]:
-    """Return the segments that end left of the gutter, and those that begin right of it."""
+    """Return the segments that end left of the gutter, and the segments that begin at the gutter or right of it."""
     left = [segment for segment in segments if max(segment.left, segment.right) < gutter]
     return left, [segment for segment in segments if segment.left >= gutter]
 
 
 def _is_shared(block: Sequence[Segment], gutter: float) -> bool:
-    """Check whether two columns take turns in a block, line by line.
+    """Check whether the text of a block jumps from the left column to the right column at nearly every line.
 
-    In a list of terms and their descriptions, several lines follow each term.
+    A list of terms with descriptions at their right is no such block, because each description has several lines.
     """
+    # The numbers of the segments after which the text jumps to the right column.
     turns = [number for number, (before, after) in enumerate(pairwise(block)) if before.right < gutter <= after.left]
     if len(turns) < _LEAST_TURNS:
         return False
@@ -223,13 +300,15 @@ def _is_shared(block: Sequence[Segment], gutter: float) -> bool:
 
 
 def _count_lines(segments: Sequence[Segment]) -> int:
+    """Count the lines of a column. Segments side by side count as one line."""
     return 1 + sum(not _is_beside(before, after) for before, after in pairwise(segments))
 
 
 def _holds_sentences(text: str, segments: Sequence[Segment]) -> bool:
-    """Check whether the lines of a column are broken sentences, rather than the cells of a table."""
+    """Check whether the lines of a column are parts of sentences, and not the cells of a table."""
     widths = sorted(segment.right - segment.left for segment in segments)
-    column_width = widths[len(widths) * 9 // 10]  # nine of ten lines are not wider
+    # Nine of ten lines are not wider than this. A few lines may be wider than the column.
+    column_width = widths[len(widths) * 9 // 10]
     is_filled = median(widths) >= _LEAST_FILLED * column_width
     words = median(len(_LETTERS.findall(text, segment.begin, segment.end)) for segment in segments)
     going_on = sum(text[segment.begin].islower() for segment in segments)

@@ -1,4 +1,8 @@
-"""Read PDF files with PDFium: the text of each page, and its bookmarks, which serve as headings."""
+"""Read the text of PDF files with PDFium, page by page.
+
+The file converter calls :func:`read_pdf` in a process of its own. The bookmarks of a PDF are its headings. If a PDF has
+no bookmarks, its lines in large letters are the headings. Page numbers and repeated headers and footers are removed.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,30 +15,36 @@ from prefrag.indexing.readers.running_lines import take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
 
-_MOST_TEXT = 100_000_000  # characters
+# A PDF with more characters than this is refused.
+_MOST_TEXT = 100_000_000
+# Bookmarks below this many levels are not read.
 _MOST_LEVELS = 9
-# If the lines of a page have more characters than this, each line is taken for a whole paragraph.
+# If the lines of a page are wider than this many characters, each line counts as a whole paragraph.
 _MOST_WIDTH = 400
-# The characters that PDFium writes for a hyphen at the end of a line, if the word goes on in the next line.
+# Matches what PDFium writes for a hyphen at the end of a line within a word. The white space behind it matches, too.
+# Without the match, the two parts of the word stand together.
 _BROKEN_WORD = re.compile("[\ufffe\x02]\\s*")
-# The characters that PDFium writes if a font does not say which letters it shows.
+# Matches a character that PDFium writes if a font does not say which letter it shows.
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
-# A text in which more than this share of the characters is unknown cannot be read.
+# If more than this share of the characters is unknown, the PDF is refused.
 _MOST_UNKNOWN = 0.2
-# So many of the pages that are pictures without text are named; the others are counted.
+# The report names this many of the pages that are pictures without text. It only counts the others.
 _PAGES_NAMED = 5
-# The last line of a page is full if it has more than this share of the characters of the page's longest line.
+# The last line of a page is full if it has more than this share of the characters of the longest line of the page.
 _FULL = 0.6
-# What to do about text in pictures, with the options of the command.
+# The advice about text in pictures. The braces stand for an option of the command.
 _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes a PDF with text"
 
 
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
-    """Read a PDF. Call this in a process with limits, because PDFium itself has no limits of time and memory.
+    """Read the title and the text of a PDF.
 
-    Returns the title, and the text with a form feed between two pages. Adds the bookmarks to ``outline``, and lists
-    pages without text in `outline.loss`. Raises :class:`CannotRead` if the file is encrypted, damaged, too long, or a
-    scan.
+    Call this function in a process with limits, because PDFium itself has no limits of time and memory.
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The headings are added to it. Its ``loss`` lists the pages without text.
+    :returns: The title, and the text with a form feed between two pages.
+    :raises CannotRead: If the file is encrypted, damaged, too long, or a scan without text.
     """
     import pypdfium2
 
@@ -44,14 +54,18 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
         if "password" in str(error).lower():
             raise CannotRead("it is encrypted: save a copy without a password") from error
         raise CannotRead(f"it cannot be read as a PDF ({str(error).rstrip('.')}); it may be damaged") from error
+
     try:
         bookmarks = _bookmarks(document)
+        # The lines of each page.
         pages: list[list[str]] = []
+        # The height of the letters of each line of each page, in points.
         sizes: list[list[float]] = []
-        scans: list[str] = []  # the numbers of the pages that are pictures without text
+        # The numbers of the pages that are pictures without text.
+        scans: list[str] = []
         room = _MOST_TEXT
         for number in range(len(document)):
-            # Without bookmarks, the headings are told by the size of their letters.
+            # Without bookmarks, the size of the letters shows which lines are headings.
             lines, heights, is_scan = _read_page(document, number, with_sizes=not bookmarks)
             pages.append(lines)
             sizes.append(heights)
@@ -63,11 +77,13 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:
         document.close()
-    # The next two change the lines in place.
+
+    # The next two functions change the lines in place.
     take_out_running_lines(pages)
     if not bookmarks:
         mark_large_lines(pages, sizes, outline)
-    # After the last page stands an empty one.
+
+    # Each page is joined together with the next page. The last page gets an empty next page.
     texts = [_join(lines, next_lines) for lines, next_lines in pairwise([*pages, []])]
     _check_loss("".join(texts), scans, outline)
     marked = [_mark(text, bookmarks.get(number, []), outline) for number, text in enumerate(texts)]
@@ -75,9 +91,14 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
 
 
 def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str], list[float], bool]:
-    """Read the lines of a page, the heights of their first letters, and whether the page is a picture without text.
+    """Read one page.
 
-    There are no heights if PDFium and Python count the characters of the page differently, so that no place is sure.
+    :param document: The opened PDF.
+    :param number: The number of the page, from 0.
+    :param with_sizes: Whether to measure the heights of the letters.
+    :returns: The lines, the height of the first letter of each line in points, and whether the page is a picture
+        without text. The heights are empty if they were not asked for. They are also empty if PDFium and Python count
+        the characters of the page differently, because then the places of the letters are not known.
     """
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
@@ -97,7 +118,11 @@ def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str],
 
 
 def _join(lines: list[str], next_lines: list[str]) -> str:
-    """Join the lines of a page. A short last line ends a paragraph, unless the next page begins with a small letter."""
+    """Join the lines of a page to paragraphs.
+
+    A short last line ends a paragraph, and the text then ends in an empty line. But if the next page begins with a
+    small letter, the paragraph goes on there.
+    """
     lengths = [len(line) for line in lines if line.strip()]
     is_full = bool(lengths) and lengths[-1] > _FULL * max(lengths)
     next_line = next((line.strip() for line in next_lines if line.strip()), "")
@@ -108,7 +133,7 @@ def _join(lines: list[str], next_lines: list[str]) -> str:
 
 
 def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[float]:
-    """Measure the height of the first character of each line, in points; 0 for a blank line."""
+    """Measure the height of the first character of each line, in points. The height of a blank line is 0."""
     sizes = []
     for begin, end in places:
         rest = text[begin:end].lstrip()
@@ -121,7 +146,7 @@ def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[floa
 
 
 def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
-    """Read the level and the title of each bookmark, by the page to which the bookmark leads, counted from 0."""
+    """Return the bookmarks of each page, by the number of the page from 0. A bookmark is its level and its title."""
     bookmarks: dict[int, list[tuple[int, str]]] = {}
     for bookmark in document.get_toc(max_depth=_MOST_LEVELS):
         place = bookmark.get_dest()
@@ -132,11 +157,15 @@ def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _mark(text: str, bookmarks: list[tuple[int, str]], outline: Outline) -> str:
-    """Insert the mark of each bookmark before its words or, if the words are not found, after the previous mark."""
+    """Insert the marks of the bookmarks of a page into its text.
+
+    The mark of a bookmark stands before its words. If the page does not have these words, the mark stands directly
+    behind the mark before it.
+    """
     pieces = []
     start = 0
     for level, words in bookmarks:
-        # On the page, the words may be broken into lines anywhere.
+        # A line of the page may end between any two words of the bookmark.
         pattern = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE)
         match = pattern.search(text, start) if words.strip() else None
         if match:
@@ -147,9 +176,15 @@ def _mark(text: str, bookmarks: list[tuple[int, str]], outline: Outline) -> str:
 
 
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
-    """Refuse an unreadable text, and list the pages that are pictures without text in `outline.loss`.
+    """Refuse a text that cannot be read, and note pages without text in `outline.loss`.
 
-    With `--force-ocr`, `ocrmypdf` reads all pages as pictures, and with `--skip-text` only those without text.
+    The messages advise the command `ocrmypdf`. With `--force-ocr`, it reads all pages as pictures. With `--skip-text`,
+    it reads only the pages without text.
+
+    :param text: The text of all pages.
+    :param scans: The numbers of the pages that are pictures without text.
+    :param outline: The outline of the file.
+    :raises CannotRead: If too many characters are unknown, or if the whole PDF is a scan without text.
     """
     if len(_UNKNOWN.findall(text)) > _MOST_UNKNOWN * len(text):
         raise CannotRead(f"its fonts do not say which letters they show: {_OCR.format('--force-ocr ')}")

@@ -1,4 +1,8 @@
-"""Draw a page of a PDF with PDFium, and find the positions of its words and of a sentence."""
+"""Draw a page of a PDF with PDFium, and find the positions of its lines and of a sentence.
+
+The page that shows the sources of an answer uses :func:`draw_page`. It lays the text of the lines over the picture of
+the page, and highlights the cited sentence.
+"""
 
 import base64
 import io
@@ -10,30 +14,42 @@ from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.pdf_columns import find_lines
 from prefrag.indexing.report import CannotRead
 
-# The width of the picture in pixels. It is smaller if a very long page would have more than `_MOST_PIXELS` pixels.
+# The width of the picture in pixels. The picture of a very long page is narrower, because of the next limit.
 _WIDTH = 1_400
+# The maximum number of pixels of the picture.
 _MOST_PIXELS = 8_000_000
-# The maximum number of lines of a page whose text and position are returned, and of characters in these lines.
+# The maximum number of lines of a page that are returned. Further lines are left out.
 _MOST_RUNS = 5_000
+# The maximum number of characters in the returned lines. Further lines are left out.
 _MOST_TEXT = 200_000
-# For each line, PDFium looks at all characters of the page. The product of the two numbers is limited to this.
+# For each line, PDFium examines all characters of the page. The number of lines times the number of characters is at
+# most this. Further lines are left out.
 _MOST_LOOKS = 20_000_000
-# The part of a page that is all of it: from the first character on, as many as follow.
+# The part of a page that is the whole page: its first character is 0, and -1 stands for all characters that follow.
 _ALL = (0, -1)
-# A sentence is looked for by its first letters and its last letters, so many of each.
+# A sentence is found by its first letters and by its last letters. This many letters are compared at each end.
 _ENDS = 30
 
 
 def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
-    """Draw one page. Call this in a process with limits, because PDFium itself has no limits of time and memory.
+    """Draw one page, and find the positions of its lines.
 
-    :param data: The content of the file.
-    :param number: The number of the page, from 1 on.
-    :param sentence: A sentence to find on this page or the next. Only its letters and digits are compared.
-    :returns: `page` (the number of the drawn page), `pages` (their total), `png` (in base64), `width`, `height`
-        (in pixels), `runs` and `marks`. `runs` are the lines or parts of lines. Each has its `text`, and `left`, `top`,
-        `width` and `height` as fractions of the page. `marks` are the lines of the sentence (empty if it is not found).
-    :raises CannotRead: When the file cannot be read, or has no such page.
+    Call this function in a process with limits, because PDFium itself has no limits of time and memory.
+
+    :param data: The bytes of the file.
+    :param number: The number of the page, from 1.
+    :param sentence: A sentence to find on this page or on the next page. Only letters and digits are compared. "" finds
+        nothing.
+    :returns: A dictionary with the following keys:
+
+        - `page`: The number of the drawn page. It is ``number``, or the next page if only that page has the sentence.
+        - `pages`: The number of pages in the file.
+        - `png`: The picture as a PNG in base64.
+        - `width`, `height`: The size of the picture in pixels.
+        - `runs`: The lines or parts of lines. Each has its `text`, and `left`, `top`, `width` and `height` as fractions
+          of the page.
+        - `marks`: The lines of the sentence, in the same form. Empty if the sentence is not found.
+    :raises CannotRead: If the file cannot be read, or has no such page.
     """
     import pypdfium2
 
@@ -41,16 +57,19 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         raise CannotRead(f"it cannot be read as a PDF ({error})") from error
+
     try:
         if not 1 <= number <= len(document):
             raise CannotRead(f"it has {counted(len(document), 'page')}, but no page {number}")
+
         shown = _page_with(document, number, sentence)
         page = document[shown - 1]
         width, height = page.get_size()
-        # Pixels per point. The number of pixels grows with the square of the scale.
+        # The scale is in pixels per point. The number of pixels grows with the square of the scale.
         scale = min(_WIDTH / width, (_MOST_PIXELS / (width * height)) ** 0.5)
         picture = io.BytesIO()
         page.render(scale=scale).to_pil().save(picture, "PNG")
+
         text = page.get_textpage()
         left, bottom, *_ = page.get_bbox()
         box = (left, bottom, width, height)
@@ -68,8 +87,11 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
 
 
 def _page_with(document: Any, number: int, sentence: str) -> int:
-    """Return the number of the page with a sentence: this page or the next, or this one if neither has it."""
-    # The sentence may be on the next page, because a passage is cited by the page on which it begins.
+    """Return the number of the page that has a sentence.
+
+    The result is ``number`` or the next page. It is ``number`` if neither page has the sentence.
+    """
+    # A passage is cited by the page on which it begins. So a sentence of the passage may stand on the next page.
     if not sentence or number == len(document):
         return number
     if _find(document[number - 1].get_textpage(), sentence):
@@ -80,10 +102,11 @@ def _page_with(document: Any, number: int, sentence: str) -> int:
 def _runs(
     text: Any, parts: Sequence[tuple[int, int]], box: tuple[float, float, float, float]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the text and position of each line in some parts of a page.
+    """Yield the text and the position of each line in some parts of a page.
 
-    :param parts: The first character and the length of each part (-1: all that follow).
-    :param box: The left and bottom edge of the page, its width and height, in points.
+    :param text: The text page object of pypdfium2.
+    :param parts: The first character and the number of characters of each part. -1 stands for all that follow.
+    :param box: The left edge, the bottom edge, the width and the height of the page, in points.
     """
     left, bottom, width, height = box
     room = _MOST_TEXT
@@ -97,7 +120,7 @@ def _runs(
             "height": (high_y - low_y) / height,
         }
         words = text.get_text_bounded(low_x, low_y, high_x, high_y)
-        # If lines overlap, PDFium returns the text of all of them for each line, so limit the total length.
+        # If lines overlap, PDFium returns the text of all these lines for each of them. So the total is limited.
         room -= len(words)
         if room < 0:
             return
@@ -107,37 +130,47 @@ def _runs(
 def _rects(text: Any, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[float, float, float, float]]:
     """Yield the left, bottom, right and top edge of each line in some parts of a page, in points."""
     for first, length in parts:
-        # PDFium returns the lines of the part that was counted last.
+        # `get_rect` refers to the part for which `count_rects` was called last.
         for number in range(text.count_rects(first, length)):
             yield text.get_rect(number)
 
 
 def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
-    """Find a sentence on a page, where its lines may be broken anywhere.
+    """Find a sentence on a page. Only letters and digits are compared, so lines may end anywhere in the sentence.
 
-    Returns the place and the number of characters of its part in each line. Only letters and digits are compared.
+    :param page: The text page object of pypdfium2.
+    :param sentence: The sentence.
+    :returns: For each line that has a part of the sentence, the position of the first character of this part and its
+        number of characters. Empty if the page does not have the beginning of the sentence.
     """
     text = page.get_text_range()
-    places: list[int] = []  # of each letter and digit, in the order of reading
+    # The positions of all letters and digits, in the order of reading.
+    places: list[int] = []
+    # The number of the line for each of these positions.
     line_numbers: list[int] = []
     for line_number, (begin, end) in enumerate(find_lines(page, text)):
         places_in_line = [place for place in range(begin, end) if text[place].isalnum()]
         places += places_in_line
         line_numbers += [line_number] * len(places_in_line)
+
     letters = "".join(text[place] for place in places).lower()
     wanted = "".join(filter(str.isalnum, sentence)).lower()
-    # A capital whose small letter is two characters moves all behind it, so that their places would be wrong.
+    # A few capitals become two characters when they are made small. Then the positions of all letters behind such a
+    # capital would be wrong.
     if not wanted or len(letters) != len(places):
         return []
+
     first = letters.find(wanted[:_ENDS])
     if first < 0:
         return []
+
     ending = wanted[-_ENDS:]
     ending_place = letters.find(ending, first)
-    # If the end is not found near the beginning, it may be on the next page. Then the sentence lasts until the end of
-    # this page.
+    # If the end of the sentence is not near its beginning, the end may stand on the next page. Then the sentence lasts
+    # until the end of this page.
     is_on_page = 0 <= ending_place - first <= 2 * len(wanted)
     last = ending_place + len(ending) if is_on_page else len(places)
+
     parts = []
     for _, line in groupby(range(first, last), key=line_numbers.__getitem__):
         places_in_line = [places[number] for number in line]

@@ -1,4 +1,9 @@
-"""Decode the bytes of a text, whatever its encoding."""
+"""Decode the bytes of a text, whatever its encoding.
+
+The file converter calls :func:`decode_text` for each file that is text, and for each part of a mail. Most files are
+UTF-8 or have a byte order mark. Only for other files is the encoding guessed. The search for files calls
+:func:`looks_like_text` for files whose names have no suffix.
+"""
 
 import codecs
 import re
@@ -8,7 +13,7 @@ from charset_normalizer import from_bytes
 
 from prefrag.indexing.report import CannotRead
 
-# UTF-32 comes before UTF-16, because the byte order mark of UTF-32 begins with the byte order mark of UTF-16.
+# The encoding for each byte order mark. UTF-32 must come before UTF-16, because its mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -16,7 +21,8 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# The encodings of older documents. They are few, because each further encoding makes short texts more ambiguous.
+# The encodings of older documents that are considered. The list is short, because each further encoding makes short
+# texts more ambiguous.
 _CANDIDATES = [
     "cp1252",
     "cp1250",
@@ -31,21 +37,27 @@ _CANDIDATES = [
     "gb18030",
     "big5",
 ]
+# The encoding of Windows for Western European languages. Nearly all older texts in Latin letters use it.
 _WESTERN = "cp1252"
-# Nearly all texts in Latin letters use the Western encoding. Another is chosen only if it scores this much better.
+# Another encoding is chosen only if its scores are better than those of the Western encoding by more than this. The
+# scores are the coherence and the chaos of charset_normalizer, mostly between 0 and 1.
 _CLEARLY = 0.1
-# How the names of declarable encodings begin. UTF-16 is missing, because a page in UTF-16 cannot declare it in ASCII.
+# A page may declare an encoding only if the name that Python gives it begins with one of these. UTF-16 is missing,
+# because the declaration itself is in ASCII and so cannot stand in a page in UTF-16.
 _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
+# The encoding is guessed from at most this many bytes.
 _SAMPLE_BYTES = 50_000
-# This many bytes from the beginning of a file show whether it is text.
+# This many bytes from the beginning of a file show whether the file is text.
 BEGINNING_BYTES = 8_192
-# If at least this share of the lines of a file are names with values, the file is one of settings.
+# If at least this share of the lines of a file are names with values, the file holds settings.
 _NEARLY_ALL = 0.8
-# Control characters that no text has. Tabs, line breaks, form feeds and escape sequences of terminals are allowed.
+# Matches a control character that no text has. Tabs, line breaks, form feeds and the escape character of terminals are
+# allowed.
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
+# Matches the first line of a private key, such as "-----BEGIN RSA PRIVATE KEY-----".
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
-# A line of a file of credentials.
+# Matches a line of a file with settings or credentials. An ordinary sentence does not match.
 _SETTING = re.compile(
     r"""
     \s*
@@ -57,7 +69,8 @@ _SETTING = re.compile(
     """,
     re.VERBOSE,
 )
-# The beginning of a line whose name says that its value is a secret, such as "api_key =", or of a line of .netrc.
+# Matches the beginning of a line whose name says that the value is a secret, such as "api_key =" or "my_password:". The
+# beginning of a line of .netrc, such as "machine host", matches, too. "key =" does not match.
 _SECRET = re.compile(
     r"""
     ^ \s*
@@ -70,9 +83,16 @@ _SECRET = re.compile(
 
 
 def decode_text(data: bytes, declared: str | None = None) -> str:
-    """Decode a text by its byte order mark, or else by the first encoding that fits.
+    r"""Decode the bytes of a text.
 
-    The declared encoding is tried first, then UTF-8 (a few broken bytes may be lost), then the likeliest old encodings.
+    A byte order mark decides the encoding. Without such a mark, the first of these that fits is used: the declared
+    encoding, UTF-8, UTF-8 with a few broken bytes, and the likeliest older encodings. For example,
+    ``decode_text(b"caf\xe9")`` returns "café", because these bytes are no UTF-8.
+
+    :param data: The bytes.
+    :param declared: The encoding that the file or the mail declares; None if there is no declaration.
+    :returns: The text. Broken bytes of UTF-8 become replacement characters.
+    :raises CannotRead: If the bytes are not text, or if no encoding fits.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
@@ -82,14 +102,17 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
                 raise CannotRead(f"it is not {encoding.upper()} text ({error}); save it as UTF-8") from error
     if b"\0" in data:
         return _decode_without_mark(data)
+
     for encoding in filter(None, (_python_name(declared), "utf-8")):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
+
     text = _decode_broken_utf8(data)
     if text is not None:
         return text
+
     for encoding in _likely_encodings(data):
         try:
             text = data.decode(encoding)
@@ -101,7 +124,13 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
 
 
 def looks_like_text(beginning: bytes) -> bool:
-    """Check by the beginning of a file whether it is a text for people to read."""
+    """Check by the beginning of a file whether it is a text for people to read.
+
+    Private keys and files with credentials are no such text.
+
+    :param beginning: The first bytes of the file, at most `BEGINNING_BYTES`. They may end within a character.
+    :returns: Whether the file is a text for people.
+    """
     if not beginning.strip() or _PRIVATE_KEY.search(beginning):
         return False
     try:
@@ -114,43 +143,54 @@ def looks_like_text(beginning: bytes) -> bool:
             text = decode_text(beginning[: len(beginning) // 4 * 4])
         except CannotRead:
             return False
-        # In an older encoding, any bytes can be letters. So the text must also have several words.
+        # In an older encoding, almost any bytes can be letters. So the text must also have at least two words.
         return len(text.split()) > 1 and not _CONTROLS.search(text)
     return not _CONTROLS.search(text) and not _holds_credentials(text)
 
 
 def _holds_credentials(text: str) -> bool:
-    """Check whether nearly all lines are names with values, and one of them is a secret. Comments do not count."""
+    """Check whether nearly all lines are names with values, and at least one value is a secret.
+
+    Blank lines and comments do not count. For example, "user = ada" above "password = x" holds credentials.
+    """
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
     settings = sum(_SETTING.fullmatch(line) is not None for line in lines)
     return bool(_SECRET.search(text)) and settings >= _NEARLY_ALL * len(lines)
 
 
 def _python_name(declared: str | None) -> str | None:
-    """Return the name that Python has for a declared encoding; None if it is unknown or cannot be declared."""
+    """Return the name that Python has for a declared encoding.
+
+    For example, "windows-1250" gives "cp1250". The result is None if the encoding is unknown or cannot be declared.
+    """
     try:
         name = codecs.lookup(declared or "").name
     except (LookupError, ValueError):
         return None
-    # Like browsers, read Latin-1 and ASCII as Windows-1252.
+    # Read Latin-1 and ASCII as Windows-1252, as browsers do.
     if name in ("iso8859-1", "ascii"):
         return _WESTERN
     return name if name.startswith(_DECLARABLE) else None
 
 
 def _refuse_zeros(text: str) -> str:
+    """Return a text unchanged, or raise :class:`CannotRead` if it holds zero characters."""
     if "\0" in text:
         raise CannotRead("it is not text (it holds zero bytes)")
     return text
 
 
 def _decode_without_mark(data: bytes) -> str:
-    """Decode UTF-16 without a byte order mark. It must be Western text, in which every second byte is mostly zero."""
-    # The numbers of zeros among the first bytes of all characters, and among the second.
+    """Decode UTF-16 without a byte order mark, or raise :class:`CannotRead`.
+
+    Only Western text can be recognised, because in its UTF-16 nearly every second byte is zero.
+    """
+    # How many zeros are among the first bytes of all characters, and how many among the second bytes.
     first, second = data[::2].count(0), data[1::2].count(0)
     encoding = "utf-16-le" if second > first else "utf-16-be"
     has_many_zeros = 4 * max(first, second) > len(data)
     has_few_others = 20 * min(first, second) < len(data)
+
     if has_many_zeros and has_few_others and len(data) % 2 == 0:
         try:
             text = data.decode(encoding)
@@ -162,29 +202,32 @@ def _decode_without_mark(data: bytes) -> str:
 
 
 def _is_assigned(text: str) -> bool:
-    """Check that Unicode defines all characters of a text. If the data is not text, some characters are undefined."""
+    """Check that Unicode defines all characters of a text. In data that is no text, some characters are undefined."""
     return not any(unicodedata.category(character) in ("Cn", "Co", "Cs") for character in set(text))
 
 
 def _decode_broken_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few broken bytes. Returns None if over a tenth of the non-ASCII characters are broken."""
+    """Decode UTF-8 with a few broken bytes.
+
+    Return None if more than a tenth of the non-ASCII characters are broken, or if the text has control characters.
+    """
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    # Counting each of the 128 ASCII characters is faster than looking at each character of the text.
+    # Counting each of the 128 ASCII characters separately is faster than a loop over all characters of the text.
     ascii_characters = sum(text.count(chr(code)) for code in range(128))
     others = len(text) - ascii_characters
     return text if broken * 10 <= others and not _CONTROLS.search(text) else None
 
 
 def _likely_encodings(data: bytes) -> list[str]:
-    """List the older encodings that fit a text, the likeliest first."""
-    # Only lines with non-ASCII letters differ between encodings.
+    """Return the names of the older encodings that fit a text, the likeliest first."""
+    # The encodings differ only in lines with non-ASCII letters.
     lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
     western = next((match for match in matches if _WESTERN in match.could_be_from_charset), None)
     if western:
-        # The coherence is the share of letters that a language would have, the chaos that of odd characters.
+        # The coherence says how well the letters fit a language. The chaos is the share of odd characters.
         is_as_coherent = all(western.coherence + _CLEARLY >= match.coherence for match in matches)
         is_as_tidy = all(western.chaos <= match.chaos + _CLEARLY for match in matches)
         if is_as_coherent and is_as_tidy:

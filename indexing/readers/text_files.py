@@ -1,4 +1,9 @@
-"""Turn tables, JSON and reStructuredText into plain text, and group the rows of tables into passages."""
+"""Turn CSV, JSON and reStructuredText into plain text, and group the rows of tables into passages.
+
+The file converter uses these functions for files that are text but have a structure. Each row of a table and each
+object in JSON becomes one line with the names of its values, such as ``Item: Tea; Price: 3``. So each line can be found
+by a search without its context.
+"""
 
 import csv
 import io
@@ -14,16 +19,26 @@ from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.tables import Grid, limit_text, place_cells, write_grid
 from prefrag.indexing.report import CannotRead
 
+# The characters that may separate the values of a CSV file.
 _SEPARATORS = ",;\t|"
-# Excel writes and reads such a line above a table, as in "sep=;".
+# Matches the line above a table in which Excel names the separator, such as "sep=;". Group 1 is the separator.
 _SEPARATOR_LINE = re.compile(rf"sep=([{_SEPARATORS}])\s*", re.IGNORECASE)
-# A line that is drawn between two rows of a table, as in "|---|:--:|" or "+====+====+", or a blank line.
+# Matches a rule, which is a line drawn between two rows of a table, such as "|---|:--:|" or "+====+====+". Matches a
+# blank line, too.
 _RULE = re.compile(r"[\s|+:=-]*")
 
 
 def read_csv(text: str, outline: Outline) -> list[str]:
-    """Read a table of values that are separated by commas, semicolons, tabs or bars. Returns a line for each row."""
-    # Unlike `splitlines`, `StringIO` ends lines only at line breaks, and not at Unicode's other separators.
+    """Read a table whose values are separated by commas, semicolons, tabs or bars.
+
+    For example, the lines ``Item;Price`` and ``Tea;3`` become the single line ``Item: Tea; Price: 3``.
+
+    :param text: The content of the file.
+    :param outline: The outline of the file. The rows are added to it.
+    :returns: A line for each row, with a mark at its beginning.
+    :raises CannotRead: If the lines are too long in total.
+    """
+    # Only line breaks must end a line. `StringIO` does that, but `splitlines` ends lines at other separators, too.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
     declared = _SEPARATOR_LINE.fullmatch(first)
@@ -32,16 +47,27 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     else:
         separator = max(_SEPARATORS, key=first.count)
         lines.seek(0)
+
     try:
         rows = list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
     except csv.Error:
-        # If a quotation mark is not closed, for example, the rest of the file is a single value and may be too long.
+        # An example is a quotation mark that is never closed. The rest of the file is then one value, which may be too
+        # long for the reader. So the lines are returned as they are.
         return [line for line in map(_one_line, text.splitlines()) if line]
     return list(write_grid(Grid(rows), outline))
 
 
 def write_bar_tables(text: str, outline: Outline) -> str:
-    """Replace tables that are drawn with bars, as in Markdown, by rows with the names of their columns."""
+    """Replace the tables in a text that are drawn with bars, as in Markdown, by lines with the names of the columns.
+
+    For example, the lines ``| Item | Price |``, ``|---|---|`` and ``| Tea | 3 |`` become ``Item: Tea; Price: 3``. Rows
+    of two cells without a rule become lines such as ``Item: Tea``. All other text stays unchanged.
+
+    :param text: The text.
+    :param outline: The outline of the file. The rows are added to it.
+    :returns: The text without drawn tables. Rows of tables begin with a mark.
+    :raises CannotRead: If the lines of a table are too long in total.
+    """
     pieces: list[str] = []
     for columns, group in groupby(text.split("\n"), key=_count_columns):
         lines = list(group)
@@ -49,10 +75,13 @@ def write_bar_tables(text: str, outline: Outline) -> str:
         rows = [line for line in stripped if not _RULE.fullmatch(line)]
         cells = (line.strip("|").split("|") for line in rows)
         is_framed = all(line.startswith("|") and line.endswith("|") for line in rows)
-        # Bars also occur in code. So a table must have a rule below its header, or a bar at both ends of each row.
+
+        # Bars also occur in code. So a table must have a rule, or at least three columns and a bar at both ends of each
+        # row.
         has_rule = len(rows) < len(lines)
         has_frame = columns > 2 and is_framed
         is_drawn = has_rule or has_frame
+
         if columns > 1 and rows and is_drawn:
             headers = frozenset({0} if _has_marked_header(stripped) else ())
             pieces += write_grid(Grid(list(cells), headers=headers), outline)
@@ -64,19 +93,28 @@ def write_bar_tables(text: str, outline: Outline) -> str:
 
 
 def _has_marked_header(lines: list[str]) -> bool:
-    """Check whether the only rule between the rows of a table, if any, stands below its first row."""
+    """Check whether the only rule inside a table stands below its first row. Rules at its ends are ignored.
+
+    :param lines: The lines of the table, without white space at their ends.
+    """
+    # One sign for each line: "-" for a rule, "x" for a row.
     signs = ["-" if _RULE.fullmatch(line) else "x" for line in lines]
     return re.fullmatch("x-x+", "".join(signs).strip("-")) is not None
 
 
 def _count_columns(line: str) -> int:
-    # Some programs draw a rule as in "|---+---|".
+    """Count the cells of a row that is drawn with bars. For example, "| a | b |" and "a | b" have 2, and "a" has 0."""
+    # In the rules that some programs draw, as in "|---+---|", the plus signs stand for bars.
     bars_only = re.sub(r"(?<=-)\+(?=-)", "|", line)
     return bars_only.strip().strip("|+").count("|") + ("|" in bars_only)
 
 
 def pack_rows(text: str) -> list[str]:
-    """Group rows into passages. Only a row that is longer than a passage is split."""
+    """Group the rows of tables into passages. Only a row that is longer than a passage is split.
+
+    :param text: The text, with one row on each line. A blank line begins a new passage.
+    :returns: The passages. Together they are the whole text.
+    """
     passages: list[str] = []
     current, words = "", 0
     for line in text.splitlines(keepends=True):
@@ -86,6 +124,7 @@ def pack_rows(text: str) -> list[str]:
         if current and not goes_on:
             passages.append(current)
             current, words = "", 0
+
         if line_words > MOST_WORDS or len(line) > MOST_CHARACTERS:
             passages += split_into_passages(line)
             continue
@@ -94,14 +133,22 @@ def pack_rows(text: str) -> list[str]:
     return [*passages, current] if current else passages
 
 
-# Names are cut to this many characters, because a name is repeated before each of its values.
+# A name in JSON is cut to this many characters, because it is repeated before each of its values.
 _MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
-    """Read a JSON text. Returns its values as lines."""
+    """Read the values of a JSON text as lines.
+
+    Each object becomes a line of its simple values. For example, ``{"name": "Ada", "tags": ["a", "b"]}`` becomes
+    ``name: Ada; tags: a, b``. Each object in a list becomes a line of its own.
+
+    :param text: The JSON text.
+    :returns: The lines.
+    :raises CannotRead: If the text is not JSON, or nested too deeply, or if the lines are too long in total.
+    """
     try:
-        # Keep numbers as text. Python numbers would lose digits, and Python refuses very long numbers.
+        # Numbers stay text, because Python would drop some of their digits and refuses very long numbers.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
@@ -110,13 +157,24 @@ def read_json(text: str) -> list[str]:
 
 
 def write_fields(fields: Mapping[str, object]) -> str:
-    """Write each field of a front matter as a line."""
+    """Write each field of a front matter as a line. For example, ``{"author": "Ada"}`` gives ``author: Ada``.
+
+    :param fields: The fields by their names. A front matter is the block of fields at the beginning of a Markdown file.
+    :returns: The lines, each with a line break at its end.
+    """
     return "".join(f"{line}\n" for key, value in fields.items() for line in _lines({key: value}, "") if is_text(line))
 
 
 def _lines(value: object, name: str) -> Iterator[str]:
-    """Write an object as a line of its simple values, and a line for each object in its lists; the same below these."""
+    """Yield a line with the simple values of a JSON value, and then the lines of each item in its lists.
+
+    For example, ``{"name": "Ada", "jobs": [{"city": "Rome"}]}`` gives ``name: Ada`` and ``jobs: city: Rome``.
+
+    :param value: The JSON value, as Python reads it.
+    :param name: The names of the lists around the value, such as "orders > items". "" at the top.
+    """
     values: list[str] = []
+    # The lists of objects in the value, each with its name.
     lists: list[tuple[str, list[object]]] = []
     _collect(value, "", values, lists)
     if values:
@@ -129,7 +187,16 @@ def _lines(value: object, name: str) -> Iterator[str]:
 
 
 def _collect(value: object, name: str, values: list[str], lists: list[tuple[str, list[object]]]) -> None:
-    """Add simple values, also of nested objects, to ``values``. Add lists that hold lists or objects to ``lists``."""
+    """Collect what is in a JSON value.
+
+    For example, ``{"a": {"b": 1}, "c": [1, 2], "d": [{"e": 1}]}`` adds "a b: 1" and "c: 1, 2" to ``values``, and
+    ``("d", [{"e": 1}])`` to ``lists``.
+
+    :param value: The JSON value, as Python reads it.
+    :param name: The names of the objects around the value, joined by blanks.
+    :param values: The simple values with their names. Values of nested objects are added here, too.
+    :param lists: The lists that hold lists or objects, with their names.
+    """
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
@@ -146,12 +213,13 @@ def _collect(value: object, name: str, values: list[str], lists: list[tuple[str,
 
 
 def _simple(value: object) -> str:
+    """Write a value that is no object and no list, such as "true" for True and "" for None."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else _one_line(str(value))
 
 
-# With these settings of docutils, a file cannot include other files or change the settings, and nothing is printed.
+# The settings of docutils. A file cannot include other files and cannot change the settings. Docutils prints nothing.
 _SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
@@ -164,6 +232,7 @@ _SETTINGS = {
     "doctitle_xform": False,
     "output_encoding": "unicode",
 }
+# The kinds of docutils nodes that have no text for readers.
 _LEFT_OUT = ("comment", "substitution_definition", "target", "image", "raw", "label")
 
 
@@ -171,19 +240,29 @@ def read_rst(text: str, outline: Outline) -> str:
     """Turn reStructuredText into plain text with a mark at each heading.
 
     Included files are left out. Directives that only Sphinx knows become text.
+
+    :param text: The reStructuredText.
+    :param outline: The outline of the file. The headings and the rows of tables are added to it.
+    :returns: The plain text. If docutils cannot read the text, the text is returned unchanged.
     """
     from docutils.core import publish_doctree
 
     try:
         blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
     except Exception:
-        # Any exception is possible, because docutils has no limit of depth, and some directives do not handle errors.
+        # Any exception is possible. Docutils has no limit of depth, and some of its directives do not handle errors.
         return text
     # docutils returns nothing if a line of the text has more than 10,000 characters.
     return "\n\n".join(blocks) if blocks else text
 
 
 def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
+    """Yield the headings, paragraphs, lists and tables below a node of docutils, each as a text.
+
+    :param node: The node.
+    :param depth: How many sections are around the node. It is the level of a heading.
+    :param outline: The outline of the file.
+    """
     from docutils import nodes
 
     for child in node.children:
@@ -193,7 +272,8 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
             words = _one_line(child.astext())
             yield outline.mark(max(depth, 1), words) + words
         elif isinstance(child, nodes.system_message):
-            # Such a message contains the text that docutils does not understand, such as a directive of Sphinx.
+            # An error message of docutils. It contains the text that docutils does not understand, such as a directive
+            # of Sphinx.
             yield from (block.astext().strip() for block in child.children if isinstance(block, nodes.literal_block))
         elif child.tagname in _LEFT_OUT:
             continue
@@ -212,6 +292,7 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
 
 
 def _rows(table: Any, outline: Outline) -> Iterator[str]:
+    """Yield a table of docutils as one text, with a line for each row."""
     from docutils import nodes
 
     rows = [list(map(_cell, row.children)) for row in table.findall(nodes.row)]
@@ -220,9 +301,10 @@ def _rows(table: Any, outline: Outline) -> Iterator[str]:
 
 
 def _cell(entry: Any) -> tuple[str, int, int]:
-    """Return the text of a cell, and the numbers of rows and of columns that the cell covers."""
+    """Return the text of a cell, the number of rows that it covers, and the number of columns that it covers."""
     return entry.astext(), entry.get("morerows", 0) + 1, entry.get("morecols", 0) + 1
 
 
 def _one_line(text: str) -> str:
+    """Replace all white space in a text by single blanks."""
     return " ".join(text.split())
