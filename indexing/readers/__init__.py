@@ -1,1 +1,1 @@
-"""One module for each kind of file that is read."""
+"""Readers of the kinds of files that can be indexed, one module for each kind."""

@@ -1,4 +1,9 @@
-"""Find the date of a document: the date that it states, or else the date in its file name."""
+"""Find the date when a document was written.
+
+The file converter calls :func:`find_date` for each file. A date in a text may be about anything, such as a deadline. So
+only a date in certain places counts: in the front matter, alone in one of the first lines, in the title, or in the file
+name. English and German words are known, and in file names some French words, too.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,8 +12,11 @@ from datetime import date
 from prefrag.components.text.dates import find_dates
 from prefrag.components.text.sentences import ends_with_stop
 
-# The words that may stand between the beginning of a line and the date of the document. A date after other words, as in
-# "Valid until 3 May 2026", is about something else.
+# Matches the words that may stand between the beginning of a line and the date of the document. A date behind other
+# words, as in "Valid until 3 May 2026", is about something else. Two kinds of words may follow each other:
+# - a word about the date or the document, as in "Last updated 3 May 2026" or "Published on 3 May 2026",
+# - the place where a letter was written ("Berlin, "), the day of the week ("Monday, "), or what the document is
+#   ("Minutes of the board, ").
 _DATED = re.compile(
     r"(?:(?:(?:last|zuletzt|date|datum)\s)?(?:date|datum|dated|stand|as\s(?:of|at)|version|edition|ausgabe|fassung|issued"
     r"|published|ver\u00f6ffentlicht|written|posted|created|erstellt|updated|aktualisiert|modified|changed|ge\u00e4ndert"
@@ -18,69 +26,96 @@ _DATED = re.compile(
     r"|(?:mon|diens|donners|frei|sams|sonn)tag),?\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
     re.IGNORECASE,
 )
-# What stands before and behind the date in a title, as in "Will of Ada, 3 May 2026" or "Rules (as of 3 May 2026)".
+# Matches what stands before the date of the document in a title: the beginning of the title, a comma, a bracket, a
+# dash, or words about the document. Examples are "Will of Ada, 3 May 2026", "Rules (as of 3 May 2026)" and "Version of
+# 3 May 2026". Does not match in "The meeting of 3 May 2026".
 _BEFORE = re.compile(
     r"(?:^|,\s|[(\[]|\s[-\u2013\u2014]\s|\d\s(?:of|vom)\s|\b(?:as\s(?:of|at)|dated|stand"
     r"|(?:version|edition|revision|fassung|ausgabe)(?:\s(?:of|vom))?)[:,]?\s(?:den\s)?)$",
     re.IGNORECASE,
 )
+# Matches what stands behind the date of the document in a title: the end, a comma, a bracket or a dash.
 _BEHIND = re.compile(r"$|[,)\]]|\s[-\u2013\u2014]\s")
-# In a title that has one of these words, the date may be another day than that of the document.
+# Matches a word such as "until", "deadline" or "birth". A title with such a word may have the date of another event.
 _ANOTHER_DAY = re.compile(
     r"\b(?:next|n\u00e4chst\w+|until|till|bis|due|deadline|valid|g\u00fcltig|expir\w+|born|birth|geboren|your|ihre?)\b",
     re.IGNORECASE,
 )
+# The patterns of a year from 1900 to 2099, of a month and of a day, each of digits only.
 _YEAR, _MONTH, _DAY = r"(?P<y>(?:19|20)\d\d)", r"(?P<m>\d\d)", r"(?P<d>\d\d)"
-# Above 12, it can only be a day: 03-04-2026 may mean 3 April or 4 March.
+# The pattern of a day above 12, which cannot be a month. Without it, 03-04-2026 may mean 3 April or 4 March.
 _SURELY_DAY = r"(?P<d>1[3-9]|[23]\d)"
+# The forms of a date in a file name. The first form that matches is used.
 _IN_FILE_NAMES = (
+    # "2026-03-04" or "20260304"
     re.compile(rf"(?<!\d){_YEAR}(?P<s>[-_.]?){_MONTH}(?P=s){_DAY}(?!\d)"),
+    # "04.03.2026", which is 4 March
     re.compile(rf"(?<!\d){_DAY}\.{_MONTH}\.{_YEAR}(?!\d)"),
+    # "13-04-2026"
     re.compile(rf"(?<!\d){_SURELY_DAY}[-_]{_MONTH}[-_]{_YEAR}(?!\d)"),
+    # "04-13-2026"
     re.compile(rf"(?<!\d){_MONTH}[-_]{_SURELY_DAY}[-_]{_YEAR}(?!\d)"),
+    # "2026-03", without a day
     re.compile(rf"(?<!\d){_YEAR}[-_]{_MONTH}(?![-_.]?\d|\s\d{{3}})"),
 )
-# A year alone in a file name. Beside other digits, as in "2010-11", it may be a part of a span or of a number.
+# Matches a year in a file name such as "report 2024". Does not match beside other digits, as in "2010-11", because such
+# a year may be a part of a span of years or of a number.
 _YEAR_IN_NAME = re.compile(rf"(?<![^\W_])(?<!\d[-_.]){_YEAR}(?![^\W_]|[-_.]\d)")
-# Such a year is that of an event, as in "flood of 1995", unless it is that of the report or of the minutes.
+# Matches a word before the year that makes it the year of an event, as in "flood of 1995".
 _EVENT_BEFORE = re.compile(
     r"(?<![^\W_])(?:of|in|from|since|von|im|aus|seit|de|du|en|depuis)(?:[\W_]+the)?[\W_]+$", re.IGNORECASE
 )
+# Matches the words that still make it the year of the document, as in "minutes of 1995".
 _WRITING_BEFORE = re.compile(
     r"(?:version|edition|ausgabe|fassung|minutes|protokoll|report|bericht|proc\u00e8s-verbal|rapport)[\W_]+\w+[\W_]+$",
     re.IGNORECASE,
 )
+# An earlier date is not the date of a document.
 _EARLIEST = date(1900, 1, 1)
-# The date is looked for in so many lines at the beginning of a document, of so many characters each.
+# The date is looked for in this many lines at the beginning of a document.
 _FIRST_LINES = 12
+# A line with more characters than this does not state the date.
 _LONGEST = 80
+# A title with more characters than this does not state the date.
 _LONGEST_TITLE = 120
+# The two values of the metadata field `date_in`, which says where the date was found.
 IN_DOCUMENT, IN_NAME = "document", "name"
 
 
 def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "") -> dict[str, str]:
     """Find the date when a document was written. Look first in the document, and then in its file name.
 
-    Returns `date`, such as 2026-03-04, and `date_in`, which says where the date was found: `document` or `name`. The
-    date in a file name may have no day, as in 2026-03, or no month. Returns an empty dictionary if no date is found.
+    For example, ``find_date({}, "", "2026-03 budget")`` returns ``{"date": "2026-03", "date_in": "name"}``.
+
+    :param meta: The front matter of the document. Its field `date` is used.
+    :param text: The text of the document, or its beginning.
+    :param name: The file name.
+    :param title: The title of the document.
+    :returns: The metadata fields `date` and `date_in`. `date` is written as 2026-03-04. A date from a file name may
+        have no day (2026-03) or no month (2026). `date_in` is "document" or "name". The dictionary is empty if no date
+        is found.
     """
     stated = " ".join(str(meta.get("date") or "").split())
     lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
-    # The first ten characters of a stated date are the day, as in 2026-03-04T12:00:00Z.
+    # The front matter may have a time, as in 2026-03-04T12:00:00Z. The first ten characters are the day.
     for line in (stated, stated[:10], *map(str.strip, lines)):
         document_date = _read_line(line) if len(line) <= _LONGEST else ""
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
+
     first_line = next(filter(str.strip, lines), "")
     for line in (title, first_line):
         document_date = _read_title(line.strip("#*_= \t"))
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
+
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
             document_date = _to_iso(match)
             if document_date:
                 return {"date": document_date, "date_in": IN_NAME}
+
+    # A year alone counts only if the file name has a single year.
     years = list(_YEAR_IN_NAME.finditer(name))
     if len(years) != 1:
         return {}
@@ -91,11 +126,15 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
 
 
 def _is_of_event(before: str) -> bool:
+    """Check by the words before a year whether it is the year of an event, as in "flood of 1995"."""
     return _EVENT_BEFORE.search(before) is not None and _WRITING_BEFORE.search(before) is None
 
 
 def _read_line(line: str) -> str:
-    """Read the date in a line that has nothing else, except words such as "Last updated". Returns "" without one."""
+    """Return the date in a line that has nothing else, except words such as "Last updated"; "" without a date.
+
+    For example, "Berlin, 3 May 2026" gives "2026-05-03". A date in the future or before 1900 does not count.
+    """
     for written in find_dates(line)[:1]:
         is_alone = _DATED.fullmatch(line, 0, written.begin) and line[written.end :] in ("", ".")
         if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
@@ -104,7 +143,10 @@ def _read_line(line: str) -> str:
 
 
 def _read_title(line: str) -> str:
-    """Read the date in a title. A line with several dates, or that is a sentence, is not read."""
+    """Return the date in a title, such as "2026-05-03" for "Rules (as of 3 May 2026)"; "" without a date.
+
+    A title with several dates, or a title that is a sentence, gives "".
+    """
     if len(line) > _LONGEST_TITLE or ends_with_stop(line):
         return ""
     if line[:1].islower() or _ANOTHER_DAY.search(line):
@@ -120,13 +162,16 @@ def _read_title(line: str) -> str:
 
 
 def _to_iso(match: re.Match[str]) -> str:
-    """Return the date of a file name, as in 2026-03-04 or 2026-03. Returns "" if it is none, or in the future."""
+    """Return the date that one of `_IN_FILE_NAMES` matched, as in 2026-03-04 or 2026-03.
+
+    Return "" if there is no such day, or if it is in the future.
+    """
     year, month, day = (int(match.groupdict().get(part) or 0) for part in "ymd")
     try:
         written_day = date(year, month, day or 1)
     except ValueError:
         return ""
-    # "Budget 2010-11" may be of November 2010, or of the years 2010 and 2011.
+    # "Budget 2010-11" may be the budget of November 2010, or of the years 2010 and 2011.
     may_be_span = not day and month == year % 100 + 1
     if may_be_span or written_day > date.today():
         return ""

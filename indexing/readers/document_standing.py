@@ -1,8 +1,14 @@
 """Find out whether a document or a passage says that it is superseded, a draft, or old.
 
-A word such as "draft" counts only in certain forms: alone, in brackets, in capitals before a dash, at the end of a
-name, after "status", or in a sentence such as "this page is obsolete". In other sentences it may mean something else,
-as in "draft horse" or "old town". A document in which none of these forms is found counts as current.
+In this module, these three are the standings of a document. The file converter stores the standing in the metadata of
+each passage. A word such as "draft" shows a standing only in certain forms:
+
+- alone, in brackets, or in capitals before a dash: "DRAFT", "Rules (draft)", "DRAFT - budget",
+- at the end of a file name, or in capitals inside it: "rules-draft", "lease DRAFT 2 of May",
+- after "status", or in a sentence such as "This page is obsolete".
+
+In other sentences, the word may mean something else, as in "draft horse" or "old town". A document without any of these
+forms counts as current.
 """
 
 import re
@@ -11,50 +17,74 @@ from pathlib import PurePath
 
 from prefrag.components.state.places import DRAFT, OLD, SUPERSEDED
 
+# The words that show the standing "old".
 _OLD = ("old", "older", "obsolete", "outdated", "archived", "deprecated")
+# The standing that each word shows.
 _STANDING_OF_WORD = {"superseded": SUPERSEDED, "draft": DRAFT, **dict.fromkeys(_OLD, OLD)}
+# The standing of the documents in a folder, by the name of the folder.
 _FOLDERS = {**_STANDING_OF_WORD, "drafts": DRAFT, "archive": OLD}
+# The pattern of one of the words. In each expression below, the group "word" is the word that shows the standing.
 _WORD = f"(?P<word>{'|'.join(_STANDING_OF_WORD)})"
+# The same pattern in capitals.
 _CAPITALS = f"(?P<word>{'|'.join(_STANDING_OF_WORD).upper()})"
-# Matches the version after the word, as in "draft 2" and "draft-v0.3", or the year, as in "older 2009".
+# The pattern of a version after the word, as in "draft 2" and "draft-v0.3", or of a year, as in "older 2009".
 _VERSION = r"(?:[-_. ]?(?:v?\d{1,2}(?:\.\d{1,3})?|(?:19|20)\d\d))?"
+# Matches a word in brackets, such as "(draft)", "(old 2009)" or "[superseded by v2]".
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
+# Matches a word in capitals at the beginning: alone ("DRAFT"), before a dash or the like and a text with small letters
+# ("DRAFT - budget"), or before "by" ("SUPERSEDED by version 3").
 _AT_START = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
-# Matches "Draft, not agreed" and "draft - budget". "old" is left out, because many ordinary sentences begin with it.
+# Matches a word at the beginning in any letters, such as "Draft", "Draft, not agreed" or "draft - budget". The word
+# "old" is left out, because many ordinary sentences begin with it.
 _LABEL = re.compile(
     rf"[\W_]*(?P<word>draft|superseded|obsolete|deprecated){_VERSION}(?:\W*$|\s*[:;,]\s|\s+[-\u2013\u2014]\s)",
     re.IGNORECASE,
 )
-# A name that ends in "a year old" does not say that the document is out of date.
+# The pattern of a place that is not behind an age. The file name "12-year-old" does not say that the document is old.
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
+# Matches a word at the end of a file name, such as "rules-draft" or "rules_old".
 _AT_END = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
-# In a name that is not all in capitals, a word in capitals is a label wherever it stands: "lease DRAFT 2 of May".
+# Matches a word in capitals anywhere in a file name that also has small letters, such as "lease DRAFT 2 of May".
 _LABEL_IN_NAME = re.compile(rf"(?=.*[a-z])(?:.*[\W_])?{_CAPITALS}(?![^\W_])")
+# Matches a line such as "Status: draft" or "document status = obsolete".
 _STATUS = re.compile(rf"\W*(?:document\s)?status\s*[:=|]\W*{_WORD}\b", re.IGNORECASE)
+# Match sentences such as "Superseded by version 3" and "This page is obsolete".
 _SENTENCES = (
     re.compile(r"\W*(?P<word>superseded)\sby\s[^,.]{1,60}\.?", re.IGNORECASE),
     re.compile(rf"\W*this\s(?:document|version|page|file)\s(?:is|has\sbeen)\s(?:an?\s)?{_WORD}\b.*", re.IGNORECASE),
 )
+# Matches a heading that is only such a word. "draft" and "old" are left out.
 _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
-# What a document says of itself stands in its first lines that are not blank, and these are not long.
+# A document states its standing within this many lines at its beginning. Blank lines do not count.
 _FIRST_LINES = 6
-_LONGEST = 120  # characters
+# A line with more characters than this does not state the standing.
+_LONGEST = 120
 _Pattern = Callable[[str], re.Match[str] | None]
+# The forms in which a line of a document may state its standing.
 _LINES: Sequence[_Pattern] = (
     _AT_START.match,
     _LABEL.match,
     _STATUS.match,
     *(pattern.fullmatch for pattern in _SENTENCES),
 )
+# The forms in which a title, a file name or a heading may state the standing.
 _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
 
 
 def find_standing(
     meta: Mapping[str, object], text: str, title: str, name: str, folders: Iterable[str] = ()
 ) -> str | None:
-    """Find what a document says about itself: `superseded`, `draft`, `old`, or None.
+    """Find the standing that a document states about itself.
 
-    ``text`` is its beginning, or empty for tables and programs. ``folders`` are the names of the folders above it.
+    It is looked for in this order: the front matter, the first lines, the title, the file name and the folders.
+
+    :param meta: The front matter of the document. Its fields `superseded_by`, `replaced_by` and `status` are used, and
+        fields such as `draft: true`.
+    :param text: The beginning of the document. Empty for tables and programs, whose first lines say nothing.
+    :param title: The title of the document.
+    :param name: The file name, with its suffix.
+    :param folders: The names of the folders that contain the file.
+    :returns: "superseded", "draft" or "old"; None if the document states no standing.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):
@@ -63,16 +93,18 @@ def find_standing(
     stated = flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}")
     if stated:
         return stated
+
     beginning = text[: _FIRST_LINES * _LONGEST]
     lines = [line.strip() for line in beginning.splitlines() if line.strip()][:_FIRST_LINES]
     for before, line in zip(["", *lines], lines, strict=False):
-        # Decision records state their status in the line below the heading "Status".
+        # Decision records have a heading "Status" and state the standing in the line below, as in "Superseded".
         labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
         stated = _first_standing(_LINES, labelled) if len(line) <= _LONGEST else None
         if stated:
             return stated
+
     stem = PurePath(name).stem
-    # A folder may also be called `_old_`, so only letters and digits are compared.
+    # Only letters and digits of a folder name are compared, because a folder may also be called `_old_`.
     plain = (re.sub(r"[\W_]+", "", folder).casefold() for folder in folders)
     above = next((_FOLDERS[folder] for folder in plain if folder in _FOLDERS), None)
     return (
@@ -83,13 +115,20 @@ def find_standing(
 
 
 def find_heading_standing(heading: str | None) -> str | None:
-    """Find what the headings above a passage say about it: `superseded`, `draft`, `old`, or None."""
+    """Find the standing that the headings above a passage state.
+
+    For example, "Setup > Obsolete" gives "old", and "Setup > Old ways" gives None.
+
+    :param heading: The headings above the passage, joined by " > ". None if there are none.
+    :returns: "superseded", "draft" or "old"; None if the headings state no standing.
+    """
     parts = (heading or "").split(" > ")
     standings = (_first_standing((*_TITLES, _ALONE.fullmatch), part) for part in parts)
     return next(filter(None, standings), None)
 
 
 def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:
+    """Return the standing that the first matching form shows in a text; None if no form matches."""
     for pattern in patterns:
         match = pattern(text)
         if match:

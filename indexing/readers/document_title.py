@@ -1,42 +1,59 @@
-"""Decide by form whether the title in a file's metadata is one. Programs write paths, file names and defaults there."""
+"""Decide whether the title in the metadata of a file is a real title.
+
+Many programs write a path, a file name or a default such as "Layout 1" into this field. The file converter calls
+:func:`is_title` for PDF and Office files, and uses the file name if the title is not real.
+"""
 
 import re
 
+# Matches the beginning of a path or of a web address, such as "C:\\", "/home" or "http://".
 _PATH = re.compile(r"[A-Za-z]:[\\/]|[\\/]{1,2}\w|\w+://")
+# Matches a file name, such as "tea.docx".
 _FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)
-# A default such as "(anonymous)", or a word with a number, such as "Layout 1".
+# Matches a title in brackets, which is a default such as "(anonymous)".
 _BRACKETED = re.compile(r"[(\[<].*[)\]>]")
+# Matches a word of at least three characters.
 _WORD = re.compile(r"\w{3,}")
-# Only so many characters of a title and of the text are compared.
+# At most this many characters of a title are compared.
 _MOST_TITLE = 300
+# At most this many characters of the text are compared.
 _MOST_TEXT = 200_000
-# Defaults whose words may stand in the text.
+# Titles that programs write by default. Their words may also stand in the text, so they are listed here.
 _DEFAULTS = ("untitled", "title", "document", "presentation", "powerpoint presentation")
 
 
 def is_title(title: str, text: str, name: str) -> bool:
     """Check whether a title names its document.
 
+    A real title has a word in common with the text or the file name, and is no path, file name or default. For example,
+    "Layout 1" is not the title of a text about tea.
+
     :param title: The title from the metadata.
     :param text: The text of the document.
-    :param name: The name of the file, without its ending.
-    :returns: Whether the title has a word in common with the text or the name, and is no path, file name or default.
+    :param name: The file name without its suffix.
+    :returns: Whether the title is real. True if the title has no word that can be compared.
     """
     plain = title[:_MOST_TITLE].strip()
     if _PATH.match(plain) or _FILE_NAME.fullmatch(plain) or _BRACKETED.fullmatch(plain):
         return False
     if plain.lower() in _DEFAULTS:
         return False
+
     beginnings = map(_beginning, _WORD.findall(plain.lower()))
     compared = [beginning for beginning in beginnings if not beginning.isdecimal()]
-    # A title in a script without blanks, or of short words, cannot be compared.
+    # A title of short words cannot be compared.
     if not compared:
         return True
+
     document = f"{name} {text[:_MOST_TEXT]}".lower()
     return any(beginning in document for beginning in compared)
 
 
 def _beginning(word: str) -> str:
-    """Return the first letters of a word, of which the text may have another form."""
-    # In "Document1", which is a word of a program, the number must be compared, too.
+    """Return the first letters of a word, because the text may have another form of the word.
+
+    For example, "reports" gives "repor", and "teas" gives "tea".
+    """
+    # A program may write a default such as "Document1". The text surely has the word "document", so the number must be
+    # compared, too.
     return word if word[-1].isdecimal() else word[:5].rstrip("s")

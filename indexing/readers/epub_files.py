@@ -1,4 +1,8 @@
-"""Read the chapters of an EPUB in order. An EPUB is a zip archive of HTML pages."""
+"""Read the title and the chapters of a book in the EPUB format.
+
+An EPUB is a zip archive of HTML pages. The part ``META-INF/container.xml`` names another part, which lists the pages in
+the order of reading. The file converter calls :func:`read_epub`, and then reads each chapter like an HTML page.
+"""
 
 import io
 import posixpath
@@ -12,27 +16,42 @@ from prefrag.indexing.readers.office_files import XML_BEGINNING, check_package, 
 from prefrag.indexing.readers.text_decoding import decode_text
 from prefrag.indexing.report import CannotRead
 
+# The part that names the list of the pages.
 _CONTAINER = "META-INF/container.xml"
+# The part that exists if some parts are encrypted.
 _ENCRYPTION = "META-INF/encryption.xml"
+# The media types of pages. Other listed parts, such as pictures, are not read.
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
 class Book(NamedTuple):
-    """The content of an EPUB."""
+    """The content of an EPUB.
+
+    :param title: The title; "" if the book states none.
+    :param chapters: The HTML of each page, in the order of reading.
+    """
 
     title: str
-    chapters: list[str]  # as HTML
+    chapters: list[str]
 
 
 def read_epub(data: bytes) -> Book:
-    """Read the title of a book, and its pages in reading order."""
-    # A DOCTYPE can define dangerous entities, but only in XML. The pages are read as HTML, so they may have a DOCTYPE.
+    """Read the title of a book, and its pages in the order of reading.
+
+    :param data: The bytes of the file.
+    :returns: The book.
+    :raises CannotRead: If the file is damaged, too large, possibly malicious or protected against copying.
+    """
+    # A DOCTYPE declaration can define dangerous entities, but only where the page is read as XML. The pages are read as
+    # HTML, so they may have a DOCTYPE declaration.
     check_package(data, may_have_doctype=True)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
         root = _parse(archive, names, _CONTAINER).find(".//{*}rootfile")
         place = "" if root is None else root.get("full-path", "")
         listing = _parse(archive, names, place)
+
+        # The manifest lists the parts by an ID. The spine lists the IDs of the pages in the order of reading.
         items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
         listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
         pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
@@ -41,6 +60,7 @@ def read_epub(data: bytes) -> Book:
         )
         if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
             raise CannotRead("one of its pages is too large to be read")
+
         try:
             chapters = [decode_text(archive.read(path)) for path in paths if path in names]
         except CannotRead:
@@ -51,6 +71,13 @@ def read_epub(data: bytes) -> Book:
 
 
 def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:
+    """Return the root element of an XML part of the archive.
+
+    :param archive: The archive.
+    :param names: The names of all parts.
+    :param place: The name of the part.
+    :raises CannotRead: If there is no such part, or if it may be malicious.
+    """
     if place not in names:
         raise CannotRead(f"it has no {place or 'list of its pages'}; it may be damaged")
     check_xml(archive.read(place)[: XML_BEGINNING + 1], place)

@@ -1,4 +1,9 @@
-"""Prepare Markdown for its converter: replace links between notes, check the front matter, and mark headings."""
+"""Prepare a Markdown file for Haystack's converter.
+
+The file converter calls :func:`mark_notes` before that converter. It marks the headings, replaces links between notes
+by words, and hides a front matter that would take too long to read. The front matter of a file is the block of YAML
+fields at its beginning.
+"""
 
 import re
 
@@ -6,31 +11,36 @@ import yaml
 
 from prefrag.indexing.readers.headings import Outline, mark_markdown
 
-# A front matter with more characters or more brackets is not parsed.
+# A front matter with more characters than this is not parsed. It becomes ordinary text.
 _MOST_FRONT_MATTER = 10_000
+# A front matter with more opening brackets than this is not parsed, either. The time to read nested brackets grows with
+# the square of their number.
 _MOST_BRACKETS = 200
-# The fields between two lines of three hyphens at the beginning of a file.
+# Matches a front matter, which stands between two lines of three hyphens at the beginning of a file. Group 1 is the
+# YAML.
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
-# Matches a link between notes, such as [[folder/Note#Heading|words]]. With a ! before it, the link embeds a note or a
-# picture. [[1, 2]] is not a link, but a list in a list.
+# Matches a link between notes, such as "[[folder/Note#Heading|words]]". Group 2 is "folder/Note" and group 3 is
+# "words". Group 1 is the "!" of a link that embeds a note or a picture. Does not match "[[1, 2]]", which is a list in a
+# list.
 _NOTE_LINK = re.compile(
     r"(?<![\w\])])(!?)\[\[(?![\s\d])([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]{0,200})?(?:\|([^\[\]\n]{0,200}))?\]\]"
 )
-# A block of code between two lines of three backticks or tildes, or code within a line.
+# Matches a block of code between two lines of three backticks or tildes, or code within a line, such as "`x`".
 _CODE = re.compile(r"(^ {0,3}(?:```|~~~).*?(?:^ {0,3}(?:```|~~~)|\Z)|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 def _is_small_front_matter(text: str) -> bool:
-    """Check that the front matter of a text, if it has any, is short and without YAML aliases.
+    """Check that the front matter of a text is short and has no YAML aliases. A text without front matter passes.
 
-    YAML replaces an alias with a copy, so a few lines of nested aliases can become gigabytes.
+    YAML replaces an alias by a copy, so a few lines of nested aliases can become gigabytes.
     """
     front = _FRONT_MATTER.match(text)
     if front is None:
         return True
-    # The time to read nested brackets grows with the square of their number.
+
     if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
         return False
+
     try:
         return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
     except yaml.YAMLError:
@@ -39,23 +49,33 @@ def _is_small_front_matter(text: str) -> bool:
 
 
 def _link_as_words(match: re.Match[str]) -> str:
-    """Return the text that replaces a link between notes: the words that the link shows, and the name of the note."""
+    """Return the words that replace a link between notes.
+
+    For example, "[[folder/Note|words]]" becomes "words (Note)". A link that embeds something becomes "".
+    """
     is_embedded = match[1] == "!"
     if is_embedded:
         return ""
+
     note = match[2].strip().rpartition("/")[2]
     shown = (match[3] or "").strip()
     return f"{shown} ({note})" if shown and shown != note else note
 
 
 def mark_notes(text: str, outline: Outline) -> str:
-    """Mark each heading of Markdown with :meth:`Outline.mark`, and replace links between notes by words."""
-    # Every second part is code, in which nothing is replaced.
+    """Mark the headings of a Markdown file, and replace links between notes by words.
+
+    :param text: The content of the file.
+    :param outline: The outline of the file. The headings are added to it.
+    :returns: The Markdown for the converter. A front matter that must not be parsed stands behind an empty line.
+    """
+    # Every second part is code. Links in code are not replaced.
     parts = _CODE.split(text)
     parts[::2] = [_NOTE_LINK.sub(_link_as_words, part) for part in parts[::2]]
     linked = "".join(parts)
+
     match = _FRONT_MATTER.match(linked)
     front = match[0] if match else ""
     marked = front + mark_markdown(linked[len(front) :], outline)
-    # If the front matter is too large, an empty line before it keeps the converter from parsing it. It becomes text.
+    # An empty line before a front matter keeps the converter from parsing it. The front matter then becomes text.
     return marked if _is_small_front_matter(linked) else f"\n{marked}"

@@ -1,4 +1,9 @@
-"""Read OpenDocument files, which LibreOffice writes: texts, spreadsheets and slides."""
+"""Read OpenDocument files, which LibreOffice writes: text documents, spreadsheets and presentations.
+
+There is one function for each kind of file, such as :func:`read_odt`. The file converter calls it. An OpenDocument file
+is a zip archive, and its part ``content.xml`` has the content. Headings and rows of tables begin with a mark in the
+text, which :class:`Outline` makes and later removes.
+"""
 
 import io
 import zipfile
@@ -11,7 +16,7 @@ from prefrag.indexing.readers.office_files import OfficeText, check_package
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, write_grid
 from prefrag.indexing.report import CannotRead
 
-# The namespaces of the elements and attributes.
+# The XML namespaces of the elements and attributes.
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
@@ -20,23 +25,38 @@ _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 # The elements that are not read: deleted text, comments in the margin, and the numbers of footnotes.
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
-# The elements between a table and its rows.
+# The elements that may stand between a table and its rows.
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
-# A cell or a row with text that is to be repeated is repeated at most this often.
+# A file may say that a cell or a row is to be repeated. If it has text, it is repeated at most this many times.
 _MOST_REPEATED = 100
-# A merged cell covers at most this many rows, and as many columns.
+# A merged cell covers at most this many rows, and at most this many columns.
 _MOST_SPANNED = 1_000_000
+# The elements that stand for a character.
 _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 
 
 def read_odt(data: bytes, outline: Outline) -> OfficeText:
-    """Read a text document: its paragraphs, headings, lists and tables."""
+    """Read the paragraphs, headings, lists and tables of a text document.
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The headings and the rows of tables are added to it.
+    :returns: The title and the text, with an empty line between two paragraphs or tables.
+    :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
+    """
     title, body, _ = _open(data, "text")
     return OfficeText(title, "\n\n".join(limit_text(_blocks(body, outline))))
 
 
 def read_ods(data: bytes, outline: Outline) -> OfficeText:
-    """Read a spreadsheet: the rows of each sheet with the names of their columns, and the results of formulas."""
+    """Read the sheets of a spreadsheet.
+
+    Each row becomes a line with the names of its columns. A formula is read as its stored result.
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The names of the sheets and the rows of tables are added to it.
+    :returns: The title and the text, with an empty line between two sheets.
+    :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
+    """
     title, body, hidden = _open(data, "spreadsheet")
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):
@@ -50,7 +70,16 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_odp(data: bytes, outline: Outline) -> OfficeText:
-    """Read a presentation: the texts, tables and notes of each slide, under the number and title of the slide."""
+    """Read the texts, tables and notes of each slide of a presentation.
+
+    Each slide begins with a heading such as "Slide 3: Costs".
+
+    :param data: The bytes of the file.
+    :param outline: The outline of the file. The headings and the rows of tables are added to it.
+    :returns: The title and the text, with a form feed between two slides. A slide without text is empty. A file without
+        a title gets the first title of a slide.
+    :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
+    """
     title, body, _ = _open(data, "presentation")
     slides = []
     for number, slide in enumerate(body.iterfind(f"{_DRAW}page"), start=1):
@@ -59,10 +88,12 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         words = " ".join(" ".join(map(_text, titles)).split())
         title = title or words
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
+
         blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, outline)]
         notes = _slide_notes(slide)
         if notes:
             blocks.append(f"Notes: {notes}")
+
         if words or blocks:
             slides.append("\n\n".join([outline.mark(1, heading) + heading, *blocks]))
         else:
@@ -71,13 +102,20 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
 
 
 def _slide_notes(slide: Element) -> str:
-    # They have an outline of their own, because their headings are none of the presentation.
+    """Return the notes of a slide in one line; "" if the slide has none."""
+    # The notes get an outline of their own, because a heading in them is not a heading of the presentation.
     notes = (" ".join(_blocks(note, Outline())) for note in slide.iterfind(f"{_PRESENTATION}notes"))
     return " ".join(notes).strip()
 
 
 def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
-    """Return the title, the body, and the names of the styles that hide a sheet."""
+    """Open a file.
+
+    :param data: The bytes of the file.
+    :param kind: The name of the element with the content, such as "text".
+    :returns: The title, the element with the content, and the names of the styles that hide a sheet.
+    :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
+    """
     check_package(data)
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         names = package.namelist()
@@ -85,9 +123,11 @@ def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
             raise CannotRead("it is encrypted: save it again without a password")
         title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title") if "meta.xml" in names else ""
         content = ElementTree.fromstring(package.read("content.xml"))
+
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
         raise CannotRead("its content is of another kind than its name says")
+
     hidden = {
         style.get(f"{_STYLE}name")
         for style in content.iter(f"{_STYLE}style")
@@ -98,6 +138,7 @@ def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
 
 
 def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
+    """Yield the headings, paragraphs, list items and tables in an element, each as a text."""
     for element in parent:
         if element.tag in _LEFT_OUT:
             continue
@@ -118,6 +159,7 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
 
 
 def _grid(table: Element) -> Grid:
+    """Return the cells of a table, without repeated empty rows."""
     rows: list[list[str]] = []
     spans: list[Span] = []
     headers = set()
@@ -131,7 +173,8 @@ def _grid(table: Element) -> Grid:
                 if down > 1 or across > 1:
                     merged.append(Span(len(rows), len(cells), down, across))
                 cells += _cells(cell)
-        # Of several empty rows the first is kept. There can be a million of them below the last row with text.
+
+        # Keep only the first of several empty rows. A million of them can stand below the last row with text.
         follows_text = bool(rows) and any(rows[-1])
         if not any(cells) and not follows_text:
             continue
@@ -144,7 +187,7 @@ def _grid(table: Element) -> Grid:
 
 
 def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
-    """Yield the rows of a table and whether they are its header, but not the rows of tables in its cells."""
+    """Yield each row of a table, and whether it belongs to the header. The rows of tables inside cells are left out."""
     for child in table:
         if child.tag == f"{_TABLE}table-row":
             yield child, is_header
@@ -153,19 +196,26 @@ def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element
 
 
 def _cells(cell: Element) -> list[str]:
-    """Return the text of a cell as often as the file says that the cell is repeated."""
+    """Return the text of a cell as many times as the file says that the cell is repeated."""
     date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
     text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
     return [text] * _number(cell, "number-columns-repeated", _MOST_REPEATED if text else MOST_COLUMNS)
 
 
 def _number(element: Element, name: str, most: int) -> int:
-    """Read a number from an attribute, at least 1 and at most ``most``; 1 if there is none."""
+    """Read a number from an attribute.
+
+    :param element: The element.
+    :param name: The name of the attribute in the namespace of tables.
+    :param most: The maximum result.
+    :returns: The number, from 1 to ``most``. It is 1 if the attribute is missing or no number.
+    """
     number = element.get(f"{_TABLE}{name}", "1")
     return max(1, min(int(number[:9]), most)) if number.isdecimal() else 1
 
 
 def _text(element: Element) -> str:
+    """Return all text in an element, with tabs, line breaks and blanks."""
     pieces = [element.text or ""]
     for child in element:
         if child.tag == f"{_TEXT}s":

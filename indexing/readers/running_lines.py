@@ -1,32 +1,47 @@
-"""Take the running headers, footers and page numbers out of the pages of a document, by repetition and place."""
+"""Remove the headers, footers and page numbers that repeat on the pages of a document.
+
+The reader of PDF files calls :func:`take_out_running_lines`. A line is recognised by two signs: it is one of the first
+or last lines of its page, and the same line stands on many pages. The number of the page may differ.
+"""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-# A header or a footer has at most this many lines, and stands on at least this many pages, or on all pages of fewer.
+# A header or a footer has at most this many lines.
 _MOST_LINES = 3
+# A repeated line stands on at least this many pages. In a document with fewer pages, it stands on all pages, at least
+# 2.
 _LEAST_PAGES = 3
-# From its first page to its last, it stands on at least this share of the pages. On every second page, it is one too.
+# Between the first and the last page with the line, at least this share of the pages has the line. The number is below
+# one half, because some headers stand on every second page.
 _LEAST_SHARE = 0.4
-_LONGEST = 200  # characters
+# A line with more characters than this is no header or footer.
+_LONGEST = 200
+# Matches a number that may be the number of a page.
 _NUMBER = re.compile(r"\d{1,5}")
-# What a line with the number of the page may hold besides; another line with a number, as "Invoice No. 1001", is text.
+# Matches what may stand beside the numbers in a line with the number of the page, such as "Page  of " in "Page 3 of
+# 10". A line with other words beside a number, such as "Invoice No. 1001", is ordinary text.
 _BESIDE = re.compile(r"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:page|seite|p|s|of|von)\b)*", re.IGNORECASE)
 
-# What a line has in common with lines of other pages: the line, and None; or the line with # in the place of one of its
-# numbers, and how much this number is larger than that of the page.
+# What a line has in common with the same line of other pages. There are two forms:
+# - the line itself and None, for a line that is equal on all pages,
+# - the line with # in the place of a number, and the difference between this number and the number of the page. For
+#   example, "Page 3 of 10" on the page with the number 2 has the key ("Page # of 10", 1).
 _Key = tuple[str, int | None]
 
 
 def take_out_running_lines(pages: Sequence[list[str]]) -> None:
-    """Empty the first and last lines of pages that many pages repeat, or repeat but for the number of the page.
+    """Remove the first and last lines of pages that repeat on many pages.
 
-    Where such a line stands first it stays, in a paragraph of its own: it may be the title of a chapter, the header row
-    of a table, or a footer that is the only place of, say, a bank account. Only a page's number leaves every page.
+    The first occurrence of a repeated line stays, as a paragraph of its own. It may be the title of a chapter, the
+    header of a table, or a footer with a fact such as the number of a bank account. A line with the number of the page
+    is removed from every page.
 
-    :param pages: The lines of each page, as they stand on the page. They are changed in place.
+    :param pages: The lines of each page, in the order of the page. They are changed in place: a removed line becomes
+        "".
     """
+    # The positions of the lines with text on each page.
     filled = [[place for place, line in enumerate(lines) if line.strip()] for lines in pages]
     pages_of: dict[_Key, list[int]] = defaultdict(list)
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
@@ -36,6 +51,7 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
             keys_of_page.update(_keys(lines[place], number))
         for key in keys_of_page:
             pages_of[key].append(number)
+
     pages_with_text = sum(map(bool, filled))
     least = max(2, min(_LEAST_PAGES, pages_with_text))
     running: set[_Key] = set()
@@ -43,6 +59,8 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
         pages_between = numbers[-1] - numbers[0] + 1
         if len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
             running.add(key)
+
+    # The repeated lines that stood on an earlier page.
     shown: set[str] = set()
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
         done: set[int] = set()
@@ -51,7 +69,7 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
                 if place in done:
                     continue
                 repeated = next((key for key in _keys(lines[place], number) if key in running), None)
-                # Next to a line that does not repeat stands the text, even if that repeats.
+                # A line that does not repeat is the border of the text. Lines behind it are text, even if they repeat.
                 if repeated is None:
                     break
                 line = lines[place].strip()
@@ -62,14 +80,23 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
 
 
 def _keys(line: str, number: int) -> Iterator[_Key]:
-    """Yield what a line has in common with those of other pages: all of it, or all but the page's number."""
+    """Yield the keys of a line: the whole line, and the line without a number that may be the number of the page.
+
+    For example, "Page 3 of 10" on the page with the number 2 gives ("Page 3 of 10", None), ("Page # of 10", 1) and
+    ("Page 3 of #", 8).
+
+    :param line: The line.
+    :param number: The number of its page, from 0.
+    """
     line = line.strip()
     if not line or len(line) > _LONGEST:
         return
+
     yield line, None
     if not _BESIDE.fullmatch(_NUMBER.sub(" ", line)):
         return
+
     numbers = list(_NUMBER.finditer(line))
-    # The number of the page is one of the first or of the last numbers of its line.
+    # The number of the page is one of the first two or of the last two numbers of its line.
     for digits in [*numbers[:2], *numbers[2:][-2:]]:
         yield f"{line[: digits.start()]}#{line[digits.end() :]}", int(digits[0]) - number

@@ -1,51 +1,67 @@
-"""Join the lines of paragraphs that people or programs have broken at the width of a page."""
+"""Join the lines of paragraphs that people or programs have broken at the width of a page.
+
+The readers of plain text, Markdown, PDF and mail call :func:`unwrap_lines`. The idea is that a line in the middle of a
+paragraph is full: the next word had no room in it. Verses, addresses and headings have shorter lines and stay as they
+are.
+"""
 
 import re
 from itertools import groupby, pairwise
 
 from prefrag.components.text.sentences import FIELD, ends_with_stop
 
-# The width of a typed page in characters. If the lines of a text are longer, each of them is a whole paragraph.
+# The maximum width of a typed page, in characters. In a wider text, each line is a whole paragraph.
 _MOST_WIDTH = 130
-# In a text that is narrower than this, such as a poem, only lines that end within a sentence are joined.
+# In a text with fewer characters in a line than this, such as a poem, a line is joined only if it surely ends within a
+# sentence.
 _LEAST_WIDTH = 30
-# A line is joined with the next line if the line and the next word fill more than this share of the width. 60% is
-# enough, because many lines end early.
+# A line is full if the line and the next word would fill more than this share of the width. 60% is enough, because many
+# lines of a paragraph end early.
 _FULL = 0.6
-# After a full stop, more of the width must be filled, because the paragraph may end there.
+# A line that ends in a full stop must fill more than this share of the width, because the paragraph may end there.
 _FULL_STOPPED = 0.8
+# Matches a letter.
 _LETTER = re.compile(r"[^\W\d_]")
-# The beginning of a list item, as in "- milk", "-v, --verbose", "3. Open it" or "(b) Close it". A bullet may be a
-# hyphen, a plus sign, an asterisk, a dash, a dot or a circle.
+# Matches the beginning of a list item, as in "- milk", "-v, --verbose", "3. Open it" or "(b) Close it". A bullet may be
+# a hyphen, a plus sign, an asterisk, a dash, a dot or a circle. "10 tea" does not match.
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
-# A gap between columns, a bar, or the dots in a table of contents. Two blanks are no gap: justified text has them, too.
+# Matches what a row of a table or of a table of contents has: a gap of three blanks ("a   b") or a tab, a bar ("a |
+# b"), or four dots ("Intro .... 3"). Two blanks are no gap, because justified text has them, too.
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
-# Blanks, and the signs (>) before a quotation in a mail.
+# Matches the blanks at the beginning of a line, and the signs (>) of a quotation in a mail. It matches "  > > " in
+# "  > > text".
 _INDENT = re.compile(r"\s*(?:>\s?)*")
-# The part of a word before a hyphen at the end of a line, as in "para-".
+# Matches the first part of a word that is broken at the end of a line, such as "para-". "1990-" does not match.
 _BROKEN_WORD = re.compile(r"[^\W_]*[^\W\d_]-$")
+# Matches the letters at the beginning of the next line.
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
-# Such a part is looked for in this many characters at the end of a line.
+# The first part of a broken word has at most this many characters.
 _LONGEST_PART = 50
 
 
 def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
-    """Join the lines of each paragraph, and the parts of words that are hyphenated at line ends.
+    r"""Join the lines of each paragraph, and the parts of words that are broken at line ends.
 
     A line is joined with the next line if it is so full that the next word had no room. If the next line begins with a
-    small letter, the line need only be longer than half the width. The width is that of the whole text, which nine of
-    ten lines do not exceed. So verses, addresses and headings, whose lines are shorter, are not joined, and neither are
-    lists, tables and code. If the text is wider than ``most_width`` characters, nothing is joined.
+    small letter, it is enough that the line is longer than half the width. Lists, tables and code are not joined. For
+    example, "the same para-\ngraph" becomes "the same paragraph" if both lines are full.
+
+    :param text: The text.
+    :param most_width: The maximum width in characters. The width of a text is the length that nine of ten of its lines
+        do not exceed. A wider text is returned unchanged.
+    :returns: The text with joined lines.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     lengths = sorted(len(line) for line in lines if _LETTER.search(line))
     width = lengths[len(lengths) * 9 // 10] if lengths else 0
     if not 0 < width <= most_width:
         return text
+
+    # All words of the text in small letters. They show whether a hyphen at a line end belongs to its word.
     words: set[str] = set()
-    # The words are needed only to tell what a hyphen at the end of a line means.
     if any(line.endswith("-") for line in lines):
         words = {match[0].lower() for match in re.finditer(r"[^\W_]+(?:-[^\W_]+)*", text)}
+
     pieces: list[str] = []
     for has_letters, block in groupby(lines, key=lambda line: bool(_LETTER.search(line))):
         if has_letters:
@@ -56,9 +72,17 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
 
 
 def _join(block: list[str], width: int, words: set[str]) -> str:
+    """Join the lines of a block that has no blank line.
+
+    :param block: The lines. Each has a letter.
+    :param width: The width of the whole text in characters.
+    :param words: The words of the whole text in small letters.
+    :returns: The block, with line breaks only where a paragraph ends.
+    """
     pieces = block[:1]
     hang = _hang(block[0])
-    is_joined = False  # whether the line is joined with the line before it
+    # Whether the line is joined with the line before it.
+    is_joined = False
     for line, following in pairwise(block):
         begin = following[_indent(following) :]
         is_joined = _goes_on(line, following, width, hang, is_joined)
@@ -66,6 +90,7 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
             pieces += ["\n", following]
             hang = _hang(following)
             continue
+
         part = _BROKEN_WORD.search(line[-_LONGEST_PART:])
         rest = _FIRST_WORD.match(begin)
         if part is None or rest is None:
@@ -77,9 +102,13 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
 
 
 def _has_hyphen(part: str, rest: str, words: set[str]) -> bool:
-    """Check whether a word is broken after a hyphen of its own, as "well-known" may be. ``part`` ends in the hyphen.
+    """Check whether a word that is broken at a line end has a hyphen of its own, as "well-known" has.
 
-    The word has this hyphen if the text elsewhere has it with the hyphen, and nowhere without.
+    It has a hyphen if another place of the text has the word with a hyphen, and no place has it without.
+
+    :param part: The part of the word before the line end, with the hyphen, such as "well-".
+    :param rest: The part behind the line end, such as "known".
+    :param words: The words of the whole text in small letters.
     """
     with_hyphen = f"{part}{rest}".lower()
     without_hyphen = f"{part[:-1]}{rest}".lower()
@@ -89,8 +118,12 @@ def _has_hyphen(part: str, rest: str, words: set[str]) -> bool:
 def _goes_on(line: str, following: str, width: int, hang: int, is_joined: bool) -> bool:
     """Check whether the paragraph of a line goes on in the following line.
 
-    ``hang`` is the least indentation of further lines of the present list item; 0 outside a list. ``is_joined`` says
-    whether the line itself goes on a paragraph.
+    :param line: The line.
+    :param following: The next line.
+    :param width: The width of the whole text in characters.
+    :param hang: The number of blanks that the next line needs at least to belong to the present list item. 0 outside a
+        list.
+    :param is_joined: Whether the line itself is joined with the line before it.
     """
     begin = following[_indent(following) :]
     if line.endswith(("|", ";", "{", "}", "\\")):
@@ -99,21 +132,25 @@ def _goes_on(line: str, following: str, width: int, hang: int, is_joined: bool) 
         return False
     if line.lstrip().startswith(">") != following.lstrip().startswith(">"):
         return False
-    # Two rows of a table, or two fields such as "Name: Ada".
+
+    # Two rows of a table are not joined, and neither are two fields such as "Name: Ada".
     text = line.lstrip()
     if _COLUMNS.search(text) and _COLUMNS.search(begin):
         return False
     if FIELD.match(text) and FIELD.match(begin):
         return False
-    # The further lines of a list item, also one that describes an option, are indented more than its first line.
+
+    # The further lines of a list item are indented more than its first line.
     if hang and _indent(following) >= hang:
         return not line.endswith(":")
+
     is_aligned = is_joined and _indent(line) == _indent(following)
     begins_small = begin[0].islower() and not line.endswith(":")
     if begins_small or line.endswith(","):
         return len(line) > width / 2 or is_aligned
     if width < _LEAST_WIDTH:
         return False
+
     is_stopped = ends_with_stop(line)
     if is_aligned and not is_stopped:
         return True
@@ -123,7 +160,10 @@ def _goes_on(line: str, following: str, width: int, hang: int, is_joined: bool) 
 
 
 def _hang(line: str) -> int:
-    """Count the blanks that a next line needs at least to belong to the list item of ``line``; 0 if it is no item."""
+    """Count the blanks that the next line needs at least to belong to the list item that begins in ``line``.
+
+    For example, "  - milk" gives 3. The result is 0 if the line does not begin a list item.
+    """
     indent = _indent(line)
     return indent + 1 if _ITEM.match(line, indent) else 0
 
