@@ -1,1 +1,1 @@
-"""A file becomes passages."""
+"""Find the files to index, and convert each file into passages."""

@@ -1,8 +1,14 @@
 """Convert files in a separate process with limits, so that a bad file can kill only that process.
 
-The files are read by native code, which Python cannot interrupt. So the operating system limits the memory and the
-processor time of the process. A thread limits the time by the clock. Except on Linux, the thread also kills a
-process that uses too much memory, because some systems, such as macOS, ignore the limit.
+Native code reads many files, and Python cannot interrupt native code. So there are three limits:
+
+- The operating system limits the memory and the processor time of the process.
+- A thread of the calling process limits the elapsed time.
+- Except on Linux, the same thread kills a process that uses too much memory. Some systems, such as macOS, ignore the
+  memory limit of the operating system.
+
+:class:`ConverterProcess` is the side of the caller. :func:`main` runs in the separate process. A request is a line of
+JSON, followed by the bytes of the file. A reply is a line of JSON.
 """
 
 import atexit
@@ -29,39 +35,46 @@ from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.readers.pdf_pages import draw_page
 from prefrag.indexing.report import CannotRead
 
-# The limits for one file: seconds of processor time, and bytes of memory. A large book takes up to two minutes.
+# The maximum number of seconds of processor time for one file. A large book takes up to two minutes.
 MOST_SECONDS = 300.0
+# The maximum number of bytes of memory for the process.
 MOST_MEMORY = 2_000_000_000
 # The maximum number of elapsed seconds for one file. It is high, because many processes may share the processor.
 _MOST_WAIT = 3_600.0
 # The maximum number of elapsed seconds until the process has started.
 _START_SECONDS = 120.0
-# How often the time and the memory of the process are checked, in seconds.
+# The seconds between two checks of the time and the memory of the process.
 _CHECK_SECONDS = 0.25
-# What the process writes when it can take files.
+# The line that the process writes when it can take files.
 _READY = b"ready\n"
-# So many new objects let Python look for cycles; 700 by default.
+# Python looks for cycles of objects each time this many new objects exist. The default is 700.
 _COLLECTED = 100_000
+# Whether the thread checks the memory of the process.
 _WATCHES_MEMORY = sys.platform != "linux"
-# How a process ends that has used up its processor time. Windows has no such signal.
+# The exit code of a process that has used up its processor time. Windows has no such signal.
 _OUT_OF_TIME = [-getattr(signal, "SIGXCPU", 0)]
 
 
 class LimitReached(CannotRead):
-    """The error when a file needs more time or memory than it may have, so that its process has ended."""
+    """Raised when a file needs more time or memory than allowed. The process with the file has then ended."""
 
 
 class ConverterProcess:
-    """Converts files like :class:`FileConverter`, but in a process that is restarted if a file kills it."""
+    """Converts files like :class:`FileConverter`, but in a separate process with limits.
+
+    If a file kills the process, the next file starts a new process. Threads may share one instance, but only one file
+    is converted at a time. After each file, the attribute ``loss`` says which parts of the file could not be read. It
+    is "" if all were read.
+    """
 
     def __init__(self, seconds: float = MOST_SECONDS, memory: int = MOST_MEMORY, wait: float = _MOST_WAIT) -> None:
         """Set the limits for one file. The first file starts a process.
 
-        :param seconds: The seconds of processor time.
-        :param memory: The bytes of memory.
-        :param wait: The seconds by the clock, from when the process is ready.
+        :param seconds: The maximum number of seconds of processor time.
+        :param memory: The maximum number of bytes of memory.
+        :param wait: The maximum number of elapsed seconds. The start of the process does not count.
         """
-        self.loss = ""  # says which parts of the last file could not be read
+        self.loss = ""
         self._seconds, self._memory, self._wait = seconds, memory, wait
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
@@ -70,20 +83,35 @@ class ConverterProcess:
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file. Raises CannotRead if that is impossible within the limits.
+        """Convert one file into passages.
 
-        ``modified`` is when the file was last changed, in seconds since 1970. ``folders`` are the names of the folders
-        above the file. A file in a folder such as "drafts" or "old" counts as a draft or as old.
+        :param path: The path of the file. Its suffix shows the form of the file. The file itself is not opened.
+        :param data: The bytes of the file.
+        :param modified: When the file was last changed, in seconds since 1970. None if the time is not known.
+        :param folders: The names of the folders above the file. A file in a folder such as "drafts" or "old" counts as
+            a draft or as old.
+        :returns: The passages in the order of the file, with their metadata.
+        :raises CannotRead: If the file cannot be read, or if there is no text in it.
+        :raises LimitReached: If the file needs more time or memory than allowed.
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
         return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
 
     def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, Any]:
-        """Draw a page of a PDF, as :func:`prefrag.indexing.readers.pdf_pages.draw_page` does."""
+        """Draw a page of a PDF.
+
+        :param data: The bytes of the PDF.
+        :param page: The number of the page, from 1.
+        :param sentence: A sentence to find on this page or on the next page. "" finds nothing.
+        :returns: What :func:`prefrag.indexing.readers.pdf_pages.draw_page` returns.
+        :raises CannotRead: If the file cannot be read, or has no such page.
+        :raises LimitReached: If the page needs more time or memory than allowed.
+        """
         return dict(self._send({"draw": page, "sentence": sentence}, data)["drawn"])
 
     def _send(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
+        """Send a request with the bytes of a file, and return the reply. Start the process if it does not run."""
         with self._one_file:
             self._start()
             reply = self._ask({**request, "bytes": len(data)}, data)
@@ -92,7 +120,7 @@ class ConverterProcess:
         return reply
 
     def kill(self) -> None:
-        """End the work on the present file, from another thread."""
+        """End the work on the present file. This method is for another thread than the one that converts."""
         process = self._process
         if process is not None:
             process.kill()
@@ -106,21 +134,26 @@ class ConverterProcess:
             process.communicate()
 
     def _start(self) -> None:
+        """Start the process if it does not run."""
         if self._process is not None and self._process.poll() is not None:
-            # The process ended while it was idle, so no file is to blame.
+            # The process ended between two files, so no file is the cause.
             self.close()
+
         if self._process is None:
-            # With -P, Python imports nothing from the working folder, which may contain malicious modules.
+            # With the option -P, Python imports nothing from the working folder. That folder may contain malicious
+            # modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory}, {os.getpid()})"
             command = [sys.executable, "-P", "-c", work]
             environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _ask(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
+        """Write a request to the process, and read the reply. Close the process if there is no reply."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
+
         reply = b""
         is_late = threading.Event()
         try:
@@ -129,6 +162,7 @@ class ConverterProcess:
                     self._is_ready = process.stdout.readline() == _READY
                 if not self._is_ready:
                     raise PrefragError("The process that converts files does not start: see its own message above.")
+
             with self._watched(process, self._wait, is_late):
                 with suppress(BrokenPipeError):
                     process.stdin.write(json.dumps(request).encode() + b"\n" + data)
@@ -137,9 +171,11 @@ class ConverterProcess:
         finally:
             if not reply.endswith(b"\n"):
                 self.close()
+
         if reply.endswith(b"\n"):
             answer: dict[str, Any] = json.loads(reply)
             return answer
+
         if is_late.is_set() or process.returncode in _OUT_OF_TIME:
             raise LimitReached(f"converting it takes more than {min(self._seconds, self._wait):g} s: split the file")
         memory = f"{self._memory / 10**9:.2g} GB of memory"
@@ -147,7 +183,12 @@ class ConverterProcess:
 
     @contextmanager
     def _watched(self, process: subprocess.Popen[bytes], seconds: float, is_late: threading.Event) -> Iterator[None]:
-        """Kill the process if the work takes too long, or too much memory."""
+        """Kill the process if the block takes more seconds than allowed, or if the process uses too much memory.
+
+        :param process: The process.
+        :param seconds: The maximum number of elapsed seconds.
+        :param is_late: Set if the block takes too long.
+        """
         is_done = threading.Event()
         threading.Thread(target=self._watch, args=(process, seconds, is_done, is_late), daemon=True).start()
         try:
@@ -158,6 +199,7 @@ class ConverterProcess:
     def _watch(
         self, process: subprocess.Popen[bytes], seconds: float, is_done: threading.Event, is_late: threading.Event
     ) -> None:
+        """Check the time and the memory of the process until ``is_done`` is set. Runs in a thread of its own."""
         end = time.monotonic() + seconds
         while not is_done.wait(_CHECK_SECONDS):
             if time.monotonic() > end:
@@ -168,6 +210,7 @@ class ConverterProcess:
                 return
 
     def _uses_too_much(self, pid: int) -> bool:
+        """Check whether a process uses too much memory. The answer is False if that cannot be measured."""
         with suppress(ImportError, OSError):
             import psutil
 
@@ -178,31 +221,50 @@ class ConverterProcess:
 
 @cache
 def converter_process(pid: int) -> ConverterProcess:
-    """Return the converter of the calling process, whose id is ``pid``. A forked process gets its own converter."""
+    """Return the converter of the calling process. Each call with the same ID returns the same converter.
+
+    :param pid: The ID of the calling process. A forked process has another ID, so it gets its own converter.
+    :returns: The converter. It is closed when the calling process ends.
+    """
     converter = ConverterProcess()
     atexit.register(converter.close)
     return converter
 
 
 def without_secrets() -> dict[str, str]:
-    """Return the environment variables for a process that reads untrusted files: all but those that may be secrets."""
+    """Return the environment variables that a process with untrusted files may have.
+
+    :returns: All environment variables, except those whose names have "KEY", "SECRET", "TOKEN" or "PASSWORD".
+    """
     return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
 
 
 def main(seconds: float, memory: int, parent: int) -> None:
-    """Answer the requests that arrive on standard input, until the input or the process ``parent`` ends."""
+    """Answer the requests that arrive on standard input. This function runs in the separate process.
+
+    It returns when the input ends. The process ends when the parent process ends.
+
+    :param seconds: The maximum number of seconds of processor time for one file.
+    :param memory: The maximum number of bytes of memory.
+    :param parent: The ID of the parent process.
+    """
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    # What libraries print goes to standard error, so that it is not taken for a reply.
+
+    # Some libraries print to standard output. Their output goes to standard error instead, and only replies go to
+    # standard output.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit("RLIMIT_AS", memory)
     converter = FileConverter()
-    # The cells of a table are very many objects and no cycles: looking for cycles often takes a quarter of the time.
+
+    # The cells of a table are very many objects without cycles. With the default setting of Python, the search for
+    # cycles often takes a quarter of the time.
     gc.freeze()
     gc.set_threshold(_COLLECTED)
     replies.write(_READY)
     replies.flush()
+
     while header := sys.stdin.buffer.readline():
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["bytes"])
@@ -224,16 +286,25 @@ def main(seconds: float, memory: int, parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    # The input ends with the parent too, but it is not read while a file is converted. Linux can end a process with
-    # its parent by itself (PR_SET_PDEATHSIG), but counts the thread that started it as the parent.
-    # On Windows the parent may be the launcher of a virtual environment, so there the end of the input has to do.
+    """Wait until the parent process has ended, and then end this process. Runs in a thread of its own.
+
+    :param parent: The ID of the parent process.
+    """
+    # The input also ends with the parent, but the input is not read while a file is converted. Linux itself can end a
+    # process together with its parent (PR_SET_PDEATHSIG), but for Linux the parent is the thread that started the
+    # process. On Windows, the parent may be the launcher of a virtual environment. So on Windows, this process ends
+    # only with its input.
     while os.name == "nt" or os.getppid() == parent:
         time.sleep(_CHECK_SECONDS)
     os._exit(1)
 
 
 def _limit(name: str, most: int) -> None:
-    """Limit a resource of this process, such as its memory, if the system can."""
+    """Limit a resource of this process, if the system can.
+
+    :param name: The name of the resource in the module ``resource``, such as "RLIMIT_AS" for memory.
+    :param most: The maximum, in the unit of the resource: bytes of memory, or seconds of processor time.
+    """
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 

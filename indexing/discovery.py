@@ -1,4 +1,9 @@
-"""Find the files to index. Links are resolved, so that each file is found once."""
+"""Find the files to index in the folders that a user names.
+
+Links are resolved, so that each file is found only once. Unless the user wants it, no link is followed that leads out
+of the named folder. Most files are the user's own documents. A corpus is a file that already has passages: a JSONL file
+with one passage in each line, or a JSON file with a list of passages.
+"""
 
 import json
 import os
@@ -15,16 +20,19 @@ from prefrag.indexing.file_forms import COMPRESSED, FORMATS, form_of
 from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, looks_like_text
 from prefrag.indexing.report import IndexReport, Skipped
 
+# A file with this suffix is a corpus.
 CORPUS_SUFFIX = ".jsonl"
 OTHER_KIND = (
     f"it is of a kind that is not read (what is read: {', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
     f"without a suffix, and {COMPRESSED} files with a single text)"
 )
+# A file with this suffix is a corpus if it has a list of passages. Otherwise it is an ordinary JSON file.
 LIST_SUFFIX = ".json"
+# For a file with one of these suffixes, the name alone shows that it can be read.
 _KNOWN_SUFFIXES = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
-# Folders that are skipped, because tools fill them with thousands of files that the user did not write.
+# Folders with these names are skipped. Tools fill them with thousands of files that the user did not write.
 _TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
-# Maps each reason for leaving files out to the suffixes of these files.
+# The suffixes of the files that are left out, by the reason.
 _REASONS = {
     reason: suffixes.split()
     for reason, suffixes in {
@@ -36,40 +44,56 @@ _REASONS = {
         "save the mails as .eml or .mbox": ".msg .pst .ost",
     }.items()
 }
-# The maximum number of kinds of files to name among those that are left out.
+# At most this many kinds of files that are left out are named.
 _MOST_KINDS = 10
-# A JSON file is a corpus if a passage stands in so many bytes at its beginning.
+# A JSON file is a corpus if its first passage ends within this many bytes.
 _LIST_BEGINNING_BYTES = 1_000_000
+# Matches the beginning of a list of objects in JSON. It matches in ` [ {"id"`, but not in `["id"]`.
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
-# The folders in which files may lie: the top folder and, below a link that leads out of it, the folder to which the
-# link leads.
-_Fences = tuple[Path, ...]
+# The folders in which a file may really be, without links. The first is the top folder. Behind a link that leads out of
+# the top folder, the second is the folder to which this link leads.
+_AllowedFolders = tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to index."""
+    """A file to index.
 
-    path: Path  # the path of the file in the index
-    size: int  # in bytes
+    :param path: The path of the file in the index.
+    :param size: The size in bytes.
+    :param is_corpus: Whether the file is a corpus.
+    :param source: For an uploaded file, the path where it is until it is moved to ``path``. None for other files.
+    :param folders: The names of the folders between the indexed folder and the file.
+    """
+
+    path: Path
+    size: int
     is_corpus: bool
-    source: Path | None = None  # for an upload: where the file is until it is moved to ``path``
-    folders: tuple[str, ...] = ()  # the names of the folders between the indexed folder and the file
+    source: Path | None = None
+    folders: tuple[str, ...] = ()
 
 
 def find_files(
     paths: Iterable[str | os.PathLike[str]], report: IndexReport, top: Path | None = None, links: bool = False
 ) -> Iterator[FoundFile]:
-    """Find each file to index once. Its `folders` are its parent folders below ``top`` (default: the given path).
+    """Find the files to index.
 
-    A link that leads out of ``top`` is followed if ``links`` is true, but links that lead on from there never are. The
-    report counts the links that are left. An entry that cannot be read is reported, and the others are found.
+    An entry that cannot be read is added to the report, and does not stop the search.
+
+    :param paths: The files and folders to search.
+    :param report: The report. Skipped files and links that are not followed are added to it.
+    :param top: The folder that links may not lead out of. None stands for each path itself.
+    :param links: Whether to follow a link that leads out of ``top``. A link that leads on from there is never followed.
+    :returns: The files, each once.
+    :raises FileNotFoundError: If one of the paths does not exist.
     """
     places = [Path(path).expanduser() for path in paths]
     missing = [printable(path) for path in places if not os.path.exists(path)]
     if missing:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
+
+    # The real paths of all files and folders that were found.
     seen: set[str] = set()
     for path in places:
         top_of_path = path if top is None else top
@@ -78,7 +102,7 @@ def find_files(
             try:
                 can_be_read = _can_be_read(real)
                 if candidate is not path and not can_be_read and not _can_be_read(candidate):
-                    # Only count such files, because nobody expects the pictures in a folder of texts to be read.
+                    # Such files are only counted. Nobody expects the pictures in a folder of texts to be read.
                     report.other_kinds[printable(real.suffix.lower())] += 1
                     continue
                 status = real.stat()
@@ -101,26 +125,43 @@ def find_files(
 
 
 def is_passed_over(folder: str) -> bool:
-    """Check whether a subfolder with this name is skipped."""
+    """Check whether a subfolder is skipped.
+
+    :param folder: The name of the folder.
+    :returns: Whether the folder is hidden or is a folder of tools, such as "node_modules".
+    """
     return folder.startswith(".") or folder in _TOOL_FOLDERS
 
 
 def may_be_readable(path: Path) -> bool:
-    """Check by the name of a file whether it may be of a kind that can be read."""
+    """Check by the name of a file whether it may be of a kind that can be read.
+
+    :param path: The path of the file. The file is not opened.
+    :returns: False if no file with such a name can be read.
+    """
     return path.suffix.lower() == CORPUS_SUFFIX or form_of(path) is not None
 
 
 def why_left_out(suffix: str) -> str:
-    """Say why files with this suffix are left out."""
+    """Say why files with this suffix are left out.
+
+    For example, ".png" gives "pictures hold no text".
+
+    :param suffix: The suffix in small letters, with its dot; "" for files without a suffix.
+    :returns: The reason.
+    """
     if not suffix:
         return "not text, empty, or a private key or credentials"
     return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
 
 
 def describe_kinds(others: Counter[str]) -> list[str]:
-    """Say how many files of other kinds were left out and then, for the commonest kinds, how many and why.
+    """Say how many files of other kinds were left out, and why.
 
-    ``others`` are the numbers of files by their suffixes.
+    For example, ``Counter({".png": 3})`` gives "3 files of other kinds left out" and "3 .png: pictures hold no text".
+
+    :param others: The number of files that were left out, by their suffixes.
+    :returns: A line with the total, and a line for each of the most frequent kinds. Empty if no file was left out.
     """
     if not others:
         return []
@@ -133,7 +174,11 @@ def describe_kinds(others: Counter[str]) -> list[str]:
 
 
 def is_corpus(path: Path) -> bool:
-    """Check whether a file is a corpus: a JSONL file, or a JSON file with a list whose first item is a passage."""
+    """Check whether a file is a corpus.
+
+    :param path: The path of the file. A JSON file is opened.
+    :returns: Whether it is a JSONL file, or a JSON file with a list whose first item has the keys "id" and "text".
+    """
     suffix = path.suffix.lower()
     if suffix != LIST_SUFFIX:
         return suffix == CORPUS_SUFFIX
@@ -150,23 +195,33 @@ def is_corpus(path: Path) -> bool:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve the links in a path. The index identifies a file by the resulting path."""
+    """Resolve the links in a path. The index identifies a file by the resulting path.
+
+    :param path: The path. It may begin with "~" for the user's home folder.
+    :returns: The absolute path without links.
+    """
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """Escape the bytes of a path that are not UTF-8, so that the path can be printed and stored."""
+    """Escape the bytes of a path that are not UTF-8, so that the path can be printed and stored.
+
+    :param path: The path.
+    :returns: The path with a backslash, an x and two hexadecimal digits for each such byte.
+    """
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _can_be_read(path: Path) -> bool:
+    """Check by the name of a file, and if necessary by its beginning, whether it is of a kind that can be read."""
     if not may_be_readable(path):
         return False
-    # A name such as README or LGPL-2.1 does not show the kind of file, so the file's beginning is checked.
+    # A name such as README or LGPL-2.1 does not show the kind of file. So the beginning of the file is checked.
     return path.suffix.lower() in _KNOWN_SUFFIXES or _is_text(path)
 
 
 def _is_text(path: Path) -> bool:
+    """Check by the beginning of a file whether it is text."""
     # Opening a pipe might wait forever.
     if not stat.S_ISREG(path.stat().st_mode):
         return False
@@ -175,19 +230,30 @@ def _is_text(path: Path) -> bool:
 
 
 def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexReport) -> Iterator[tuple[Path, Path]]:
-    """Yield each file, with its real path. No folder is visited twice, so loops of links end."""
-    fences: _Fences | None = (real_path(top),)
+    """Yield each file in a folder and its subfolders. No folder is visited twice, so loops of links end.
+
+    :param path: The folder. A file is also possible, and is then the only result.
+    :param top: The folder that links may not lead out of.
+    :param links: Whether to follow a link that leads out of ``top``.
+    :param seen: The real paths of all files and folders that were found. New ones are added.
+    :param report: The report. Links that are not followed and entries that cannot be read are added to it.
+    :returns: The path of each file as it was found, and its real path without links.
+    """
+    # The folders above the path may be links, too.
+    allowed: _AllowedFolders | None = (real_path(top),)
     for folder in [*reversed(path.parents), path]:
-        if fences is not None and folder.is_relative_to(top):
-            fences = _widen(real_path(folder), fences, links)
-    if fences is None:
+        if allowed is not None and folder.is_relative_to(top):
+            allowed = _folders_allowed_at(real_path(folder), allowed, links)
+    if allowed is None:
         report.left_links.append(printable(real_path(path)))
         return
-    folders = [(path, fences)]
+
+    # The folders that are still to be visited, each with the folders that are allowed for it.
+    folders = [(path, allowed)]
     if os.path.isdir(path):
         seen.add(str(real_path(path)))
     while folders:
-        folder, fences = folders.pop()
+        folder, allowed = folders.pop()
         below = []
         for entry in _list(folder, report):
             try:
@@ -197,20 +263,24 @@ def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexRepor
                 continue
             if str(real) in seen:
                 continue
-            inner = _widen(real, fences, links)
-            if inner is None:
+
+            allowed_below = _folders_allowed_at(real, allowed, links)
+            if allowed_below is None:
                 report.left_links.append(printable(real))
             else:
                 seen.add(str(real))
                 if not os.path.isdir(real):
                     yield entry, real
                 elif entry.name not in _TOOL_FOLDERS:
-                    below.append((entry, inner))
+                    below.append((entry, allowed_below))
         folders += reversed(below)
 
 
 def _list(path: Path, report: IndexReport) -> list[Path]:
-    """List a folder in order, without hidden entries. A file is its own list."""
+    """Return the entries of a folder in alphabetical order, without hidden entries. For a file, return only the file.
+
+    If the folder cannot be read, it is added to the report.
+    """
     if not os.path.isdir(path):
         return [path]
     try:
@@ -220,13 +290,16 @@ def _list(path: Path, report: IndexReport) -> list[Path]:
         return []
 
 
-def _widen(real: Path, fences: _Fences, links: bool) -> _Fences | None:
-    """Return the folders in which a path and what lies below it may be, or None if it is behind a link not to follow.
+def _folders_allowed_at(real: Path, allowed: _AllowedFolders, links: bool) -> _AllowedFolders | None:
+    """Return the folders that are allowed for a path and for everything below it.
 
-    ``real`` is the path without its links. ``fences`` are the folders for the path above it.
+    :param real: The path without links.
+    :param allowed: The folders that are allowed for the folder above the path.
+    :param links: Whether to follow a link that leads out of the top folder.
+    :returns: The allowed folders; None if the path is behind a link that is not followed.
     """
-    if any(map(real.is_relative_to, fences)):
-        return fences
-    # Only one link that leads out of the top folder is followed, and none behind it.
-    may_lead_out = links and len(fences) == 1
-    return (*fences, real) if may_lead_out else None
+    if any(map(real.is_relative_to, allowed)):
+        return allowed
+    # A link that leads out of the top folder may be followed, but no further link behind it.
+    may_lead_out = links and len(allowed) == 1
+    return (*allowed, real) if may_lead_out else None

@@ -1,4 +1,17 @@
-"""Convert users' own files into passages. Haystack's converters read text, Markdown and HTML."""
+"""Convert users' own files into passages.
+
+:class:`FileConverter` converts one file at a time:
+
+1. Find the form of the file by its suffix, such as PDF or code.
+2. Convert the file to plain text. Haystack's converters do that for text, Markdown and HTML. The modules of
+   ``prefrag.indexing.readers`` do it for all other forms. Headings and rows of tables have marks in this text.
+3. Remove the marks, which gives the places of the headings and rows.
+4. Split the text into passages.
+5. Add metadata to each passage: title, date, page, headings, tables, and whether it is a draft or old.
+
+:class:`prefrag.indexing.converter_process.ConverterProcess` does the same in a process with limits. The indexing uses
+that class.
+"""
 
 import gzip
 import hashlib
@@ -43,15 +56,18 @@ from prefrag.indexing.readers.text_files import pack_rows, read_csv, read_json, 
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 
-# Increase this number whenever you change how passages are made. Then all files count as changed and are read again.
+# The number of the recipe, which is the way in which this version makes passages. Increase this number whenever you
+# change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 14
-# Maps each form of file to the class name of Haystack's converter and its settings.
+# The class name and the settings of Haystack's converter, by the form of the file.
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
     forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
-    # Only the main text of a page is extracted. The default settings suit news, but would lose much of notes and wikis.
+    # Only the main text of a page is extracted. The default settings suit news. They would lose much of notes and
+    # wikis.
     forms.HTML: ("HTMLToDocument", {"extraction_kwargs": {"favor_recall": True, "include_comments": False}}),
 }
+# The functions that read the bytes of a file, by the form of the file. Each returns a title and a text with marks.
 _BYTE_READERS = {
     forms.PDF: read_pdf,
     forms.DOCX: read_docx,
@@ -62,25 +78,36 @@ _BYTE_READERS = {
     forms.ODS: read_ods,
     forms.RTF: read_rtf,
 }
+# The functions that read the decoded text of a file, by the form of the file. Each returns a text with marks.
 _TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
     forms.RST: read_rst,
     forms.CSV: lambda text, outline: "\n".join(read_csv(text, outline)),
     forms.JSON: lambda text, outline: "\n".join(read_json(text)),
     forms.CODE: mark_code,
 }
-# The forms of files whose first lines do not describe the document, because they are code or data.
+# The forms of files that are code or data. Their first lines do not say whether the document is a draft or old.
 _WITHOUT_SENTENCES = (forms.CODE, forms.CSV, forms.JSON, forms.XLSX, forms.ODS)
-_MOST_DEPTH = 3  # of mails that are attached to mails
-_MOST_REASONS = 3  # that are named, if parts of a mail are not read
-_MOST_SECTIONS = 2_000  # characters of metadata about the sections of a passage
+# A mail may be attached to a mail, which may be attached to a mail, and so on. Attachments below this many levels are
+# not read.
+_MOST_DEPTH = 3
+# If parts of a mail are not read, at most this many reasons are named.
+_MOST_REASONS = 3
+# The metadata about the sections of a passage has at most this many characters. Longer metadata is left out.
+_MOST_SECTIONS = 2_000
+# Matches the beginning of a tag such as `<aside class="note">` or `</footer>`. Group 1 is "<" or "</".
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
-# If the extraction keeps less than this share of the characters of an HTML mail, the whole mail is used instead.
+# If the extraction keeps no more than this share of the characters of an HTML mail, all words of the mail are used.
 _LEAST_SHARE = 0.9
+# The loggers of the converters and their libraries. Their warnings say why a file has no text.
 _LOGGERS = ("haystack.components.converters", "trafilatura", "htmldate", "justext")
 
 
 class FileConverter:
     """Converts one file after another into passages.
+
+    After each file, the attribute ``loss`` says which parts of the file could not be read. It is "" if all were read.
+
+    ### Usage example
 
     ```python
     from pathlib import Path
@@ -93,17 +120,27 @@ class FileConverter:
     """
 
     def __init__(self) -> None:
-        self.loss = ""  # says which parts of the last file could not be read
+        self.loss = ""
         self._converters, self._missing = _make_converters()
 
     def passages(
         self, path: Path, data: bytes, modified: float | None = None, folders: Sequence[str] = ()
     ) -> list[Document]:
-        """Convert one file, as :meth:`ConverterProcess.passages` does, but without limits and in this process."""
+        """Convert one file in this process, without limits of time and memory.
+
+        :param path: The path of the file. Its suffix shows the form of the file. The file itself is not opened.
+        :param data: The bytes of the file.
+        :param modified: When the file was last changed, in seconds since 1970. None if the time is not known.
+        :param folders: The names of the folders above the file. A file in a folder such as "drafts" or "old" counts as
+            a draft or as old.
+        :returns: The passages in the order of the file, with their metadata.
+        :raises CannotRead: If the file cannot be read, or if there is no text in it.
+        """
         self.loss = ""
         file_hash = fingerprint(data)
         texts = list(self._passages_with_meta(path, data))
         _set_standing(texts, path, folders)
+
         id_of_file = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         meta_of_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
         meta_of_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
@@ -115,6 +152,13 @@ class FileConverter:
         ]
 
     def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the text of each passage of a file, with the metadata that comes from the content of the file.
+
+        :param path: The path of the file, or the name of an attachment.
+        :param data: The bytes of the file.
+        :param depth: In how many mails the file is nested. 0 for a file that is no attachment.
+        :raises CannotRead: If the file cannot be read, or if there is no text in it.
+        """
         form = form_of(path)
         if form is None:
             raise CannotRead("it is of a kind that is not read")
@@ -124,9 +168,12 @@ class FileConverter:
             raise CannotRead(NEEDS_FILES)
         if not data.strip():
             raise CannotRead("it is empty")
+
         if form == forms.MAIL:
             yield from self._mails(path, data, depth)
             return
+
+        # Convert the file to a text with marks.
         source = ""
         if form not in _BYTE_READERS and form != forms.EPUB:
             source = decode_text(data, declared_charset(data) if form == forms.HTML else None)
@@ -141,12 +188,15 @@ class FileConverter:
             # For a damaged file, the libraries raise almost any kind of exception.
             except Exception as error:
                 raise CannotRead(_why(error)) from error
+
+        # Remove the marks, and split the text into passages.
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
         if form in _BYTE_READERS and not is_title(own_title, text, path.stem):
             own_title = ""
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
             own_title = own_title or headings[0].words
+
         parts = _split(text, form)
         places = _with_places(parts, form)
         sections_of_parts = find_sections(parts, headings)
@@ -160,6 +210,7 @@ class FileConverter:
             is_deep = form == forms.HTML and is_nested_deeply(source)
             raise CannotRead(TOO_DEEP if is_deep else _reason(complaints))
 
+        # Add the metadata. First comes the metadata that is the same for all passages.
         is_code = form == forms.CODE
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
@@ -169,6 +220,7 @@ class FileConverter:
         title = normalize_unicode(own_title or name)
         dated = find_date(front_matter, "" if is_code else passages[0][0], path.name, title)
         own_fields = {key: value for key, value in front_matter.items() if key not in _NOT_FOR_META}
+
         for content, place, sections, part, rows in passages:
             meta: dict[str, Any] = {**own_fields, **dated, "title": title, "kind": form, **write_tables(rows)}
             if is_code:
@@ -187,14 +239,23 @@ class FileConverter:
             yield content, meta
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the passages of mails and of their attachments, each with its metadata."""
-        refused = Counter[str]()  # how many mails and attachments are not read, by the reason
+        """Yield the passages of a file of mails and of all attachments, each with its metadata.
+
+        :param path: The path of the file.
+        :param data: The bytes of the file.
+        :param depth: In how many other mails this file is nested.
+        :raises CannotRead: If no mail and no attachment has text.
+        """
+        # How many mails and attachments are not read, by the reason.
+        refused = Counter[str]()
+        # What could not be read in the attachments that are read.
         losses: list[str] = []
         is_empty = True
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
                 continue
+
             title = normalize_unicode(_one_line(mail.subject)) or path.stem
             fields = {name: value for name, value in mail.fields.items() if name != "date"}
             meta_of_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
@@ -203,6 +264,7 @@ class FileConverter:
                 if text:
                     is_empty = False
                     yield normalize_unicode(text), {**meta_of_mail, "kind": forms.MAIL}
+
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
@@ -220,6 +282,7 @@ class FileConverter:
                         losses.append(f"in {name}: {self.loss}")
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
+
         named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_REASONS))
         if is_empty:
             details = f" ({named})" if named else ""
@@ -229,18 +292,23 @@ class FileConverter:
         self.loss = "; ".join(losses[:_MOST_REASONS])
 
     def _body(self, mail: Mail) -> str:
+        """Return the text of a mail without its header lines."""
         if not mail.html:
             return "\n\n".join(map(unwrap_lines, mail.texts))
+
         bare = without_tags(mail.html)
         outline = Outline()
         text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
-        # The extraction is made for web pages and may lose most of a short mail. Then all of the mail's text is used.
+        # The extraction is made for web pages. It may lose most of a short mail, and then all words of the mail are
+        # used.
         return text if len(text) > _LEAST_SHARE * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
+        """Extract the main text of an HTML page, with marks."""
         return self._run(forms.HTML, mark_page(text, outline), outline)[0]
 
     def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, Any]]:
+        """Run Haystack's converter for a form of file. Return the text with marks, and the metadata."""
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
         if not converted:
@@ -248,28 +316,46 @@ class FileConverter:
         return write_bar_tables(converted[0].content or "", outline), converted[0].meta
 
     def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
-        """Convert one file. Returns its title, its text with the marks of `headings`, and its metadata."""
+        """Convert one file to a text with marks.
+
+        :param form: The form of the file.
+        :param data: The bytes of the file.
+        :param text: The decoded text of the file. "" for a form that is read from its bytes.
+        :param outline: The outline of the file. The headings and the rows of tables are added to it.
+        :returns: The title ("" if the file has none), the text with marks, and the metadata, such as the front matter.
+        """
         if form in _BYTE_READERS:
             return *_BYTE_READERS[form](data, outline), {}
         if form in _TEXT_READERS:
             return "", _TEXT_READERS[form](text, outline), {}
         if form == forms.EPUB:
             title, chapters = read_epub(data)
-            # In books, <aside> and <footer> hold notes and ends of chapters, but the extraction drops these elements.
+            # In books, the elements <aside> and <footer> hold notes and ends of chapters. The extraction would drop
+            # these elements, so they are renamed to <div>.
             pages = [_ASIDE_OR_FOOTER.sub(r"\1div", chapter) for chapter in chapters]
             return title, "\n\n".join(self._page(page, outline) for page in pages), {}
+
         title = _one_line(html_title(text)) if form == forms.HTML else ""
         marked = _MARK_HEADINGS[form](text, outline) if form in _MARK_HEADINGS else text
         content, meta = self._run(form, marked, outline)
         if form == forms.TEXT:
             content = unwrap_lines(content)
-        # The title is not repeated in the text, because every search covers the titles, too.
+
+        # The title is not written into the text, because every search covers the titles, too.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
         return title, f"{write_fields(fields)}\n{content}", meta
 
 
 def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
-    """Set the `standing` of each passage if the passage or its document says that it is superseded, a draft, or old."""
+    """Set the metadata field `standing` of each passage to "superseded", "draft" or "old".
+
+    The field is not set if neither the passage nor its document says so. A passage is judged by the headings above it.
+
+    :param texts: The text and the metadata of each passage, in the order of the file.
+    :param path: The path of the file.
+    :param folders: The names of the folders above the file.
+    """
+    # The standing of each document.
     standings: dict[tuple[Any, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments count as separate documents.
@@ -284,11 +370,19 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
 
 
 def _unpack(data: bytes, most: int) -> bytes:
+    """Unpack a file in the gzip format.
+
+    :param data: The bytes of the packed file.
+    :param most: The maximum number of bytes of the unpacked file.
+    :returns: The bytes of the unpacked file.
+    :raises CannotRead: If the file is damaged, too large, or no text.
+    """
     try:
         with gzip.open(io.BytesIO(data)) as stream:
             unpacked = stream.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise CannotRead(f"it cannot be unpacked ({error}); it may be damaged") from error
+
     if len(unpacked) > most:
         raise CannotRead(f"it unpacks to more than {most // 10**6} MB, which is too much for a file of its kind")
     if not looks_like_text(unpacked[:BEGINNING_BYTES]):
@@ -297,25 +391,32 @@ def _unpack(data: bytes, most: int) -> bytes:
 
 
 def fingerprint(data: bytes, recipe: int | None = None) -> str:
-    """Compute a digest of a file's content and of the recipe, by default the present one."""
+    """Compute a digest of the content of a file and of the recipe.
+
+    If the digest of a file has changed since the last indexing, the file is read again.
+
+    :param data: The bytes of the file.
+    :param recipe: The number of the recipe. None stands for the recipe of this version.
+    :returns: The digest as 32 hexadecimal digits.
+    """
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{recipe or _RECIPE}".encode()).hexdigest()
 
 
 def is_fingerprint_of(digest: str, data: bytes) -> bool:
-    """Check whether a digest is the fingerprint of a file's content by this, an earlier or a later recipe.
+    """Check whether a digest belongs to the content of a file, by whatever recipe it was computed.
 
-    :param digest: The `file_hash` of a passage, which any version of the program may have written.
-    :param data: The content of the file.
+    :param digest: The metadata field `file_hash` of a passage. Any version of the program may have written it.
+    :param data: The bytes of the file.
     :returns: Whether the passage was read from this content.
     """
-    # The present recipe first, and one that a later version of the program may have written.
+    # Try the recipe of this version first, then the next recipe of a later version, then all earlier recipes.
     recipes = dict.fromkeys((_RECIPE, _RECIPE + 1, *range(1, _RECIPE)))
     return any(fingerprint(data, recipe) == digest for recipe in recipes)
 
 
 def _make_converters() -> tuple[dict[str, Any], set[str]]:
-    """Make Haystack's converters, and list the forms of files for which a package is missing."""
-    # Imported here, because this import also loads the HTML and Markdown libraries, which takes a second.
+    """Make Haystack's converters, by the form of the file. Also return the forms for which a package is missing."""
+    # This import also loads the HTML and Markdown libraries, which takes a second. So it is done only here.
     from haystack.components import converters as haystack_converters
 
     converters: dict[str, object] = {}
@@ -329,7 +430,11 @@ def _make_converters() -> tuple[dict[str, Any], set[str]]:
 
 
 def _split(text: str, form: str) -> list[str]:
-    """Split tables by their rows, code by its functions, slides one by one, and other texts by their sentences."""
+    """Split the text of a file into passages.
+
+    Tables are split between rows, code between functions, presentations between slides, and other texts between
+    sentences.
+    """
     if form in (forms.CSV, forms.JSON, forms.XLSX, forms.ODS):
         return pack_rows(text)
     if form == forms.CODE:
@@ -340,7 +445,10 @@ def _split(text: str, form: str) -> list[str]:
 
 
 def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]]:
-    """Normalise the white space of each passage. Find the page on which the passage begins or, in code, the line."""
+    """Yield the text of each passage with normal white space, and the place where the passage begins in its file.
+
+    The place is the number of a page or slide from 1, or the number of a line in code. It is None for other forms.
+    """
     is_code = form == forms.CODE
     has_places = is_code or form in (forms.PDF, forms.PPTX, forms.ODP)
     border = "\n" if is_code else "\f"
@@ -354,32 +462,49 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
 
 
 def _section_starts(part: str, begins: Sequence[tuple[int, str]]) -> str:
-    """Write a line for each section of a passage: where it begins in the stored text, a blank, and its headings."""
+    """Write the metadata field about the sections of a passage.
+
+    It has a line for each section, such as "120 Setup > Linux". The number is the character of the stored text at which
+    the section begins.
+
+    :param part: The passage before its white space is normalised.
+    :param begins: For each section, the character of ``part`` at which it begins, and its headings.
+    """
     places = [len(normalize_unicode(_plain(part[:start]))) for start, _ in begins]
     return "\n".join(f"{place} {normalize_unicode(path)}" for place, (_, path) in zip(places, begins, strict=True))
 
 
 def _page_starts(part: str, page: int) -> str:
-    """Write a line for each page that begins within a passage: where it begins, a blank, and its number."""
+    """Write the metadata field about the pages that begin inside a passage.
+
+    It has a line for each page, such as "120 3". The first number is the character of the stored text at which the page
+    begins. The second number is the number of the page.
+
+    :param part: The passage before its white space is normalised.
+    :param page: The number of the page on which the passage begins.
+    """
     text = part.strip()
     begins = [len(normalize_unicode(_plain(text[: end.start()]))) for end in re.finditer("\f", text)]
     return "\n".join(f"{begin} {number}" for number, begin in enumerate(begins, start=page + 1))
 
 
 def _plain(text: str) -> str:
-    """Reduce the white space in a text to single spaces and single line breaks."""
+    r"""Reduce white space to single blanks and single line breaks. For example, "a \n\n  b" gives "a\nb"."""
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 
-# The functions that mark the headings, by the form of the file. The module `headings` explains the marks.
+# The functions that mark the headings before Haystack's converter runs, by the form of the file. The module
+# ``headings`` explains the marks.
 _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark_notes, forms.HTML: mark_page}
 
 
 def _one_line(text: str) -> str:
+    """Write a text in one line of at most 300 characters of valid Unicode."""
     return cut_text(" ".join(text.encode("utf-8", "replace").decode("utf-8").split()), 300)
 
 
 def _reason(complaints: list[logging.LogRecord]) -> str:
+    """Say why a file has no text: the first error in the log of its converter, or that there is no text in it."""
     for record in complaints:
         error = getattr(record, "error", None)
         if isinstance(error, Exception):
@@ -388,14 +513,15 @@ def _reason(complaints: list[logging.LogRecord]) -> str:
 
 
 def _why(error: Exception) -> str:
-    # Some libraries raise an error of their own for one that Python raised because of too many levels.
+    """Say in half a sentence why a file could not be converted."""
+    # Python raises a RecursionError if a file has too many levels. Some libraries raise an error of their own instead.
     causes = (error, error.__cause__, error.__context__)
     if any(isinstance(cause, RecursionError) for cause in causes) or "recursion depth" in str(error):
         return TOO_DEEP
     return f"it cannot be converted ({error}); it may be damaged"
 
 
-# The front matter of a Markdown file cannot set these metadata fields, because Haystack or the code above sets them.
+# The front matter of a Markdown file cannot set these metadata fields. Haystack or the code above sets them.
 _NOT_FOR_META = {
     "encoding",
     "source_id",
@@ -413,6 +539,7 @@ _NOT_FOR_META = {
     TABLES,
     *Document.__dataclass_fields__,
 }
+# The integers that every index can store: those of 64 bits.
 _STORED_INTEGERS = range(-(2**63), 2**63)
 
 
@@ -429,11 +556,17 @@ def _is_simple(value: object) -> bool:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect the log records of the converters and their libraries. Only the log says why a file has no text."""
+    """Collect the warnings that the converters and their libraries log during the block, and do not show them.
+
+    Only these warnings say why a file has no text.
+    """
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):
+        """Adds each log record to the list."""
+
         def emit(self, record: logging.LogRecord) -> None:
+            """Add a log record to the list."""
             records.append(record)
 
     listener = Listener(logging.WARNING)

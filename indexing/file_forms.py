@@ -1,13 +1,19 @@
-"""The forms of files that can be read, such as PDF or code, and the suffixes and the maximum size of each form."""
+"""The forms of files that can be read, such as PDF or code, with their suffixes and maximum sizes.
+
+The search for files and the file converter use :func:`form_of`, which finds the form of a file by its name. One form
+may have many suffixes. For example, all programming languages are the form "code".
+"""
 
 from pathlib import Path
 from typing import NamedTuple
 
+# The names of the forms.
 TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
 DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
 ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
 # A file with this suffix, such as data.csv.gz, is unpacked and then read like the file inside it.
 COMPRESSED = ".gz"
+# The suffixes of code and of configuration files.
 _CODE = (
     ".py",
     ".js",
@@ -52,15 +58,23 @@ _CODE = (
 
 
 class Form(NamedTuple):
-    """A form of file that can be read, such as PDF or code."""
+    """A form of file that can be read, such as PDF or code.
 
-    most_bytes: int  # the maximum size of a file, which limits memory: HTML needs up to 100 times its size
+    :param most_bytes: The maximum size of a file in bytes. It limits the memory, because an HTML page needs up to 100
+        times its size.
+    :param suffixes: The suffixes of such files in small letters, with their dots. "" stands for no suffix.
+    :param package: The optional package that is needed to read such files, by its import name. "" if none is needed.
+    :param is_text: Whether the files are text. Such files may also be compressed.
+    """
+
+    most_bytes: int
     suffixes: tuple[str, ...]
-    package: str = ""  # the optional package that is needed to read such files
-    is_text: bool = False  # whether the files are text, which may also be compressed
+    package: str = ""
+    is_text: bool = False
 
 
-# A file without a suffix is read only if it looks like text, which the module `discovery` checks.
+# The forms by their names. A file without a suffix is read only if it looks like text. The module ``discovery`` checks
+# that.
 FORMS = {
     TEXT: Form(50_000_000, (".txt", ".text", "", ".log", ".tex", ".org", ".adoc"), is_text=True),
     MARKDOWN: Form(5_000_000, (".md", ".markdown"), is_text=True),
@@ -80,13 +94,18 @@ FORMS = {
     MAIL: Form(200_000_000, (".eml", ".mbox"), is_text=True),
     CODE: Form(2_000_000, _CODE, is_text=True),
 }
-FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes}  # the form of each suffix
+# The name of the form of each suffix.
+FORMATS = {suffix: name for name, form in FORMS.items() for suffix in form.suffixes}
 
 
 def form_of(path: Path) -> str | None:
-    """Find the form of a file by its name. Returns None if files with this name are not read.
+    """Find the form of a file by its name.
 
-    A number after the last dot is not a suffix, so LGPL-2.1 counts as a name without a suffix.
+    For example, "a.csv.gz" gives "csv", and "a.png" gives None. A number after the last dot is not a suffix, so
+    "LGPL-2.1" gives "text" like a name without a suffix.
+
+    :param path: The path of the file. The file is not opened.
+    :returns: The name of the form; None if files with this name are not read.
     """
     suffix = path.suffix.lower()
     if suffix == COMPRESSED:
@@ -97,5 +116,9 @@ def form_of(path: Path) -> str | None:
 
 
 def most_bytes(path: Path) -> int:
-    """Find how many bytes a file with this name may have at most."""
+    """Find the maximum size of a file by its name.
+
+    :param path: The path of the file. The file is not opened.
+    :returns: The maximum size in bytes. It is that of a text if files with this name are not read.
+    """
     return FORMS[form_of(path) or TEXT].most_bytes

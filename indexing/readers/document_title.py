@@ -6,7 +6,7 @@ Many programs write a path, a file name or a default such as "Layout 1" into thi
 
 import re
 
-# Matches the beginning of a path or of a web address, such as "C:\\", "/home" or "http://".
+# Matches the beginning of a path or of a web address, such as "C:\", "/home" or "http://".
 _PATH = re.compile(r"[A-Za-z]:[\\/]|[\\/]{1,2}\w|\w+://")
 # Matches a file name, such as "tea.docx".
 _FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)

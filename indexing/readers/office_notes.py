@@ -10,8 +10,9 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-# The XML namespaces of the elements in Word files and in Excel files.
+# The XML namespace of the elements in Word files.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# The XML namespace of the elements in Excel files.
 _SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 # The label that the texts of a part of a Word file get, by the last word of the type of the part.
 _PARTS = {
@@ -37,7 +38,7 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
     yielded, parts_read = set[str](), set[str]()
     for relation in document.part.rels.values():
         name = _PARTS.get(relation.reltype.rpartition("/")[2])
-        # Read each part once. A malicious file may relate to one part thousands of times.
+        # Read each part once. A file may relate to one part thousands of times.
         if name is None or relation.is_external or relation.target_part.partname in parts_read:
             continue
 
