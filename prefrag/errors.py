@@ -1,37 +1,43 @@
-"""The errors that reach a user, each with its exit code and HTTP status.
+"""The errors that reach a user, each with an exit code for the command line and an HTTP status for the server.
 
-They are in ``components``, because all other folders may import from that folder.
+All other modules may import this module. The message of such an error says what happened and what the user can do.
 """
 
 import errno
 from typing import TypeVar
 
+# The class of the error that `find_cause` looks for.
 Found = TypeVar("Found", bound=BaseException)
 
-# The error numbers for a full disk, a used-up quota, and a file as large as the system allows.
+# The numbers of the system errors for a full disk, a used-up quota, and a file that is as large as the system allows.
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 class PrefragError(Exception):
-    """The base class of errors that the user sees. The message says what happened and what to do."""
+    """The base class of errors that the user sees. The message says what happened and what to do.
+
+    :param exit_code: The exit code of a command that ends with this error.
+    :param http_status: The HTTP status of the server's reply.
+    """
 
     exit_code = 1
     http_status = 500
 
 
 class BadInput(PrefragError, ValueError):
-    """The error for input that the user has to correct."""
+    """Raised for input that the user has to correct."""
 
     exit_code = 2
     http_status = 422
 
 
 class Missing(PrefragError, FileNotFoundError):
-    """The error when a file, an index, a pipeline or a package is missing."""
+    """Raised when a file, an index, a pipeline or a package is missing."""
 
     exit_code = 3
 
 
+# The class of this module that stands for a built-in exception.
 _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
     FileNotFoundError: Missing,
     ImportError: Missing,
@@ -40,10 +46,13 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Find the class of this module that represents an exception.
+    """Find the class of this module that stands for an exception.
 
-    A :class:`PrefragError` keeps its own class. Built-in exceptions for a wrong setting, a missing file or a missing
-    package become :class:`BadInput` or :class:`Missing`. All others become :class:`PrefragError`.
+    For example, ``error_kind(ImportError())`` returns :class:`Missing`.
+
+    :param error: The exception.
+    :returns: For a :class:`PrefragError`, its own class. For a ``ValueError``, a ``FileNotFoundError`` or an
+        ``ImportError``, :class:`BadInput` or :class:`Missing`. For all others, :class:`PrefragError`.
     """
     if isinstance(error, PrefragError):
         return type(error)
@@ -51,10 +60,15 @@ def error_kind(error: Exception) -> type[PrefragError]:
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:
-    """Find an error of the class ``kind``: the error itself, or the nearest of its causes."""
+    """Find an error of a class among an error and its causes.
+
+    :param error: The error. Its causes are the errors that ``raise ... from`` names.
+    :param kind: The class to look for.
+    :returns: The error itself or its nearest cause of this class; None if there is none.
+    """
     link: BaseException | None = error
     seen: set[int] = set()
-    # An error that was raised a second time may be among its own causes.
+    # An error that was raised a second time may be one of its own causes, so the chain may be a loop.
     while link is not None and id(link) not in seen:
         if isinstance(link, kind):
             return link

@@ -1,4 +1,7 @@
-"""Hold locks on files that processes share, and append lines to them. A lock ends with the process that holds it."""
+"""Lock files that several processes share, and append lines to such files.
+
+The operating system frees a lock when the process with the lock ends, even if the process is killed.
+"""
 
 import errno
 import logging
@@ -12,29 +15,32 @@ from pathlib import Path
 from prefrag.errors import BadInput
 
 logger = logging.getLogger(__name__)
-# The wait between two attempts to take a lock.
+# The seconds between two attempts to take a lock.
 _POLL_SECONDS = 0.2
-# To append a line: the maximum wait for the lock, and the wait between two attempts. The lock is held only for
-# microseconds.
+# The maximum number of seconds to wait for the lock before a line is appended.
 _LINE_SECONDS = 10.0
+# The seconds between two attempts to take this lock. A process has the lock only for microseconds.
 _LINE_POLL_SECONDS = 0.001
 
 
 class Busy(BadInput):
-    """The error when another process has held the lock for too long."""
+    """Raised when another process has had the lock for too long."""
 
     http_status = 503
 
 
 @contextmanager
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
-    """Hold the lock of a file during some work. Other processes that call this function meanwhile wait.
+    """Lock a file during the block. Other processes that call this function with the same file wait.
 
-    The file and its folder are created if missing. ``work`` says in messages what is being done, such as ``indexing``.
-    Raises Busy after ``wait`` seconds.
+    :param path: The path of the file. The file and its folder are made if they are missing. The file is never deleted.
+    :param wait: The maximum number of seconds to wait for the lock.
+    :param work: A word for messages that says what the lock is for, such as "indexing".
+    :raises Busy: If another process still has the lock after ``wait`` seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
+    # Do not delete the file afterwards. Otherwise one process could wait for the old file while another process locks a
+    # new file.
     with path.open("ab") as file:
         if not take_lock(file.fileno()):
             logger.warning("Another process is %s: waiting until it is done.", work)
@@ -47,9 +53,13 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
 
 
 def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
-    """Lock an open file or folder until it is closed. Return False if another process locks it for ``wait`` seconds.
+    """Lock an open file or folder until it is closed.
 
-    Return True, without a lock, if the file system has no locks, as in some network folders.
+    :param file: The descriptor of the open file or folder.
+    :param wait: The maximum number of seconds to wait for the lock. 0 makes a single attempt.
+    :param poll: The seconds between two attempts.
+    :returns: False if another process still has the lock after ``wait`` seconds. True otherwise, even if the file
+        system has no locks, as in some network folders.
     """
     from filelock import lock_descriptor
 
@@ -67,27 +77,34 @@ def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool
 def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     """Append a line to a file in one piece. A new file can be read only by its owner.
 
-    The folder must exist. If ``line`` is empty, the file is opened (and created if missing), but nothing is written.
-    Raises OSError when the line cannot be written as a whole, with ``EFBIG`` if the file would exceed ``most_bytes``.
+    :param path: The path of the file. Its folder must exist. A pipe or a device is also possible.
+    :param line: The line without a line break. If it is "", the file is opened, and made if missing, but nothing is
+        written.
+    :param most_bytes: The maximum size of the file in bytes. None means no limit.
+    :raises OSError: If the line cannot be written as a whole. The number of the error is ``EFBIG`` if the file would be
+        larger than ``most_bytes``.
     """
-    # A pipe without a reader must not block. Opened write-only and non-blocking, it fails at once.
+    # A pipe without a reader must not block this process. Opened only for writing and without blocking, it fails at
+    # once.
     access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
     flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
     try:
         if not line:
             return
+
         data = f"{line}\n".encode(errors="backslashreplace")
         if stat.S_ISREG(os.fstat(file).st_mode):
-            # Lock the file, so that no other process writes between the check of the last byte and the new line.
+            # Lock the file. Otherwise another process could write between the check of the last byte and the new line.
             if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
                 raise OSError(errno.ETIMEDOUT, "another process has locked it for too long")
             size = os.fstat(file).st_size
             if most_bytes is not None and size + len(data) > most_bytes:
                 raise OSError(errno.EFBIG, f"it would be larger than {most_bytes:,} bytes")
             if size and _read_last_byte(file, size) != b"\n":
-                # The last line was cut off because the disk was full, so begin a new line.
+                # The last line has no line break. It was cut off because the disk was full. So begin a new line.
                 data = b"\n" + data
+
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
@@ -95,5 +112,6 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
 
 
 def _read_last_byte(file: int, size: int) -> bytes:
+    """Read the last byte of an open file of ``size`` bytes."""
     os.lseek(file, size - 1, os.SEEK_SET)
     return os.read(file, 1)

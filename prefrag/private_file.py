@@ -6,13 +6,14 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read. It replaces an earlier one as a whole.
+    """Write a file that only its owner can read. An earlier file of this name is replaced as a whole.
 
-    :param path: The file. Its folder must exist.
-    :param text: What it holds.
-    :raises OSError: When the file cannot be written. An earlier one then stays as it was.
+    :param path: The path of the file. Its folder must exist.
+    :param text: The content of the file.
+    :raises OSError: If the file cannot be written. An earlier file then stays as it was.
     """
-    # mkstemp makes a file that only its owner can read (mode 0600).
+    # The new text is first written to a temporary file. `mkstemp` makes a file that only its owner can read (mode
+    # 0600).
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -26,10 +27,12 @@ def write_private(path: Path, text: str) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and the missing ones above it, that only their owner can read. An existing one stays as it is.
+    """Make a folder, and the missing folders above it. Only the owner can read the new folders.
 
-    :param folder: The folder.
-    :raises OSError: When it cannot be made.
+    A folder that exists stays as it is.
+
+    :param folder: The path of the folder.
+    :raises OSError: If a folder cannot be made.
     """
     for place in (*reversed(folder.parents), folder):
         if not place.is_dir():

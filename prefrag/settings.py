@@ -1,8 +1,8 @@
-"""The settings: every variable of the environment that the application reads, in one table.
+"""The settings: all environment variables that the application reads.
 
-Each attribute of ``settings`` reads its variable at the moment of use: ``settings.run_seconds`` reads
-``PREFRAG_RUN_SECONDS``. ``models["llm"]`` and ``models["judge"]`` contain the settings of the two models.
-``make docs`` writes the tables of docs/configuration.md from this file.
+Each attribute of ``settings`` reads its variable at the moment of use. For example, ``settings.run_seconds`` reads
+``PREFRAG_RUN_SECONDS``. ``models["llm"]`` and ``models["judge"]`` have the settings of the two models. The description
+of each setting says what its values mean. ``make docs`` writes the tables of docs/configuration.md from this file.
 """
 
 import difflib
@@ -42,18 +42,26 @@ from prefrag.setting_types import (
     WebSetting,
 )
 
-# Secrets that were copied from files into the environment, where Haystack reads them by itself.
+# The secrets that were copied from files into the environment, by the name of the variable. Haystack reads them there.
 _shared: dict[str, str] = {}
 
 
 def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
-    """Describe a setting. The docs show ``shown`` as its default. ``wrong`` is used if the user's value is invalid."""
+    """Describe a setting.
+
+    :param default: The value if the variable is not set.
+    :param sentence: The description in the docs.
+    :param shown: What the docs show as the default. "" shows ``default``.
+    :param wrong: The value that is used if the value in the environment is invalid. None raises an error instead.
+    :param alias: The name of the variable. None stands for the prefix of the table and the name of the setting.
+    :returns: The pydantic field.
+    """
     extra = {"shown": shown, "wrong": wrong}
     return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
 
 
 class ModelSettings(BaseSettings):
-    """The settings of one model."""
+    """The settings of one model: the one that answers, or the one that judges."""
 
     base_url: Text = _setting(
         "",
@@ -108,14 +116,20 @@ class ModelSettings(BaseSettings):
 
 
 class _JudgeSettings(ModelSettings):
+    """The settings of the model that judges."""
+
     model_config = SettingsConfigDict(env_prefix="PREFRAG_JUDGE_")
 
 
 class _LlmSettings(ModelSettings):
+    """The settings of the model that answers."""
+
     model_config = SettingsConfigDict(env_prefix="PREFRAG_LLM_")
 
 
 class _Models(BaseSettings):
+    """Further settings about models."""
+
     gold_api_key: Secret = _setting(
         "", "the key of the stronger model that labels training data ([training](training.md))", "none"
     )
@@ -139,6 +153,8 @@ class _Models(BaseSettings):
 
 
 class _Documents(BaseSettings):
+    """The settings about documents and where they are stored."""
+
     data_dir: Place = _setting(
         None, "the folder for collections, keys, feedback and uploaded documents", "`~/.local/share/prefrag`"
     )
@@ -171,6 +187,8 @@ class _Documents(BaseSettings):
 
 
 class _Web(BaseSettings):
+    """The settings about web search."""
+
     web: WebSetting = _setting(
         None,
         "`on` allows web search for every collection, `off` forbids it. With `ask`, `prefrag ask` shows each query at "
@@ -196,6 +214,8 @@ class _Web(BaseSettings):
 
 
 class _Service(BaseSettings):
+    """The settings about pipelines and about the server."""
+
     pipelines_dir: Place = _setting(
         None, "a folder with pipelines of your own, and the Python modules of their components", "none"
     )
@@ -211,7 +231,7 @@ class _Service(BaseSettings):
         "the seconds that a question may take, including all its calls and the wait for its turn. `--deadline` of "
         "`ask` and `serve` sets it, and a request may shorten it (`deadline`). Allow more for a slow model",
     )
-    # One process answers about 25 questions a second. With more questions at once, each question only takes longer.
+    # One process answers about 25 questions a second. A higher number of questions at once only makes each slower.
     max_runs: Count = _setting(64, "how many questions one process answers at once")
     max_waiting: CountFromZero = _setting(
         256, "how many more questions may wait for their turn; the others get status 503 and `Retry-After`"
@@ -222,7 +242,7 @@ class _Service(BaseSettings):
         "`PREFRAG_MAX_WAITING`, and of the uploads and deletions at the same time. With 50, a key may use "
         "as much as it leaves free. With 100, there is no limit",
     )
-    # One process answers some 1,500 questions a minute.
+    # One process answers about 1,500 questions a minute, which is half of the default.
     requests_a_minute: CountFromZero = _setting(
         3000, "the maximum number of requests with one key in a minute, for each process; 0 means no limit"
     )
@@ -322,28 +342,30 @@ class _Service(BaseSettings):
 
 
 class Settings(_Models, _Documents, _Web, _Service):
-    """All settings except :class:`ModelSettings`."""
+    """All settings except those of a single model, which :class:`ModelSettings` has."""
 
     model_config = SettingsConfigDict(env_prefix="PREFRAG_")
 
 
-# The tables by their heading in docs/configuration.md.
+# The tables of settings, by their headings in docs/configuration.md.
 SECTIONS: dict[str, type[BaseSettings]] = {
     "Models": _Models,
     "Documents": _Documents,
     "The web": _Web,
     "Pipelines and service": _Service,
 }
+# The classes with all settings.
 _TABLES: tuple[type[BaseSettings], ...] = (Settings, _LlmSettings, _JudgeSettings)
 
 
 class _WhenUsed:
-    """Reads each setting when it is used, because tests, commands and experiments change the environment."""
+    """Reads each setting at the moment of use, because tests, commands and experiments change the environment."""
 
     def __init__(self, table: type[BaseSettings]):
         self._table = table
 
     def __getattr__(self, name: str) -> Any:
+        """Return the value of a setting. Raise :class:`BadInput` if it is invalid and has no value for this case."""
         try:
             return _read(self._table, name)
         except BadInput:
@@ -353,7 +375,9 @@ class _WhenUsed:
             return wrong
 
 
+# The settings of the application.
 settings = cast(Settings, _WhenUsed(Settings))
+# The settings of the two models, by the role of the model.
 models = {
     role: cast(ModelSettings, _WhenUsed(table)) for role, table in (("llm", _LlmSettings), ("judge", _JudgeSettings))
 }
@@ -361,15 +385,18 @@ models = {
 
 @cache
 def _variable_of(table: type[BaseSettings], name: str) -> str:
+    """Return the name of the variable of a setting, such as "PREFRAG_RUN_SECONDS" for "run_seconds"."""
     alias = table.model_fields[name].validation_alias
     return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()
 
 
 def _allowed(field: FieldInfo) -> str:
+    """Return the words that say which values a setting may have, such as "on or off"."""
     return next(part for part in field.metadata if isinstance(part, str))
 
 
 def _read(table: type[BaseSettings], name: str) -> Any:
+    """Read the value of a setting from the environment. Raise :class:`BadInput` if the value is invalid."""
     field, variable = table.model_fields[name], _variable_of(table, name)
     is_secret = _allowed(field) in SECRETS
     text = _read_text(variable, is_secret)
@@ -383,10 +410,12 @@ def _read(table: type[BaseSettings], name: str) -> Any:
 
 
 def check_settings(own: Collection[str] = ()) -> list[str]:
-    """Check all settings, even those that this process does not read. Raises :class:`BadInput` for a wrong value.
+    """Check all settings, even those that this process does not read.
 
-    Returns a warning for each variable that looks like a setting but is none, with the most similar name. ``own``
-    contains the names of variables that a user's own pipelines read.
+    :param own: The names of the variables that a user's own pipelines read. They cause no warning.
+    :returns: A warning for each variable that begins with "PREFRAG_" but is no setting. It names the most similar
+        setting.
+    :raises BadInput: If a setting has an invalid value.
     """
     variables = []
     for table in _TABLES:
@@ -395,6 +424,7 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
             variables.append(_variable_of(table, name))
             if _allowed(field) in SECRETS:
                 variables.append(f"{variables[-1]}_FILE")
+
     expected = {*variables, *own}
     bare = [name.removeprefix("PREFRAG_") for name in variables]
     warnings = []
@@ -406,7 +436,11 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
 
 
 def read_secrets() -> list[str]:
-    """List all secrets, so that callers can keep them out of what clients see."""
+    """Read all secrets, so that callers can remove them from what clients see.
+
+    :returns: The values of all settings that are secrets.
+    :raises BadInput: If a secret has an invalid value.
+    """
     secrets: list[str] = []
     for table in _TABLES:
         for name, field in table.model_fields.items():
@@ -417,7 +451,10 @@ def read_secrets() -> list[str]:
 
 
 def export_secrets() -> None:
-    """Put secrets from files into the environment, from which Haystack's document stores read them."""
+    """Copy the secrets of Elasticsearch from files into the environment. Haystack's document stores read them there.
+
+    :raises BadInput: If a file cannot be read.
+    """
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
         text = _read_text(variable, is_secret=True) if f"{variable}_FILE" in os.environ else None
         if text:
@@ -425,6 +462,14 @@ def export_secrets() -> None:
 
 
 def _read_text(variable: str, is_secret: bool) -> str | None:
+    """Read the text of a variable, or of the file that a secret may be in.
+
+    :param variable: The name of the variable. For a secret, the variable with "_FILE" added may have the path of a
+        file.
+    :param is_secret: Whether the variable is a secret.
+    :returns: The text without white space at its ends; None if the variable is not set.
+    :raises BadInput: If the file cannot be read or is empty, or if both variables are set.
+    """
     text = os.environ.get(variable, "")
     file = os.environ.get(f"{variable}_FILE", "").strip() if is_secret else ""
     if file:
@@ -437,12 +482,14 @@ def _read_text(variable: str, is_secret: bool) -> str | None:
             raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
         if not text:
             raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
-    # A setting of nothing but spaces counts as unset, but a secret of nothing but spaces is a mistake.
+
+    # A setting that has only blanks counts as not set. A secret that has only blanks is a mistake of the user.
     is_set = text if is_secret else text.strip()
     return text.strip() if is_set else None
 
 
 @cache
 def _adapter(table: type[BaseSettings], name: str) -> TypeAdapter[Any]:
+    """Return what pydantic checks the value of a setting with."""
     field = table.model_fields[name]
     return TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]

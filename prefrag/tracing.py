@@ -1,11 +1,18 @@
-"""Measure runs, and send the measurements to tracing backends as spans without the text of questions and documents.
+"""Measure runs, and send the measurements to tracing backends without the text of questions and documents.
 
-A run is a span ``prefrag.run``. It contains a span ``prefrag.step`` for each step, with the spans ``gen_ai.chat`` and
-``prefrag.search``. Observers (metrics, the log) get the same numbers with or without a tracer.
+A run is the answering of one question. Its measurements become nested spans:
 
-Haystack writes the inputs of a pipeline (the question, the conversation, attachments and instructions) to the span of
-each run, even if ``HAYSTACK_CONTENT_TRACING_ENABLED`` is off. Tracing backends also write error messages, which may
-quote such text. Haystack's own spans of a run are therefore left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
+- ``prefrag.run`` for the whole run,
+- ``prefrag.step`` for each step of the run,
+- ``gen_ai.chat`` for each model call and ``prefrag.search`` for each search in a step.
+
+Observers are functions that get the same measurements, with or without a tracing backend. The metrics and the log of
+the server are observers.
+
+Haystack has spans of its own. It writes the inputs of a pipeline into them, even if
+``HAYSTACK_CONTENT_TRACING_ENABLED`` is off. These inputs are the question, the conversation, attachments and
+instructions. Tracing backends also write error messages, which may quote such text. So Haystack's own spans of a run
+are left out, unless ``PREFRAG_TRACE_CONTENT`` is on.
 """
 
 import threading
@@ -22,24 +29,28 @@ from haystack.tracing.tracer import NullSpan, NullTracer, ProxyTracer
 from prefrag.audit_log import audit_labels
 from prefrag.settings import settings
 
-# Besides numbers, only these tags are sent. They contain names from the program itself.
+# Besides numbers, only the tags with these names are sent. Their values are names from the program itself.
 _NAMES = {f"haystack.component.{part}" for part in ("name", "type", "fully_qualified_type")}
 _NAMES |= {"hayhooks.pipeline.name", "hayhooks.transport", "hayhooks.error.type"}
 
 
 class _RunError(Exception):
-    """Replaces an error in a span. Its message is only the type of the error."""
+    """Replaces an error in a span. Its message is only the type of the error, because other messages may quote text."""
 
 
 def _is_wordless(key: str, value: object) -> bool:
+    """Check whether a tag has no text of users or documents."""
     return isinstance(value, int | float) or key in _NAMES
 
 
 class _WordlessSpan(Span):
+    """A span that takes only tags without text of users or documents."""
+
     def __init__(self, span: Span):
         self.span = span
 
     def set_tag(self, key: str, value: object) -> None:
+        """Set a tag, if it has no text of users or documents."""
         if _is_wordless(key, value):
             self.span.set_tag(key, value)
 
@@ -47,19 +58,29 @@ class _WordlessSpan(Span):
         """Set nothing, even if the backend would accept content tags."""
 
     def raw_span(self) -> object:
+        """Return the span of the backend."""
         return self.span.raw_span()
 
     def get_correlation_data_for_logs(self) -> dict[str, object]:
+        """Return what links a line of a log to this span."""
         return self.span.get_correlation_data_for_logs()
 
 
 class _WordlessTracer(ProxyTracer):
-    """Haystack's global tracer, changed to send no text of users or documents, even to a backend enabled later."""
+    """Haystack's global tracer, changed so that it sends no text of users or documents.
+
+    This is also true for a backend that is enabled later.
+    """
 
     @contextmanager
     def trace(
         self, operation_name: str, tags: dict[str, Any] | None = None, parent_span: Span | None = None
     ) -> Iterator[Span]:
+        """Open a span during the block.
+
+        The span has all text if ``PREFRAG_TRACE_CONTENT`` is on. Otherwise it is an empty span inside a run, and a span
+        without text outside a run.
+        """
         parent = parent_span.span if isinstance(parent_span, _WordlessSpan) else parent_span
         if type(self.actual_tracer) is NullTracer or settings.trace_content:
             with super().trace(operation_name, tags, parent) as span:
@@ -68,7 +89,9 @@ class _WordlessTracer(ProxyTracer):
         if _run.get() is not None:
             yield NullSpan()
             return
+
         wordless = {key: value for key, value in (tags or {}).items() if _is_wordless(key, value)}
+        # The backend gets an error without text. The original error is raised again behind the span.
         failure: BaseException | None = None
         with suppress(_RunError), super().trace(operation_name, wordless, parent) as span:
             try:
@@ -80,16 +103,20 @@ class _WordlessTracer(ProxyTracer):
             raise failure
 
     def current_span(self) -> Span | None:
+        """Return the open span, which takes only tags without text; None if no span is open."""
         span = super().current_span()
         return None if span is None else _WordlessSpan(span)
 
 
-# Replace the class and not the object, because other modules may have imported the object already.
+# Replace the class of the tracer and not the tracer itself, because other modules may have imported the tracer already.
 tracer.__class__ = _WordlessTracer
 
 
 def sent_to_tracing() -> Literal["spans", "content"] | None:
-    """Return what tracing backends get: ``spans`` without text of the run, ``content`` (spans with text), or None."""
+    """Say what tracing backends get.
+
+    :returns: "spans" for spans without text of the run, "content" for spans with text. None if there is no backend.
+    """
     if isinstance(tracer.actual_tracer, NullTracer):
         return None
     return "content" if settings.trace_content else "spans"
@@ -97,22 +124,28 @@ def sent_to_tracing() -> Literal["spans", "content"] | None:
 
 @dataclass
 class Measured:
-    """The measurements of a run, a model call or a search: numbers and names from the program, no other text."""
+    """The measurements of a run, a model call or a search. They are numbers and names from the program, no other text.
+
+    :param name: The name of the span, such as "prefrag.search".
+    :param tags: The measurements by their names.
+    :param labels: The labels of the run in the audit log: its ID, its pipeline and the name of the caller's key.
+    :param error: The type of the last error, even if the run continued after the error. "" if there was none.
+    :param seconds: The duration in seconds. It is set at the end.
+    """
 
     name: str
     tags: dict[str, Any]
-    # The labels of the run in the audit log: its id, its pipeline and the name of the caller's key.
     labels: Mapping[str, str | None] = field(default_factory=dict)
-    error: str = ""  # the type of the last error, even if the run continued after the error
-    seconds: float = 0.0  # the duration
+    error: str = ""
+    seconds: float = 0.0
 
 
-# These functions get each measurement when the measurement ends.
+# The functions that get each measurement at its end.
 observers: list[Callable[[Measured], None]] = []
 
 
 class _OpenSpan:
-    """A span with its own context, so that different tasks or threads may open and close it."""
+    """An open span with a context of its own. So one task or thread may open the span, and another may close it."""
 
     def __init__(self, context: Context, name: str, tags: dict[str, Any]):
         self.context = context
@@ -120,8 +153,9 @@ class _OpenSpan:
         self.span = context.run(self._manager.__enter__)
 
     def close(self, measured: Measured) -> None:
+        """Write the measurements into the span, and close it."""
         self.span.set_tags(measured.tags)
-        # A backend marks a span as failed if the span is closed with an error.
+        # If a span is closed with an error, the backend marks the span as failed.
         error = _RunError(measured.error) if measured.error else None
         kind = None if error is None else _RunError
         with suppress(_RunError):
@@ -138,7 +172,10 @@ class _Run:
         self._lock = threading.Lock()
 
     def step(self, number: int) -> Context:
-        """Return the context of a step. Its span begins with the first measurement in the step."""
+        """Return the context of a step. The span of the step is opened at the first measurement in the step.
+
+        :param number: The number of the step. A higher number than before ends the step before.
+        """
         with self._lock:
             if self._step is None or number > self._number:
                 self.end_step()
@@ -147,17 +184,25 @@ class _Run:
             return self._step.context.copy()
 
     def end_step(self) -> None:
+        """Close the span of the current step, if there is one."""
         if self._step is not None:
             self._step.close(Measured("prefrag.step", {}))
 
 
+# The run of the current context; None outside a run or without a tracing backend.
 _run: ContextVar[_Run | None] = ContextVar("run", default=None)
+# The open span of the current context, such as that of a model call.
 _span: ContextVar[_OpenSpan | None] = ContextVar("span", default=None)
 
 
 @contextmanager
 def measure_run(context: Context) -> Iterator[Measured]:
-    """Measure a run. ``context`` is the context in which the run's components are called."""
+    """Measure a run during the block.
+
+    :param context: The context in which the components of the run are called.
+    :returns: A context manager. It provides the measurements, to which the block may add tags. The tag
+        ``prefrag.status`` is "failed" until the block changes it.
+    """
     labels = context.run(audit_labels)
     tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
     tags["prefrag.status"] = "failed"
@@ -165,6 +210,7 @@ def measure_run(context: Context) -> Iterator[Measured]:
     if not isinstance(tracer.actual_tracer, NullTracer):
         run = _Run(_OpenSpan(context, measured.name, {}))
         context.run(_run.set, run)
+
     try:
         with _timed(measured):
             yield measured
@@ -176,15 +222,19 @@ def measure_run(context: Context) -> Iterator[Measured]:
 
 @contextmanager
 def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
-    """Measure a part of a run, such as a search, within the step number ``step``.
+    """Measure a part of a run, such as a search, during the block.
 
-    In the names of ``tags``, write a double underscore for each full stop.
+    :param name: The name of the span, such as "prefrag.search".
+    :param step: The number of the step to which the part belongs.
+    :param tags: The first tags. A double underscore in a name stands for a full stop.
+    :returns: A context manager. It provides the measurements, to which the block may add tags.
     """
     measured, run = Measured(name, {key.replace("__", "."): value for key, value in tags.items()}), _run.get()
     if run is None:
         with _timed(measured):
             yield measured
         return
+
     span = _OpenSpan(run.step(step), name, {})
     current = _span.set(span)
     try:
@@ -197,6 +247,7 @@ def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
 
 @contextmanager
 def _timed(measured: Measured) -> Iterator[None]:
+    """Measure the seconds and the error of the block, and then call the observers."""
     began = time.perf_counter()
     try:
         yield
@@ -212,7 +263,7 @@ def _timed(measured: Measured) -> Iterator[None]:
 def continue_trace(parent: str | None) -> None:
     """Continue the trace of a request in this context, unless OpenTelemetry has already done so.
 
-    ``parent`` is the header ``traceparent`` of the request, which may be malformed.
+    :param parent: The header ``traceparent`` of the request, which may be malformed. None if the request has none.
     """
     if parent and type(tracer.actual_tracer).__name__ == "OpenTelemetryTracer":
         from opentelemetry import context, trace
@@ -223,7 +274,10 @@ def continue_trace(parent: str | None) -> None:
 
 
 def outgoing_trace() -> dict[str, str]:
-    """Make the header that nests a model server's spans under the call's span. Empty without OpenTelemetry."""
+    """Make the header for a request to a model server. With it, the spans of that server are nested in the open span.
+
+    :returns: The header ``traceparent``. Empty without OpenTelemetry.
+    """
     span = _span.get()
     find = getattr(span and span.span.raw_span(), "get_span_context", None)
     if find is None:

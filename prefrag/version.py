@@ -5,7 +5,10 @@ from functools import cache
 
 @cache
 def find_version() -> str:
-    """Find the version; ``checkout`` where the package is run without being installed."""
+    """Find the version of the installed package.
+
+    :returns: The version, such as "1.2.0"; "checkout" if the code runs without being installed.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     try:
