@@ -1,1 +1,1 @@
-"""Collections: the passages of indexed files, and how they change."""
+"""Collections: the passages of indexed files, and how these passages change."""

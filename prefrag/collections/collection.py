@@ -1,4 +1,9 @@
-"""A collection: the documents under one name, their passages, and what was decided about them."""
+"""A collection: the documents under one name, their passages, and the user's decisions about them.
+
+:class:`Collection` is the common interface of all collections. ``LocalCollection`` stores the passages on this machine.
+``ElasticCollection`` stores them in Elasticsearch, which several servers share. Commands and the server use only the
+interface. Documents may be the user's own files or may have been uploaded to the server.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +30,15 @@ if TYPE_CHECKING:
     from haystack import Document
     from haystack.document_stores.types import DocumentStore
 
-# The passages that a split corpus has for the web are in a collection whose name ends so.
+# A corpus may be split into passages for the collection and passages that are searched in place of the web. The latter
+# are in a second collection, and its name ends with this suffix.
 WEB_SUFFIX = "-web"
-# For each kind of document, the metadata field that holds its path.
+# The metadata field that has the path of a document, by the kind of document.
 PATH_FIELDS = {kind: field for field, kind in ORIGIN_FIELDS.items()}
-# What a listing says of a document besides its name: fields of its first passage, with their types.
-# Elasticsearch takes no more values in one query.
+# At most this many paths are looked up in one query, because Elasticsearch takes no more values.
 _MOST_PATHS = 10_000
+# The metadata fields that a list shows for each document, with their types. They come from the document's first
+# passage.
 _METADATA_FIELDS = {
     "title": str,
     "kind": str,
@@ -44,44 +51,71 @@ _METADATA_FIELDS = {
 
 
 class Room(NamedTuple):
-    """How much has been uploaded, to compare with the limits of uploads."""
+    """How much has been uploaded. These numbers are compared with the limits of uploads.
 
-    files: int  # in one collection
-    bytes: int  # in one collection
-    collections: int  # the number of all collections that uploads have made
-    is_there: bool  # whether this collection has passages
+    :param files: The number of uploaded files in the collection.
+    :param bytes: The size of these files in bytes.
+    :param collections: The number of all collections that uploads have made.
+    :param is_there: Whether this collection has passages.
+    """
+
+    files: int
+    bytes: int
+    collections: int
+    is_there: bool
 
 
 @dataclass(frozen=True)
 class CollectionSummary:
-    """What a list of collections says about one of them."""
+    """What a list of collections says about one collection.
+
+    :param name: The name of the collection.
+    :param passages: The number of passages. None if the collection cannot be read.
+    :param files: The number of files and corpora. None if the collection cannot be read.
+    :param bytes: The size of the index in bytes.
+    :param web: Whether the user allows web searches. None if the user has not decided.
+    :param changed: The time of the last change. None for Elasticsearch.
+    :param problem: Why the collection cannot be read. None if it can be read.
+    """
 
     name: str
-    passages: int | None  # None if the collection cannot be read
-    files: int | None  # the number of files and corpora; None if the collection cannot be read
+    passages: int | None
+    files: int | None
     bytes: int
-    web: bool | None  # whether the user allows web searches; None if the user has not decided
-    changed: str | None  # the time of the last change; None for Elasticsearch
-    problem: str | None = None  # why the collection cannot be read
+    web: bool | None
+    changed: str | None
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
 class CollectionDocument:
-    """A document of a collection, uploaded or not, as a client sees it."""
+    """A document of a collection, uploaded or not, as a client sees it.
+
+    :param id: The ID that clients use for the document. It does not reveal the path.
+    :param entry: The path, the kind and the number of passages.
+    :param uploaded: Whether the document was uploaded.
+    :param folder: The name of its folder, as :func:`name_folders` returns it.
+    """
 
     id: str
     entry: IndexedFile
     uploaded: bool
-    folder: str  # as `name_folders` names it
+    folder: str
 
 
 class Changes(Protocol):
-    """One change to a locked collection."""
+    """One change to a locked collection. All changes of uploaded documents are made through this protocol.
+
+    :param folder: The folder in which uploaded documents are listed.
+    """
 
     folder: Path
 
     def open(self) -> PassageStore:
-        """Open the passages. A collection that does not exist counts as empty."""
+        """Open the passages. A collection that does not exist counts as empty.
+
+        :returns: The passages.
+        """
 
     def make(
         self,
@@ -93,29 +127,41 @@ class Changes(Protocol):
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make the change, and return the reasons why passages were refused, by their ids."""
+        """Make the change.
+
+        :param added: The paths of the new files, by their names.
+        :param removed: The names of the uploaded files to delete.
+        :param written: The passages to write.
+        :param outdated: The IDs of the passages to delete.
+        :param language: The language of a new collection. None means English.
+        :param drops: Whether to delete the whole collection instead.
+        :returns: The reasons why passages were refused, by their IDs.
+        """
 
 
 @dataclass(frozen=True)
 class Collection(ABC):
-    """The documents under one name. It need not exist yet.
+    """The documents under one name. The collection need not exist yet.
 
-    :param name: The name.
+    :param name: The name of the collection.
     """
 
     name: str = DEFAULT_INDEX
 
-    #: What options and settings call this kind of collection.
+    #: The name of this kind of collection in options and settings, such as "elasticsearch".
     store: ClassVar[str]
     #: Whether the files of the documents can be opened on this machine.
     has_files: ClassVar[bool]
-    #: Whether requests may name every collection of this kind where PREFRAG_COLLECTIONS is `all`.
+    #: Whether requests may name every collection of this kind if PREFRAG_COLLECTIONS is `all`.
     in_all: ClassVar[bool]
 
     @classmethod
     @abstractmethod
     def all(cls) -> Iterator[Self]:
-        """Iterate over the collections of this kind that exist, by name."""
+        """Iterate over the collections of this kind that exist.
+
+        :returns: The collections, in the order of their names.
+        """
 
     @property
     @abstractmethod
@@ -139,58 +185,76 @@ class Collection(ABC):
 
     @abstractmethod
     def document_store(self) -> DocumentStore:
-        """Make Haystack's store of the passages."""
+        """Make Haystack's store of the passages.
+
+        :returns: The store.
+        """
 
     @abstractmethod
     def passages(self, *, language: str | None = None, change: bool = False, make: bool = False) -> PassageStore:
-        """Open the passages to read them or, with ``change``, to change them.
+        """Open the passages.
 
-        :param language: Refuse a collection of another language; with ``make``, the language of a new one.
-        :param make: Make the collection if it is missing.
-        :raises FileNotFoundError: When there is no such collection.
+        :param language: The language of the stemmer. A collection of another language is refused. None accepts every
+            language, and stands for English in a new collection.
+        :param change: Whether the passages will be changed.
+        :param make: Whether to make the collection if it is missing.
+        :returns: The passages.
+        :raises FileNotFoundError: If there is no such collection and ``make`` is false.
         """
 
     @abstractmethod
     def change(self) -> AbstractContextManager[Changes]:
-        """Lock the documents against changes by others. What an interrupted change has left is settled first."""
+        """Lock the documents against changes by others during the block.
+
+        If an earlier change was interrupted, it is first finished or undone.
+
+        :returns: A context manager. It provides the object with which to make one change.
+        """
 
     @abstractmethod
     def settle(self) -> None:
-        """Settle what an interrupted change has left, unless somebody is changing the documents now."""
+        """Finish or undo a change that was interrupted. Do nothing if somebody is changing the documents now."""
 
     @abstractmethod
     def room(self) -> Room:
-        """Measure what has been uploaded."""
+        """Measure how much has been uploaded.
+
+        :returns: The numbers and sizes.
+        """
 
     @abstractmethod
     def drop(self) -> None:
         """Delete the passages, the vectors and the uploaded files. Users' own files stay.
 
-        :raises Missing: When there is no such collection.
+        :raises Missing: If there is no such collection.
         """
 
     @abstractmethod
     def _measure(self) -> tuple[int, str | None]:
-        """Return the size in bytes and the time of the last change."""
+        """Return the size of the index in bytes, and the time of the last change."""
 
     def entries(self) -> list[IndexedFile]:
-        """List the files and corpora by path. Passages without a path form one entry at the end."""
+        """List the files and corpora.
+
+        :returns: The entries, sorted by path. All passages without a path form one entry at the end.
+        """
         with closing(self.passages()) as passages:
             return entries_of(passages.count_origins())
 
     @property
     def web(self) -> Self:
-        """The collection that a split corpus has in place of the web."""
+        """The second collection of a split corpus, which is searched in place of the web."""
         return type(self)(self.name + WEB_SUFFIX)
 
     @property
     def options(self) -> str:
-        """The options of a command that name this collection. Default values are left out."""
+        """The options that name this collection in a command, such as " --collection notes". Defaults are left out."""
         named = f" --collection {self.name}" if self.name != DEFAULT_INDEX else ""
         return named + self._store_option
 
     @property
     def _store_option(self) -> str:
+        """The option that names the kind of collection."""
         return f" --store {self.store}"
 
     @property
@@ -200,35 +264,55 @@ class Collection(ABC):
 
     @property
     def changed(self) -> str | None:
-        """The time of the last change, in UTC and ISO 8601. None where this is not kept.
+        """The time of the last change, in UTC and ISO 8601. None if this kind of collection does not store it.
 
-        :raises FileNotFoundError: When there is no such collection.
+        :raises FileNotFoundError: If there is no such collection.
         """
         return None
 
     def would_index_again(self, path: str) -> bool:
-        """Check whether a deleted file would be read again, because it is still in the folder that is followed."""
+        """Check whether a file that is deleted from the collection would be indexed again.
+
+        :param path: The path of the file.
+        :returns: Whether the file still exists in the folder with which the collection is kept up to date.
+        """
         folder = self.follows
         return folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep) and is_there(path)
 
     def skipped(self) -> dict[str, str] | None:
-        """Return why each skipped file could not be read. None where this is not kept."""
+        """Return why files could not be read.
+
+        :returns: The reasons by the paths of the files. None if this kind of collection does not store them.
+        """
         return None
 
     @abstractmethod
     def keep_skipped(self, report: IndexReport, paths: Sized[str]) -> None:
-        """Record which files were skipped when ``paths`` were indexed."""
+        """Record which files were skipped.
+
+        :param report: The report of the indexing.
+        :param paths: The files and folders that were indexed.
+        """
 
     def read_consent(self) -> bool | None:
-        """Read whether the user allows web searches. None if this is undecided."""
+        """Read whether the user allows web searches.
+
+        :returns: The decision of the user. None if the user has not decided.
+        """
         return web_consent.read_web_consent(self.document_store())
 
     def keep_consent(self, answer: bool) -> None:
-        """Store whether the user allows web searches. This replaces an earlier decision."""
+        """Store whether the user allows web searches. This replaces an earlier decision.
+
+        :param answer: The decision of the user.
+        """
         web_consent.keep_web_consent(self.document_store(), answer)
 
     def documents(self) -> list[CollectionDocument]:
-        """List the documents, uploaded or not."""
+        """List the documents, uploaded or not.
+
+        :returns: The documents, sorted by path.
+        """
         uploads = self.uploads
         entries = [(entry.path, entry) for entry in self.entries() if entry.path is not None]
         folders = name_folders((path for path, _ in entries), uploads)
@@ -238,9 +322,11 @@ class Collection(ABC):
         ]
 
     def document(self, id: str) -> CollectionDocument:
-        """Find a document by its id.
+        """Find a document by its ID.
 
-        :raises Missing: When there is no such document.
+        :param id: The ID.
+        :returns: The document.
+        :raises Missing: If there is no such document.
         """
         for document in self.documents():
             if document.id == id:
@@ -248,40 +334,54 @@ class Collection(ABC):
         raise Missing("The collection has no such document.")
 
     def count(self) -> tuple[int, int]:
-        """Count the documents and the passages."""
+        """Count the documents and the passages.
+
+        :returns: The number of documents, and the number of passages.
+        """
         entries = self.entries()
         documents = sum(entry.path is not None for entry in entries)
         passages = sum(entry.passages for entry in entries)
         return documents, passages
 
     def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Read what is known of each file, by its path: title, kind, date, standing and size, from its first passage.
+        """Read the title, kind, date, standing and size of files from their first passages.
 
-        :param paths: The paths of the files; all if None.
-        :returns: For each path, the fields that the file has.
+        :param paths: The paths of the files. None stands for all files.
+        :returns: The fields that each file has, by its path.
         """
         if paths is not None and len(paths) > _MOST_PATHS:
             wanted = set(paths)
             return {path: meta for path, meta in self.metadata().items() if path in wanted}
+
         with closing(self.passages()) as passages:
             first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
             return {str(passage.meta.get("file_path")): _known_fields(passage.meta) for passage in first}
 
     def uploaded_id(self, file: str) -> str:
-        """Make the id of an uploaded file, which must not be a corpus (a file with one passage on each line)."""
+        """Make the ID of an uploaded file.
+
+        :param file: The name of the file. It must not be a corpus, which is a file with one passage on each line.
+        :returns: The ID.
+        """
         return self.document_id("file", str(self.uploads / file))
 
     def document_id(self, kind: str, path: str) -> str:
-        """Make the id that clients use for a document. It does not reveal the document's path.
+        """Make the ID that clients use for a document. It does not reveal the path of the document.
 
-        All versions of an uploaded file have the same id, although each is in a folder of its own.
+        All versions of an uploaded file have the same ID, although each version is in a folder of its own.
+
+        :param kind: The kind of document: "file" or "corpus".
+        :param path: The path of the document.
+        :returns: The ID as 24 hexadecimal digits.
         """
         return _document_id(kind, path, self.uploads)
 
     def delete_document(self, id: str) -> tuple[int, CollectionDocument]:
-        """Delete a document, and its file if that was uploaded. Return how many passages it had, and the document.
+        """Delete a document. Its file is deleted, too, if it was uploaded.
 
-        :raises Missing: When there is no such document.
+        :param id: The ID of the document.
+        :returns: The number of deleted passages, and the document.
+        :raises Missing: If there is no such document.
         """
         with self.change() as changes:
             document = self.document(id)
@@ -294,7 +394,8 @@ class Collection(ABC):
     def summary(self) -> CollectionSummary:
         """Describe the collection.
 
-        :raises Missing: When there is no such collection.
+        :returns: The summary. It states the problem if the collection cannot be read.
+        :raises Missing: If there is no such collection.
         """
         size, changed = self._measure()
         try:
@@ -306,21 +407,28 @@ class Collection(ABC):
 
 
 def _known_fields(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the `_METADATA_FIELDS` that have a value of the right type."""
     return {name: meta[name] for name, kind in _METADATA_FIELDS.items() if type(meta.get(name)) is kind}
 
 
 def _document_id(kind: str, path: str, uploads: Path) -> str:
+    """Make the ID of a document. ``uploads`` is the folder in which uploaded documents are listed."""
     if _is_below(path, uploads):
         path = str(uploads / Path(path).name)
     return hashlib.blake2b(f"{kind}\0{path}".encode(), digest_size=12).hexdigest()
 
 
 def _is_below(path: str, folder: Path) -> bool:
-    # A comparison of paths instead of texts takes seconds for 100,000 documents.
+    """Check whether a path is inside a folder."""
+    # Texts are compared, because the comparison of `Path` objects takes seconds for 100,000 documents.
     return os.path.normcase(path).startswith(os.path.normcase(f"{folder}{os.sep}"))
 
 
 def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFile]:
-    """List files and corpora by path. ``origins`` maps the kind and path of each to the number of its passages."""
+    """List files and corpora.
+
+    :param origins: The number of passages of each file and corpus, by its kind and its path.
+    :returns: The entries, sorted by path. All passages without a path form one entry at the end.
+    """
     entries = [IndexedFile(path, kind, os.path.basename(path or ""), count) for (kind, path), count in origins.items()]
     return sorted(entries, key=lambda entry: (entry.path is None, entry.path or ""))

@@ -1,4 +1,8 @@
-"""Index a corpus, which is a JSONL file with one passage per line, or a JSON list of passages."""
+"""Index a corpus, which is a file that already has passages.
+
+A corpus is a JSONL file with one passage in each line, or a JSON file with a list of passages. Each passage has an ID.
+The IDs tell which passages are new, changed or unchanged. ``prefrag.collections.indexing`` calls :func:`index_corpus`.
+"""
 
 import hashlib
 import io
@@ -16,21 +20,26 @@ from prefrag.components.text.passage_record import PassageError, PassageRecord, 
 from prefrag.indexing.discovery import CORPUS_SUFFIX, LIST_SUFFIX, FoundFile
 from prefrag.indexing.report import IndexReport, Skipped, Tally
 
+# The values of the field `source`, by which a corpus can be split. It says where a passage is searched.
 _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
     """Write the new and changed passages of a corpus, and report the lines that are not passages.
 
-    ``web`` gets the lines that are searched in place of the web; None if all lines go to ``local``.
+    :param file: The corpus.
+    :param local: The store for the passages of the collection.
+    :param web: The store for the passages that are searched in place of the web. None writes all passages to ``local``.
+    :param tally: Counts the passages, and reports the progress.
     """
     report = tally.report
-    # What earlier files have added to the report.
+    # The numbers to which this file adds.
     written, unchanged = report.written, report.unchanged
     skipped, skipped_lines = len(report.skipped), report.skipped_lines
     lines = CorpusLines(file, local, web, tally)
     ids = PassageIds()
-    position = saved = 0  # up to where lines are read, and written, in bytes
+    # How many bytes of the file are read, and how many of these are written to the store.
+    position = saved = 0
     try:
         with open_corpus(file.source or file.path) as stream:
             for number, end, line in passage_lines(stream):
@@ -46,6 +55,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                 except PassageError as error:
                     tally.skip_line(file.path, number, error.reason)
                     continue
+
                 lines.add(number, record, len(line))
                 if lines.are_enough:
                     lines.write()
@@ -62,7 +72,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         report.files += 1
         report.unchanged_files += report.written == written
     elif report.skipped_lines > skipped_lines:
-        # The file is probably not a corpus. So report the file once, instead of each of its lines.
+        # No line is a passage, so the file is probably not a corpus. Report the file once, and not each line.
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines
@@ -71,12 +81,19 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, "it is empty")
 
 
-# The maximum size of a JSON list in bytes. A JSON list is read as a whole, but a JSONL file is read line by line.
+# The maximum size of a corpus that is a JSON list, in bytes. A JSON list is read as a whole. A JSONL file is read line
+# by line, so it may be larger.
 MOST_LIST_BYTES = 50_000_000
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as lines of JSON. If it is a JSON list, it is converted to such lines in memory."""
+    """Open a corpus as lines of JSON. A JSON list is converted to such lines in memory.
+
+    :param path: The path of the corpus.
+    :returns: The lines as a binary file.
+    :raises PassageError: If a JSON list is too large, or if the file is no JSON list.
+    :raises OSError: If the file cannot be opened.
+    """
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     size = path.stat().st_size
@@ -95,22 +112,38 @@ def open_corpus(path: Path) -> BinaryIO:
 
 
 class _Line(NamedTuple):
+    """A line of a corpus.
+
+    :param number: The number of the line, from 1.
+    :param passage: The passage in the line.
+    :param source: The field `source` of the line. It says whether the passage goes to the local store, to the store for
+        the web, or to both.
+    """
+
     number: int
     passage: Document
-    source: object  # the field of the line that says whether it goes to the local passages, the web's, or both
+    source: object
 
 
 class CorpusLines:
     """A batch of lines from one corpus. They are written together, because every write ends with a slow commit."""
 
     def __init__(self, file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
+        """Start with an empty batch.
+
+        :param file: The corpus.
+        :param local: The store for the passages of the collection.
+        :param web: The store for the passages that are searched in place of the web. None if there is no such store.
+        :param tally: Counts the passages, and reports skipped lines.
+        """
         self._file = file
         self._local = local
         self._web = web
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # Maps the path of another corpus to its ids, or to None if they cannot be read. Filled when first needed.
+        # The IDs of other corpora by their paths. None stands for a corpus that cannot be read. A corpus is read when
+        # its IDs are first needed.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
@@ -119,44 +152,59 @@ class CorpusLines:
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
-        """Add a line of ``size`` bytes."""
+        """Add a line to the batch.
+
+        :param number: The number of the line, from 1.
+        :param record: The passage in the line.
+        :param size: The size of the line in bytes.
+        """
         passage = record.document(corpus=str(self._file.path))
         self._lines[record.id] = _Line(number, passage, record.source)
         self._bytes += size
 
     def write(self) -> None:
-        """Write the new and changed lines, count the unchanged lines, and report the lines that cannot be written."""
+        """Write the new and changed lines, count the unchanged lines, and report the lines that cannot be written.
+
+        The batch is empty afterwards.
+        """
         for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
             if store is not None:
                 self._write_to(store, own)
         self._lines, self._bytes = {}, 0
 
     def _write_to(self, store: PassageStore, own: tuple[str, ...]) -> None:
-        """Write to a store the lines whose source is one of ``own``. Others are deleted from the store."""
+        """Write the lines that belong to a store, and delete the other lines from the store.
+
+        :param store: The store.
+        :param own: The values of the field `source` with which a line belongs to this store. If the corpus is not
+            split, all lines belong to it.
+        """
         report = self._tally.report
         corpus = str(self._file.path)
         stored = store.by_id(list(self._lines))
         changed = []
-        moved = []  # the ids of lines that went to this store earlier, and go to the other now
+        # The IDs of the lines that belonged to this store earlier, and belong to the other store now.
+        moved = []
         for passage_id, (number, passage, source) in self._lines.items():
-            there = stored.get(passage_id)
+            earlier = stored.get(passage_id)
             if self._web is not None and source not in own:
-                if there is not None and there.meta.get("corpus") == corpus:
+                if earlier is not None and earlier.meta.get("corpus") == corpus:
                     moved.append(passage_id)
-            elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
+            elif earlier is not None and (earlier.content, earlier.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
-            elif there is not None and self._belongs_to_other(there):
-                # A passage that is exactly the same in two corpora is indexed once.
-                if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
+            elif earlier is not None and self._belongs_to_other(earlier):
+                # Two corpora may have exactly the same passage. It is indexed only once.
+                if (earlier.content, {**earlier.meta, "corpus": corpus}) == (passage.content, passage.meta):
                     report.unchanged += 1
                     continue
                 reason = (
-                    f"a passage of {there.meta['corpus']} has the id '{passage_id}' too: change the id on this line, "
+                    f"a passage of {earlier.meta['corpus']} has the id '{passage_id}' too: change the id on this line, "
                     "or first delete that corpus from the index"
                 )
                 self._tally.skip_line(self._file.path, number, reason)
             else:
                 changed.append(passage)
+
         refused = store.write(changed)
         for passage in changed:
             if passage.id in refused:
@@ -165,20 +213,24 @@ class CorpusLines:
             else:
                 report.written += 1
                 report.replaced += passage.id in stored
+
         store.delete(moved)
         report.deleted += len(moved)
 
     def _belongs_to_other(self, passage: Document) -> bool:
-        """Check whether a stored passage still belongs to another corpus. If so, it must not be overwritten."""
+        """Check whether a stored passage still belongs to another corpus. Such a passage must not be overwritten."""
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path):
             return False
-        # If corpora are uploaded, the other corpus may be on another machine. So assume that it still has the passage.
+
+        # An uploaded corpus may be on another machine, where it cannot be read. So assume that it still has the
+        # passage.
         is_shared = any(path.startswith(UPLOADED) for path in (other, str(self._file.path)))
         if is_shared or passage.id in self._local.written:
             return True
         if not is_there(other):
             return False
+
         if other not in self._others:
             self._others[other] = read_ids(other)
         ids = self._others[other]
@@ -186,8 +238,9 @@ class CorpusLines:
 
 
 class PassageIds:
-    """The ids that have been read from a corpus so far, stored as digests to save memory."""
+    """The IDs that were read from a corpus. They are stored as digests of 8 bytes, to save memory."""
 
+    # When this many new digests are in the set, they are moved to the sorted array, which takes less memory.
     _MOST_UNSORTED = 500_000
 
     def __init__(self) -> None:
@@ -195,7 +248,11 @@ class PassageIds:
         self._unsorted: set[int] = set()
 
     def add(self, passage_id: str) -> bool:
-        """Add an id. Returns False if it was already added."""
+        """Add an ID.
+
+        :param passage_id: The ID.
+        :returns: False if the ID was added before.
+        """
         digest = _digest(passage_id)
         if digest in self._unsorted or _contains(self._sorted, digest):
             return False
@@ -208,7 +265,12 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus as sorted digests. If any line cannot be read, report the corpus and return None."""
+    """Read the IDs of a corpus.
+
+    :param corpus: The path of the corpus.
+    :param report: The report to which a corpus that cannot be read is added. None if it is not to be reported.
+    :returns: The IDs as sorted digests. None if any line cannot be read.
+    """
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:
@@ -223,7 +285,11 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 
 def readable_ids(corpus: Path) -> set[str]:
-    """Read the ids of all passages in a corpus, and ignore the lines that are not passages."""
+    """Read the IDs of all passages in a corpus. Lines that are not passages are ignored.
+
+    :param corpus: The path of the corpus.
+    :returns: The IDs.
+    """
     ids = set()
     with open_corpus(corpus) as stream:
         for number, _, line in passage_lines(stream):
@@ -233,14 +299,21 @@ def readable_ids(corpus: Path) -> set[str]:
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Check whether an id is among the digests ``ids`` that :func:`read_ids` has returned."""
+    """Check whether a corpus has an ID.
+
+    :param ids: The digests that :func:`read_ids` returned for the corpus.
+    :param passage_id: The ID.
+    :returns: Whether the corpus has it.
+    """
     return _contains(ids, _digest(passage_id))
 
 
 def _digest(passage_id: str) -> int:
+    """Return the digest of an ID as a number of 8 bytes."""
     return int.from_bytes(hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def _contains(digests: np.ndarray, digest: int) -> bool:
+    """Check whether a sorted array has a digest."""
     position = int(np.searchsorted(digests, np.uint64(digest)))
     return position < len(digests) and int(digests[position]) == digest

@@ -1,4 +1,8 @@
-"""Index corpora and users' own files, and update the index when these files have changed."""
+"""Index corpora and users' own files, and update the index when these files have changed.
+
+:func:`index` is the entry point for the command line, the server and programs. A corpus is a file that already has
+passages. All other files are converted into passages.
+"""
 
 from __future__ import annotations
 
@@ -40,42 +44,45 @@ def index(
 ) -> IndexReport:
     """Index corpora, files and folders.
 
-    A corpus is a JSONL file with one passage per line, or a JSON list of passages. Each passage has an `id`. A passage
-    is reported and skipped if an earlier line of the corpus, or another corpus, has the same id. Any other file is
-    split into passages if its suffix is in `file_forms.FORMATS`. If a file has changed since it was indexed, new
-    passages replace its old passages. Links are resolved, so no file is indexed twice. Hidden files are left out. A
-    file that cannot be read is reported and skipped, and its old passages stay in the index. When a file is deleted, or
-    a passage is removed from a corpus, the index keeps the passages until it is pruned.
+    - A corpus is a JSONL file with one passage in each line, or a JSON list of passages. Each passage has an `id`. A
+      passage is reported and skipped if an earlier line or another corpus has the same ID.
+    - Any other file is split into passages if its suffix is in `file_forms.FORMATS`.
+    - If a file has changed since it was indexed, its new passages replace its old passages.
+    - Links are resolved, so no file is indexed twice. Hidden files are left out.
+    - A file that cannot be read is reported and skipped. Its old passages stay in the index.
+    - The passages of a deleted file, or of a line that was removed from a corpus, stay until the index is pruned.
 
-    A call does not repeat work that is already done, so after a crash the same call can simply be made again. New
+    A call does not repeat work that is already done. So after a crash, the same call can simply be made again. New
     passages are written before old passages are deleted, so a crash loses nothing.
 
-    :param paths: Corpora, files, and folders of them.
-    :param collection: The collection, which is made if it does not exist, or any Haystack document store.
+    :param paths: Corpora, files, and folders with corpora and files.
+    :param collection: The collection, or any Haystack document store. A collection is made if it does not exist.
     :param language: The language of the stemmer and the stop words of a new collection. None means English.
     :param split_sources: Whether to make a second collection, with the suffix `-web`, that is searched in place of the
-        web. A line of a corpus goes to the first collection if its `source` is `local`, to the second if it is `web`,
-        and to both if it is `both`. All other files go to the first collection.
-    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only what was
-        below the given folders, or beside the given files, is checked.
-    :param on_progress: Called after every write and every file.
-    :param on_plan: Called before passages are pruned. Gets, for each file, the number of passages to delete.
-    :param runner: Converts the files, for example in several processes. By default, they are converted one by one.
-    :param top: The folder below which the names of folders count: files in a folder such as "drafts" or "old" count as
-        drafts or as old. By default, each folder in ``paths`` is the top of its own files.
-    :param links: Whether links that lead out of ``top`` are followed. What such a link leads to may have further links
-        that lead out of it; these are never followed.
+        web. The field `source` of a line of a corpus says where the line goes: `local` to the first collection, `web`
+        to the second, `both` to both. All other files go to the first collection.
+    :param prune: Whether to delete, at the end, the passages of files and lines that no longer exist. Only files inside
+        the given folders or beside the given files are checked.
+    :param on_progress: A function that is called after every write and every file. None if nobody wants the progress.
+    :param on_plan: A function that is called before passages are pruned. It gets the number of passages to delete of
+        each file. None if nobody wants the plan.
+    :param runner: The runner that converts the files, for example in several processes. None converts them one by one.
+    :param top: The folder below which the names of folders have a meaning. A file in a folder such as "drafts" or "old"
+        counts as a draft or as old. None makes each folder in ``paths`` the top of its own files.
+    :param links: Whether to follow links that lead out of ``top``. A link that leads on from there is never followed.
     :returns: A report of what was indexed and what was skipped.
-    :raises FileNotFoundError: When a path does not exist. Then nothing is indexed.
-    :raises ValueError: When the language or the name of the collection is invalid.
-    :raises DocumentStoreError: When the store fails. Passages that ``on_progress`` counted as written are safe.
+    :raises FileNotFoundError: If a path does not exist. Then nothing is indexed.
+    :raises ValueError: If the language or the name of the collection is invalid.
+    :raises DocumentStoreError: If the store fails. Passages that ``on_progress`` counted as written are safe.
     """
     started = time.perf_counter()
     report = IndexReport()
     paths = list(paths)
-    # This also reports the files that are not read.
+    # `find_files` also adds the files that are not read to the report.
     files = list(find_files(paths, report, top, links))
-    web = None  # the passages that are searched in place of the web, if there are any
+
+    # The passages that are searched in place of the web. None if the corpora are not split.
+    web = None
     if isinstance(collection, Collection):
         local = collection.passages(language=language, make=True)
         if split_sources:
@@ -91,6 +98,7 @@ def index(
         for file in files:
             if file.is_corpus:
                 index_corpus(file, local, web, tally)
+
         real_paths = [printable(real_path(path)) for path in paths]
         folders = [path for path in real_paths if os.path.isdir(path)]
         for passages in filter(None, (local, web)):
@@ -102,6 +110,7 @@ def index(
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
+
     if isinstance(collection, Collection):
         collection.keep_skipped(report, real_paths)
     report.seconds = time.perf_counter() - started
@@ -109,7 +118,12 @@ def index(
 
 
 def list_documents(collection: Collection | DocumentStore = LocalCollection()) -> list[IndexedFile]:
-    """List the files and corpora of a collection, sorted by path. Passages without a path form one entry at the end."""
+    """List the files and corpora of a collection.
+
+    :param collection: The collection, or any Haystack document store.
+    :returns: The entries, sorted by path. All passages without a path form one entry at the end.
+    :raises FileNotFoundError: If there is no such collection.
+    """
     if isinstance(collection, Collection):
         return collection.entries()
     return entries_of(PassageStore(collection).count_origins())

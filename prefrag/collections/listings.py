@@ -1,4 +1,8 @@
-"""Keep the listings of the collections that were read last, so that a page of a list does not make it anew."""
+"""A cache for the lists of documents of the collections that were read last.
+
+Clients read a list page by page. Without the cache, the whole list would be made again for each page. A cached list is
+used until the index of its collection changes.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,22 @@ from collections.abc import Callable, Hashable, Sized
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-# Half a million take some 450 MB: entries, documents, and what is known of each file.
+# The maximum number of entries of all cached lists of one kind. Half a million entries of each of the three kinds take
+# some 450 MB of memory together. The kinds are the entries, the documents and the metadata of files.
 MOST_ENTRIES = 500_000
 
+# The type of a list.
 Listing = TypeVar("Listing", bound=Sized)
 
 
 @dataclass
-class _Shelf(Generic[Listing]):
-    """The place of one collection. Whoever has the lock makes the listing, and the others wait for it."""
+class _CachedListing(Generic[Listing]):
+    """The cached list of one collection. The thread with the lock makes the list, and other threads wait for the list.
+
+    :param lock: The lock.
+    :param state: The state of the index for which the list was made.
+    :param listing: The list. None until it is made.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     state: Hashable = None
@@ -24,44 +35,45 @@ class _Shelf(Generic[Listing]):
 
 
 class Listings(Generic[Listing]):
-    """Listings of one kind, one for each collection, each for the last state of its index.
+    """Caches the lists of one kind. There is one list for each collection, for the last state of its index.
 
-    Many small collections stay, or a few large ones: what counts is the number of entries in all. The listing that was
+    If all lists together have too many entries, the lists that were read longest ago are dropped. The list that was
     made last always stays.
 
-    :param most: The largest number of entries in all.
+    :param most: The maximum number of entries of all lists.
     """
 
     def __init__(self, most: int = MOST_ENTRIES) -> None:
         self._most = most
-        self._shelves: OrderedDict[Hashable, _Shelf[Listing]] = OrderedDict()
+        self._cached: OrderedDict[Hashable, _CachedListing[Listing]] = OrderedDict()
         self._guard = threading.Lock()
 
     def read(self, collection: Hashable, state: Hashable, make: Callable[[], Listing]) -> Listing:
-        """Return the listing of a collection, made anew if the state of its index is another. Do not change it.
+        """Return the list of a collection. It is made again if the state of the index has changed.
 
-        :param collection: What tells the collection from others.
-        :param state: Anything that differs when the listing does; read before the listing is made.
-        :param make: Makes the listing. Two threads never make that of a collection at once, but those of two.
-        :returns: The listing.
+        :param collection: A key for the collection, such as the path of its index.
+        :param state: A value that changes whenever the list changes. It must be read before the list is made.
+        :param make: A function that makes the list. Two threads never call it at the same time for the same collection.
+        :returns: The list. The caller must not change it.
         """
         with self._guard:
-            shelf = self._shelves.setdefault(collection, _Shelf())
-            self._shelves.move_to_end(collection)
-        with shelf.lock:
-            listing = shelf.listing
-            if listing is None or shelf.state != state:
+            cached = self._cached.setdefault(collection, _CachedListing())
+            self._cached.move_to_end(collection)
+        with cached.lock:
+            listing = cached.listing
+            if listing is None or cached.state != state:
                 listing = make()
-                shelf.state, shelf.listing = state, listing
+                cached.state, cached.listing = state, listing
                 self._drop_oldest()
         return listing
 
     def _drop_oldest(self) -> None:
+        """Drop the lists that were read longest ago, until the total is small enough."""
         with self._guard:
-            sizes = {name: len(shelf.listing or ()) for name, shelf in self._shelves.items()}
+            sizes = {name: len(cached.listing or ()) for name, cached in self._cached.items()}
             excess = sum(sizes.values()) - self._most
             for name, size in sizes.items():
-                # A listing that is being made, such as the caller's, would be made again at once.
-                if excess > 0 and not self._shelves[name].lock.locked():
+                # A list whose lock is taken is in use, such as the list of the caller. It stays.
+                if excess > 0 and not self._cached[name].lock.locked():
                     excess -= size
-                    del self._shelves[name]
+                    del self._cached[name]

@@ -1,4 +1,8 @@
-"""A collection on this machine."""
+"""A collection on this machine.
+
+The passages are in a Tantivy index in the data directory. Lists of documents are cached until the index changes,
+because they are slow to make for many files.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +44,9 @@ from prefrag.components.document_stores.tantivy.index_location import (
 from prefrag.errors import Missing
 from prefrag.indexing.report import IndexedFile, IndexReport
 
-# How many seconds to wait for a process that is still writing to the index.
+# The maximum number of seconds to wait for a process that is still writing to the index.
 _WRITER_SECONDS = 2.0
+# The caches for the results of `entries`, `documents` and `metadata`.
 _entries: Listings[list[IndexedFile]] = Listings()
 _documents: Listings[list[CollectionDocument]] = Listings()
 _metadata: Listings[dict[str, dict[str, Any]]] = Listings()
@@ -49,7 +54,7 @@ _metadata: Listings[dict[str, dict[str, Any]]] = Listings()
 
 @dataclass(frozen=True)
 class LocalCollection(Collection):
-    """A collection whose passages are in an index in the data directory, and its uploads beside it."""
+    """A collection whose passages are in a Tantivy index in the data directory. Its uploads are there, too."""
 
     store: ClassVar[str] = "tantivy"
     has_files: ClassVar[bool] = True
@@ -57,19 +62,26 @@ class LocalCollection(Collection):
 
     @classmethod
     def all(cls) -> Iterator[Self]:
-        """Iterate over the collections of the data directory."""
+        """Iterate over the collections in the data directory.
+
+        :returns: The collections, in the order of their names.
+        """
         return map(cls, list_names())
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self:
-        """Find the collection that is kept up to date with a folder, or make an empty one for it."""
+        """Find the collection that is kept up to date with a folder. If there is none, make an empty collection.
+
+        :param folder: The folder.
+        :returns: The collection.
+        """
         return cls(find_collection(folder))
 
     @property
     def path(self) -> Path:
-        """The folder of the index, whether it exists or not.
+        """The folder of the index, whether the index exists or not.
 
-        :raises ValueError: When the name cannot name an index, or is the demo's.
+        :raises ValueError: If the name cannot be the name of an index, or is the name of the demo.
         """
         return index_path(self.name)
 
@@ -80,9 +92,9 @@ class LocalCollection(Collection):
 
     @property
     def version(self) -> int:
-        """A number that changes whenever the index changes.
+        """A number that changes whenever the index changes. It is the time of the last change in nanoseconds.
 
-        :raises FileNotFoundError: When there is no such collection.
+        :raises FileNotFoundError: If there is no such collection.
         """
         return _read_version(resolve_index(self.name))
 
@@ -98,7 +110,7 @@ class LocalCollection(Collection):
 
     @property
     def language(self) -> str | None:
-        """The language of the index."""
+        """The language of the stemmer of the index. None if the index does not exist."""
         try:
             index = open_index(resolve_index(self.name))
         except FileNotFoundError:
@@ -107,7 +119,7 @@ class LocalCollection(Collection):
 
     @property
     def follows(self) -> str | None:
-        """The folder with which the collection is kept up to date."""
+        """The folder with which the collection is kept up to date. None if there is no such folder."""
         return followed_folder(self.name)
 
     @property
@@ -116,40 +128,65 @@ class LocalCollection(Collection):
 
     @property
     def changed(self) -> str:
-        """The time of the last change of the index."""
+        """The time of the last change of the index, in UTC and ISO 8601."""
         return _say_time(self.version)
 
     def document_store(self) -> TantivyDocumentStore:
-        """Make the store of the index."""
+        """Make Haystack's store of the index.
+
+        :returns: The store.
+        """
         return TantivyDocumentStore(index=self.name)
 
     def passages(self, *, language: str | None = None, change: bool = False, make: bool = False) -> PassageStore:
-        """Open the index."""
+        """Open the passages of the index.
+
+        :param language: The language of the stemmer. An index of another language is refused. None accepts every
+            language, and stands for English in a new index.
+        :param change: Whether the passages will be changed. The demo cannot be changed.
+        :param make: Whether to make the index if it is missing.
+        :returns: The passages.
+        :raises FileNotFoundError: If there is no such index and ``make`` is false.
+        :raises ValueError: If the name is invalid or the language differs.
+        """
         if change or make:
             path = self.path
         if not make:
             path = resolve_index(self.name)
+
         opened = TantivyDocumentStore(path=str(path), language=language)
         if index_exists(path):
-            # This raises an error now, and not at the first write, if the language differs or files are damaged.
+            # If the language differs or files are damaged, this call raises an error now, and not at the first write.
             opened.count_documents()
         return PassageStore(opened)
 
     def change(self) -> AbstractContextManager[LocalChanges]:
-        """Lock the documents against changes by other processes."""
+        """Lock the documents against changes by other processes during the block.
+
+        If an earlier change was interrupted, it is first finished or undone.
+
+        :returns: A context manager. It provides the object with which to make one change.
+        """
         return change_collection(self.name)
 
     def settle(self) -> None:
-        """Settle what an interrupted change has left."""
+        """Finish or undo a change that was interrupted. Do nothing if another process is changing the documents."""
         settle_changes(self.name)
 
     def room(self) -> Room:
-        """Measure the uploads."""
+        """Measure how much has been uploaded.
+
+        :returns: The numbers and sizes.
+        """
         sizes = measure_files(self.name)
         return Room(len(sizes), sum(sizes), count_made_by_uploads(), self.exists)
 
     def drop(self) -> None:
-        """Delete the index with its passages and vectors, the uploaded files, and the reports of `prefrag prove`."""
+        """Delete the index with its passages and vectors, the uploaded files, and the reports of `prefrag prove`.
+
+        :raises Missing: If there is no such collection.
+        :raises DocumentStoreError: If the index cannot be deleted.
+        """
         if not self.exists:
             raise Missing(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         try:
@@ -166,7 +203,7 @@ class LocalCollection(Collection):
             ) from error
 
     def _stop_writers(self, stack: ExitStack) -> None:
-        """Keep other processes from writing. A damaged index is skipped, because nobody can write to it."""
+        """Keep other processes from writing until the stack is closed. Nobody can write to a damaged index anyway."""
         try:
             index = open_index(self.path)
         except DocumentStoreError:
@@ -175,66 +212,96 @@ class LocalCollection(Collection):
             stack.enter_context(index.no_writers(_WRITER_SECONDS))
 
     def skipped(self) -> dict[str, str]:
-        """Return why each skipped file could not be read."""
+        """Return why files could not be read.
+
+        :returns: The reasons by the paths of the files.
+        """
         return read_skipped(resolve_index(self.name))
 
     def keep_skipped(self, report: IndexReport, paths: Sized[str]) -> None:
-        """Record which files were skipped when ``paths`` were indexed."""
+        """Record which files were skipped.
+
+        :param report: The report of the indexing.
+        :param paths: The files and folders that were indexed.
+        """
         keep_skipped(self.path, report, paths)
 
     def read_consent(self) -> bool | None:
-        """Read whether the user allows web searches. None too if there is no such collection."""
+        """Read whether the user allows web searches.
+
+        :returns: The decision of the user. None if the user has not decided, or if there is no such collection.
+        """
         try:
             return super().read_consent()
         except FileNotFoundError:
             return None
 
     def keep_consent(self, answer: bool) -> None:
-        """Store whether the user allows web searches.
+        """Store whether the user allows web searches. This replaces an earlier decision.
 
-        :raises FileNotFoundError: When there is no such collection.
+        :param answer: The decision of the user.
+        :raises FileNotFoundError: If there is no such collection.
         """
         if not self.exists:
             raise FileNotFoundError(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
         super().keep_consent(answer)
 
     def metadata(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-        """Read what is known of each file. That of all is cached, because 20,000 files take a third of a second."""
+        """Read the title, kind, date, standing and size of files from their first passages.
+
+        The result for all files is cached, because 20,000 files take a third of a second.
+
+        :param paths: The paths of the files. None stands for all files.
+        :returns: The fields that each file has, by its path.
+        """
         if paths is not None:
             return super().metadata(paths)
         path = resolve_index(self.name)
         return dict(_metadata.read(path, self.version, super().metadata))
 
     def documents(self) -> list[CollectionDocument]:
-        """List the documents. The list is cached, because 100,000 files take a second, and it is read in pages."""
+        """List the documents, uploaded or not.
+
+        The list is cached. It takes a second for 100,000 files, and clients read it page by page.
+
+        :returns: The documents, sorted by path.
+        """
         path, uploads = resolve_index(self.name), self.uploads
         with closing(self.passages()):
             return list(_documents.read(path, (self.version, uploads), super().documents))
 
     def entries(self) -> list[IndexedFile]:
-        """List the files and corpora by path. The list is cached."""
+        """List the files and corpora. The list is cached.
+
+        :returns: The entries, sorted by path. All passages without a path form one entry at the end.
+        """
         path = resolve_index(self.name)
-        # A damaged index is reported when it is opened, also if its list is cached.
+        # Open the index even if the list is cached. So a damaged index is reported.
         with closing(self.passages()):
             return list(_entries.read(path, self.version, super().entries))
 
     def _measure(self) -> tuple[int, str | None]:
+        """Return the size of the index in bytes, and the time of its last change."""
         if self.name not in list_names() and not index_exists(self.path):
             raise Missing(f"There is no collection '{self.name}'.{suggest_indexes(self.name)} {_LIST_ALL}")
-        folder = data_directory() / "indexes" / self.name  # `path` would refuse "a (copy)", for example
+
+        # `self.path` is not used here, because it refuses some names, such as "a (copy)".
+        folder = data_directory() / "indexes" / self.name
         files = [os.path.join(root, file) for root, _, names in os.walk(folder) for file in names]
-        # Some files may be gone by now, because another process may be merging the segments of the index.
+        # A file may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
         return size, _say_time(_read_version(folder))
 
 
 def _read_version(index: Path) -> int:
-    # Every commit replaces this file. An index that has lost it has the time of its folder.
+    """Return the time of the last change of an index, in nanoseconds since 1970."""
+    # Every commit replaces the file `meta.json`. If an index has lost it, the time of the folder is used.
     file = index / "meta.json"
     return os.stat(file if file.exists() else index).st_mtime_ns
 
 
 def _say_time(version: int) -> str:
+    """Write a time in nanoseconds since 1970 in ISO 8601."""
     return datetime.fromtimestamp(version / 1e9, UTC).isoformat(timespec="seconds")
 
 

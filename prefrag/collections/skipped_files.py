@@ -1,4 +1,7 @@
-"""Record which files of an index could not be read, and why. The record is a file in the folder of the index."""
+"""Record which files of an index could not be read, and why.
+
+The record is a JSON file in the folder of the index. A collection shows it to users who look for a missing document.
+"""
 
 import json
 import os
@@ -10,12 +13,18 @@ from prefrag.collections.stores import is_there
 from prefrag.indexing.discovery import OTHER_KIND
 from prefrag.indexing.report import IndexReport
 
+# The name of the record.
 _FILE = "prefrag-skipped.json"
+# The record has at most this many files. The files that were added last stay.
 MOST_KEPT = 1_000
 
 
 def read_skipped(index: Path) -> dict[str, str]:
-    """Find the recorded reason for each file that was skipped or read only in part. Missing files are left out."""
+    """Read why files were skipped or read only in part.
+
+    :param index: The folder of the index.
+    :returns: The reasons by the paths of the files. Files that no longer exist are left out.
+    """
     try:
         reasons = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -25,7 +34,12 @@ def read_skipped(index: Path) -> dict[str, str]:
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
-    """Record which files were skipped when ``paths`` were indexed. Earlier records of files elsewhere stay."""
+    """Record which files were skipped. Earlier reasons for files outside ``paths`` stay.
+
+    :param index: The folder of the index.
+    :param report: The report of the indexing.
+    :param paths: The files and folders that were indexed.
+    """
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
     reasons = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
@@ -37,8 +51,9 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     reasons = dict(list(reasons.items())[-MOST_KEPT:])
     if reasons == earlier:
         return
+
     written = index / f".{_FILE}.{os.getpid()}"
-    # If the record cannot be written, go on. The index is complete without it.
+    # If the record cannot be written, go on. The index is complete without the record.
     with suppress(OSError):
         written.write_text(json.dumps(reasons), encoding="utf-8")
         written.replace(index / _FILE)

@@ -1,4 +1,10 @@
-"""Read and write the passages of any Haystack document store. In Elasticsearch, many are written in one request."""
+"""Read and write the passages of any Haystack document store.
+
+:class:`PassageStore` uses Haystack's protocol for document stores, so it works with every store.
+:class:`ElasticsearchPassageStore` uses the client of Elasticsearch directly, which is faster. The other functions
+    connect
+to Elasticsearch, make indexes there, and explain its errors.
+"""
 
 from __future__ import annotations
 
@@ -26,35 +32,50 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-# A passage of a file has the file's path in the metadata field `file_path`, a passage of a corpus in `corpus`.
+# The kinds of origin of a passage, by the metadata field that has the path of the origin. A passage of a file has the
+# path of the file in `file_path`. A passage of a corpus has the path of the corpus in `corpus`.
 ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 # The prefix of the path of an uploaded file in an index that several machines share.
 UPLOADED = "upload:"
-# Passages are collected in memory and written together, at the latest when they have this many bytes.
+# Passages are collected in memory and written together. They are written at the latest when they have this many bytes.
 MOST_BATCH_BYTES = 30_000_000
+# The HTTP status of a request that a missing shard has stopped.
 _UNAVAILABLE = 503
-# How many seconds a request waits for a missing shard. If the shard has a copy, the copy soon takes over.
+# The maximum number of seconds that a request waits for a missing shard. If the shard has a copy, it soon takes over.
 _SHARD_SECONDS = 20
+# The maximum number of seconds for one request to Elasticsearch.
 _REQUEST_SECONDS = 30.0
-# How many seconds to wait for another process. It may need most of an hour to index millions of passages.
+# The maximum number of seconds to wait for another process. It may need most of an hour to index millions of passages.
 WAIT_SECONDS = 7_200.0
 
 
 class PassageStore:
-    """Read and write passages through Haystack's DocumentStore protocol."""
+    """Reads and writes passages through Haystack's DocumentStore protocol.
 
-    # The maximum number of passages in one `write` or `delete`. It is large, because each call ends with a slow commit.
+    :param batch: The maximum number of passages in one `write` or `delete`. It is large, because each call ends with a
+        slow commit.
+    :param written: The passages that were written but are not committed yet, by ID. Only some subclasses commit later.
+    """
+
     batch = 10_000
-    # The passages that were written but are not committed yet, by id. Only some subclasses commit later.
     written: Mapping[str, Document] = MappingProxyType({})
 
     def __init__(self, store: DocumentStore) -> None:
+        """Wrap a store.
+
+        :param store: Any document store of Haystack.
+        """
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages by their ids."""
+        """Get passages by their IDs.
+
+        :param ids: The IDs.
+        :returns: The passages by their IDs. IDs without a passage are left out.
+        """
         if not ids:
             return {}
+
         direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
         documents = (
             direct(ids)
@@ -64,7 +85,13 @@ class PassageStore:
         return {document.id: document for document in documents}
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
-        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
+        """Find passages by the values of a metadata field.
+
+        :param field: The name of the metadata field.
+        :param values: The values. A passage is found if its field has one of them.
+        :param first: Whether to find only the first passage of each file.
+        :returns: The passages.
+        """
         if values:
             conditions: list[dict[str, Any]] = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
             if first:
@@ -72,40 +99,62 @@ class PassageStore:
             yield from self._store.filter_documents({"operator": "AND", "conditions": conditions})
 
     def all(self) -> Iterator[Document]:
-        """Iterate over every passage."""
-        # Stream the documents if the store can, because that takes less memory.
+        """Iterate over all passages.
+
+        :returns: The passages, in any order.
+        """
+        # Read the documents one by one if the store can do that, because it takes less memory.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
-        """Count the passages of each file and corpus."""
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages, by the kind of origin and its path. See :func:`origin_of`.
+        """
         counts = self.count_terms()
         return Counter(map(origin_of, self.all())) if counts is None else counts
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
-        """Count as `count_origins` does, but a thousand times faster. Returns None if the store cannot do this."""
+        """Count as :meth:`count_origins` does, but a thousand times faster.
+
+        :returns: The number of passages, by the kind of origin and its path. None if the store cannot count in this
+            way.
+        """
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count is None:
             return None
+
         counts: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
             counts.update({(kind, path): passages for path, passages in count(field).items()})
-        # Some passages may not be counted, because they have no path, or a path that is too long to be indexed.
+        # A passage without a path is not counted here, and neither is one whose path is too long to be indexed. Then
+        # the total differs.
         return counts if counts.total() == self._store.count_documents() else None
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages. They replace passages with the same ids, and are safe when this returns."""
+        """Write passages. They replace passages with the same IDs.
+
+        :param passages: The passages. They are safe on disk when this method returns.
+        :returns: The reasons why passages were refused, by their IDs. Always empty here.
+        """
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages by their ids."""
+        """Delete passages.
+
+        :param ids: The IDs of the passages.
+        """
         if ids:
             self._store.delete_documents(ids)
 
     def delete_in_batches(self, ids: Iterable[str]) -> None:
-        """Delete any number of passages."""
+        """Delete any number of passages.
+
+        :param ids: The IDs of the passages.
+        """
         listed = list(ids)
         for start in range(0, len(listed), self.batch):
             self.delete(listed[start : start + self.batch])
@@ -118,14 +167,15 @@ class PassageStore:
 
 
 class ElasticsearchPassageStore(PassageStore):
-    """Read and write the passages of an `ElasticsearchDocumentStore` with its client.
+    """Reads and writes the passages of an `ElasticsearchDocumentStore` with the client of that store.
 
-    Haystack's own methods are slower: they wait for a refresh at every request, and list ten documents per request.
-    They also fail completely when a single document does not fit the mapping.
+    Haystack's own methods are slower. They wait for a refresh at every request, and they list ten documents per
+    request. They also fail completely if a single document does not fit the mapping.
     """
 
-    # Larger batches would only cost memory, because every acknowledged request is safe without a commit.
+    # A larger batch would only cost memory. In Elasticsearch, every acknowledged request is safe without a commit.
     batch = 2_000
+    # The metadata fields that `where` and `all` read.
     _LISTED = (
         "title",
         "file_path",
@@ -141,19 +191,31 @@ class ElasticsearchPassageStore(PassageStore):
     )
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
-        """Wrap a store, and make its earlier changes visible to searches."""
+        """Wrap a store, and make its earlier changes visible to searches.
+
+        :param store: The store.
+        :param index: The name of the index.
+        :param url: The address of the server, for messages. It must have no password.
+        :raises DocumentStoreError: If the server does not answer or refuses a request.
+        """
         super().__init__(store)
         self._index = index
         self._url = url
         with explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # Whether the mapping has a field for title keys (normalised titles). Without it, they would be indexed as text.
+        # Whether the mapping has the field for title keys, which are normalised titles. Without this field in the
+        # mapping, title keys would be indexed as text.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages by their ids."""
+        """Get passages by their IDs.
+
+        :param ids: The IDs.
+        :returns: The passages by their IDs. IDs without a passage are left out.
+        :raises DocumentStoreError: If some passages cannot be read.
+        """
         documents = {}
         for start in range(0, len(ids), 1000):
             with explain_failures(self._url):
@@ -171,17 +233,31 @@ class ElasticsearchPassageStore(PassageStore):
         return documents
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
-        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
+        """Find passages by the values of a metadata field. The passages have no text.
+
+        :param field: The name of the metadata field.
+        :param values: The values. A passage is found if its field has one of them.
+        :param first: Whether to find only the first passage of each file.
+        :returns: The passages.
+        """
         if values:
             conditions = [{"terms": {field: list(values)}}, *([{"term": {"split_id": 0}}] if first else [])]
             yield from self._scan({"bool": {"filter": conditions}})
 
     def all(self) -> Iterator[Document]:
-        """Iterate over every passage."""
+        """Iterate over all passages. The passages have no text.
+
+        :returns: The passages, in any order.
+        """
         yield from self._scan({"match_all": {}})
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
-        """Count the passages of each file and corpus."""
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages, by the kind of origin and its path.
+        :raises DocumentStoreError: If a shard is missing.
+        """
+        # Elasticsearch returns at most 10,000 files at once, so there may be several requests.
         sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
         pages: dict[str, Any] = {"size": 10_000, "sources": sources}
         counts: Counter[tuple[str, str | None]] = Counter()
@@ -191,7 +267,7 @@ class ElasticsearchPassageStore(PassageStore):
                     index=self._index,
                     size=0,
                     aggs={"origins": {"composite": pages}},
-                    # Otherwise the passages of missing shards would be left out without an error.
+                    # Without this option, the passages of missing shards would be left out without an error.
                     allow_partial_search_results=False,
                 )
             for bucket in reply["aggregations"]["origins"]["buckets"]:
@@ -202,7 +278,12 @@ class ElasticsearchPassageStore(PassageStore):
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages. They are safe when this returns, but searches find them only after :meth:`finish`."""
+        """Write passages. They replace passages with the same IDs. Searches find them only after :meth:`finish`.
+
+        :param passages: The passages. They are safe on disk when this method returns.
+        :returns: The reasons why Elasticsearch refused passages, by their IDs.
+        :raises DocumentStoreError: If the server does not answer, or if a shard is missing.
+        """
         actions = []
         for passage in passages:
             source = _source(passage)
@@ -214,7 +295,11 @@ class ElasticsearchPassageStore(PassageStore):
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages by their ids."""
+        """Delete passages.
+
+        :param ids: The IDs of the passages.
+        :raises DocumentStoreError: If passages were not deleted.
+        """
         refused = self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids])
         if refused:
             passage_id, reason = next(iter(refused.items()))
@@ -232,16 +317,17 @@ class ElasticsearchPassageStore(PassageStore):
         self._client.close()
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
+        """Send many writes or deletions in one request. Return the reasons why some were refused, by their IDs."""
         from elasticsearch import helpers
 
         refused = {}
         with explain_failures(self._url):
             replies = helpers.streaming_bulk(
-                # Try again several times, because a busy server refuses requests with status 429 for a while.
                 self._client,
                 actions,
                 index=self._index,
                 raise_on_error=False,
+                # Try again several times, because a busy server refuses requests with status 429 for a while.
                 max_retries=5,
                 initial_backoff=1,
                 timeout=f"{_SHARD_SECONDS}s",
@@ -260,6 +346,7 @@ class ElasticsearchPassageStore(PassageStore):
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
+        """Yield all passages that match a query, with some of their metadata and without their text."""
         from elasticsearch import helpers
 
         with explain_failures(self._url):
@@ -271,9 +358,16 @@ class ElasticsearchPassageStore(PassageStore):
 
 
 def open_elasticsearch(index: str, language: str | None = None, make: bool = False) -> ElasticsearchPassageStore:
-    """Open an index in Elasticsearch. With ``make``, it is made if it is missing.
+    """Open an index in Elasticsearch.
 
-    :raises FileNotFoundError: When there is no such index.
+    :param index: The name of the index, or an alias of an index.
+    :param language: The language of the stemmer. An index of another language is refused. None accepts every language,
+        and stands for English in a new index.
+    :param make: Whether to make the index if it is missing.
+    :returns: The passages of the index.
+    :raises FileNotFoundError: If there is no such index and ``make`` is false.
+    :raises ValueError: If the index is of another program or language, or if its name has capitals.
+    :raises DocumentStoreError: If the server does not answer, or if a shard is missing.
     """
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
@@ -283,7 +377,8 @@ def open_elasticsearch(index: str, language: str | None = None, make: bool = Fal
     with connect_elasticsearch() as client:
         address = without_userinfo(settings.elasticsearch_url)
         if client.indices.exists(index=index):
-            # The reply has a single mapping. If `index` is an alias, its key is the name of the real index.
+            # The reply has a single mapping. If `index` is an alias, the key of the mapping is the name of the real
+            # index.
             [description] = client.indices.get_mapping(index=index).values()
             properties = description["mappings"].get("properties", {})
             _check_mapping(index, properties, language)
@@ -300,7 +395,13 @@ def open_elasticsearch(index: str, language: str | None = None, make: bool = Fal
 
 
 def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **more: Any) -> None:
-    """Make an index with the configured numbers of shards and replicas. Do nothing if the index already exists."""
+    """Make an index with the configured numbers of shards and replicas. Do nothing if the index already exists.
+
+    :param client: The client of Elasticsearch.
+    :param index: The name of the index.
+    :param mapping: The mapping of the index.
+    :param more: Further settings of the index.
+    """
     from elasticsearch import BadRequestError
 
     try:
@@ -319,7 +420,13 @@ def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **
 
 
 def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
-    """Refuse an index with a missing shard, because otherwise only the other shards would be counted and searched."""
+    """Refuse an index with a missing shard. Elasticsearch would count and search only the other shards.
+
+    :param client: The client of Elasticsearch.
+    :param index: The name of the index.
+    :param seconds: The maximum number of seconds to wait for the shard.
+    :raises DocumentStoreError: If a shard is missing.
+    """
     health = client.options(ignore_status=408).cluster.health(
         index=index, wait_for_status="yellow", timeout=f"{seconds:g}s"
     )
@@ -331,7 +438,13 @@ def check_shards(client: Elasticsearch, index: str, seconds: float) -> None:
 
 
 def elasticsearch_store(url: str | None = None, index: str = "default", **more: Any) -> ElasticsearchDocumentStore:
-    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    """Make Haystack's store of an index in Elasticsearch.
+
+    :param url: The address of the server. None stands for `PREFRAG_ELASTICSEARCH_URL`.
+    :param index: The name of the index.
+    :param more: Further parameters of `ElasticsearchDocumentStore`.
+    :returns: The store.
+    """
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
     from prefrag.components.document_stores.elasticsearch.connection import connection_settings
@@ -350,20 +463,33 @@ def elasticsearch_store(url: str | None = None, index: str = "default", **more: 
 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
-    """Hold the lock ``name``, a file in the data directory. Wait up to ``wait`` seconds if another process has it."""
+    """Hold a lock during the block. The lock is a file in the data directory.
+
+    :param name: The name of the lock.
+    :param wait: The maximum number of seconds to wait if another process has the lock.
+    :param work: Words for messages that say what the lock is for. None says that the index ``name`` is being made.
+    :raises Busy: If another process still has the lock after ``wait`` seconds.
+    """
     with hold_lock(make_data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield
 
 
 @contextmanager
 def connect_elasticsearch() -> Iterator[Elasticsearch]:
-    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`."""
+    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL` during the block.
+
+    :returns: A context manager. It provides the client, and turns failures into errors that say what to do.
+    """
     with elasticsearch_client() as server, explain_failures(without_userinfo(settings.elasticsearch_url)):
         yield server
 
 
 def elasticsearch_client() -> Elasticsearch:
-    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`. The caller must close the client."""
+    """Make a client of the server at `PREFRAG_ELASTICSEARCH_URL`.
+
+    :returns: The client. The caller must close it.
+    :raises ValueError: If the setting is not the address of a server.
+    """
     from elasticsearch import Elasticsearch
 
     from prefrag.components.document_stores.elasticsearch.connection import connection_settings
@@ -384,12 +510,16 @@ def elasticsearch_client() -> Elasticsearch:
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
-    """Check by the mapping of an Elasticsearch index whether prefrag made the index."""
+    """Check by the mapping of an Elasticsearch index whether prefrag made the index.
+
+    :param properties: The fields of the mapping.
+    :returns: Whether the mapping has the field for title keys.
+    """
     return TITLE_KEY_FIELD in properties
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """Refuse an index of another program or language, because searches in it would find less, or nothing."""
+    """Refuse an index of another program or of another language. Searches in such an index would find too little."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(
@@ -404,14 +534,18 @@ def _check_mapping(index: str, properties: dict[str, Any], language: str | None)
 
 
 def _source(passage: Document) -> dict[str, Any]:
-    # This is the form in which ElasticsearchDocumentStore writes and reads a passage.
+    """Return a passage in the form in which `ElasticsearchDocumentStore` writes and reads a passage."""
     unused = ("embedding", "sparse_embedding", "blob", "score")
     return {key: value for key, value in passage.to_dict().items() if key not in unused}
 
 
 @contextmanager
 def explain_failures(url: str) -> Iterator[None]:
-    """Turn the failures of a server into errors that say what to do."""
+    """Turn the failures of Elasticsearch during the block into errors that say what to do.
+
+    :param url: The address of the server, for messages. It must have no password.
+    :raises DocumentStoreError: If the server does not answer or refuses a request.
+    """
     from elastic_transport import ConnectionError as ServerUnreachable
     from elastic_transport import ConnectionTimeout
     from elasticsearch import ApiError, helpers
@@ -430,7 +564,12 @@ def explain_failures(url: str) -> Iterator[None]:
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """Find where a passage comes from: the kind of origin ("file", "corpus" or "other") and its path."""
+    """Find where a passage comes from.
+
+    :param passage: The passage.
+    :returns: The kind of origin ("file", "corpus" or "other"), and the path of the file or corpus. The path is None for
+        "other".
+    """
     for field, kind in ORIGIN_FIELDS.items():
         path = passage.meta.get(field)
         if path:
@@ -439,7 +578,11 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
 
 
 def is_there(path: str) -> bool:
-    """Check whether a file or folder exists. Returns True if this cannot be found out."""
+    """Check whether a file or folder exists.
+
+    :param path: The path.
+    :returns: False only if the file or folder certainly does not exist. True if that cannot be found out.
+    """
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,1 +1,1 @@
-"""How the documents of a collection change: uploads, deletions, a followed folder."""
+"""How the documents of a collection change: uploads, deletions, and folders whose changes are followed."""
