@@ -1,4 +1,8 @@
-"""A collection in Elasticsearch, which several servers share."""
+"""A collection in Elasticsearch, which several servers share.
+
+The passages are in an index of Elasticsearch. Uploaded files are not stored, because their passages are all that is
+ever read. Only their names and sizes are stored.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.errors import Missing
 from prefrag.indexing.report import IndexReport
 
-# Imported only by type checkers, because the client is slow to import.
+# This import is only for type checkers, because the client is slow to import.
 if TYPE_CHECKING:
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
@@ -41,7 +45,11 @@ class ElasticCollection(Collection):
 
     @classmethod
     def all(cls) -> Iterator[Self]:
-        """Iterate over the indexes that prefrag has made."""
+        """Iterate over the collections whose indexes prefrag has made.
+
+        :returns: The collections, in the order of their names.
+        :raises DocumentStoreError: If the server does not answer.
+        """
         from prefrag.collections.changes.rebuilding import REBUILD_OF, find_rebuilt
 
         with stores.connect_elasticsearch() as client:
@@ -54,7 +62,8 @@ class ElasticCollection(Collection):
             names = set()
             for name, mapping in own.items():
                 alias = mapping.get("_meta", {}).get(REBUILD_OF)
-                # A rebuilt index is listed under its alias, and that of an unfinished rebuild under its own name.
+                # A rebuilt index is listed under its alias. The index of an unfinished rebuild is listed under its own
+                # name.
                 is_in_use = alias and find_rebuilt(client, alias) == name
                 names.add(alias if is_in_use else name)
         return map(cls, sorted(names))
@@ -77,32 +86,56 @@ class ElasticCollection(Collection):
 
     @property
     def language(self) -> str | None:
-        """The language of the index."""
+        """The language of the stemmer of the index. None if the index does not exist."""
         return describe_index(self.name)[0]
 
     def document_store(self) -> ElasticsearchDocumentStore:
-        """Make the store of the index."""
+        """Make Haystack's store of the index.
+
+        :returns: The store.
+        """
         return stores.elasticsearch_store(index=self.name)
 
     def passages(
         self, *, language: str | None = None, change: bool = False, make: bool = False
     ) -> stores.ElasticsearchPassageStore:
-        """Open the index."""
+        """Open the passages of the index.
+
+        :param language: The language of the stemmer. An index of another language is refused. None accepts every
+            language, and stands for English in a new index.
+        :param change: Not used, because an index in Elasticsearch is opened in the same way for reading and writing.
+        :param make: Whether to make the index if it is missing.
+        :returns: The passages.
+        :raises FileNotFoundError: If there is no such index and ``make`` is false.
+        :raises DocumentStoreError: If the server does not answer.
+        """
         return stores.open_elasticsearch(self.name, language, make)
 
     def change(self) -> AbstractContextManager[SharedChanges]:
-        """Lock the documents against changes by other servers."""
+        """Lock the documents against changes by other servers during the block.
+
+        If an earlier change was interrupted, it is first finished or undone.
+
+        :returns: A context manager. It provides the object with which to make one change.
+        """
         return change_shared(self.name)
 
     def settle(self) -> None:
-        """Do nothing: the next change settles what an interrupted one has left."""
+        """Do nothing. The next change finishes or undoes a change that was interrupted."""
 
     def room(self) -> Room:
-        """Measure the uploads."""
+        """Measure how much has been uploaded.
+
+        :returns: The numbers and sizes.
+        """
         return measure_uploads(self.name)
 
     def drop(self) -> None:
-        """Delete the index with its passages and vectors, and the uploaded files."""
+        """Delete the index with its passages and vectors, and the list of uploaded files.
+
+        :raises Missing: If there is no such collection.
+        :raises DocumentStoreError: If the server does not answer.
+        """
         from prefrag.collections.changes.rebuilding import find_rebuilt
 
         index_path(self.name)
@@ -113,10 +146,17 @@ class ElasticCollection(Collection):
                 forget_uploads(client, collection=self.name)
 
     def keep_skipped(self, report: IndexReport, paths: Sized[str]) -> None:
-        """Do nothing: the server keeps passages only."""
+        """Do nothing, because only passages are stored in Elasticsearch.
+
+        :param report: Not used.
+        :param paths: Not used.
+        """
 
     def read_consent(self) -> bool | None:
-        """Read whether the user allows web searches. None too if there is no such collection."""
+        """Read whether the user allows web searches.
+
+        :returns: The decision of the user. None if the user has not decided, or if there is no such collection.
+        """
         from elasticsearch import NotFoundError
 
         try:
@@ -127,6 +167,7 @@ class ElasticCollection(Collection):
             raise
 
     def _measure(self) -> tuple[int, str | None]:
+        """Return the size of the index in bytes, and None for the time of the last change."""
         with stores.connect_elasticsearch() as client:
             mappings = client.indices.get_mapping(index=self.name, ignore_unavailable=True, allow_no_indices=True)
             if not any(stores.is_own_mapping(index["mappings"].get("properties", {})) for index in mappings.values()):

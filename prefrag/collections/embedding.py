@@ -1,4 +1,8 @@
-"""Embed the passages of an index, so that they can be retrieved by their vectors."""
+"""Embed the passages of an index, so that they can be retrieved by their vectors.
+
+:func:`embed_index` is the entry point. It embeds only passages that have no vector yet or have changed. A Tantivy index
+and an index in Elasticsearch store vectors in different ways, so there is a class for each.
+"""
 
 import hashlib
 import importlib
@@ -25,8 +29,9 @@ from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.pipelines.runners.in_process import InProcess
 from prefrag.pipelines.runners.runner import Runner
 
+# The embedding model that is used if the caller names none.
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
-# The number of passages that are embedded and written together. A crash loses only the batches in progress.
+# This many passages are embedded and written together. A crash loses only the batches in progress.
 _BATCH = 256
 
 
@@ -34,21 +39,37 @@ class DocumentEmbedder(Protocol):
     """Any component that takes ``documents`` and returns them, each with an embedding."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """Embed ``documents``. Returns them in the same order under the key `documents`."""
+        """Embed documents.
+
+        :param documents: The documents.
+        :returns: A dictionary with the key `documents`: the same documents in the same order, each with an embedding.
+        """
 
 
 @dataclass
 class EmbeddingReport:
-    """What one call of :func:`embed_index` has done."""
+    """What one call of :func:`embed_index` has done.
 
-    embedded: int = 0  # passages
-    unchanged: int = 0  # passages that already had a vector
-    deleted: int = 0  # vectors
+    :param embedded: The number of passages that were embedded.
+    :param unchanged: The number of passages that already had a vector.
+    :param deleted: The number of vectors that were deleted.
+    :param seconds: How long the call took.
+    """
+
+    embedded: int = 0
+    unchanged: int = 0
+    deleted: int = 0
     seconds: float = 0.0
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """Make the component that turns the title and text of each passage into a normalised vector."""
+    """Make the component that turns the title and the text of each passage into a normalised vector.
+
+    :param model: The embedding model, as sentence-transformers names it.
+    :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`.
+    :returns: The component.
+    :raises ImportError: If the extra `dense` is not installed.
+    """
     package = "haystack_integrations.components.embedders.sentence_transformers"
     try:
         embedders = importlib.import_module(package)
@@ -69,14 +90,28 @@ def embed_index(
     """Embed the new and changed passages of an index, and delete the vectors of deleted passages.
 
     Each batch of 256 passages is saved before the next batch. If a call is interrupted, the next call embeds the rest.
-    An index on disk keeps its vectors in a folder beside the texts, with one table for each model. Elasticsearch keeps
-    the vectors of a single model, in a field `embedding` of the passages, of type `dense_vector`. If another process is
-    embedding the same index, this call waits until that process has finished.
+    If another process is embedding the same index, this call waits until that process has finished.
+
+    An index on disk stores its vectors in a folder beside the texts, with one table for each model. Elasticsearch
+    stores the vectors of a single model, in the field `embedding` of the passages. The type of this field is
+    `dense_vector`.
+
+    :param collection: The collection or the document store.
+    :param model: The embedding model.
+    :param embedder: The component that embeds the passages. None makes the one of :func:`document_embedder`.
+    :param on_progress: A function that is called after each batch. It gets the number of passages that have a vector,
+        and the number of all passages. None if nobody wants the progress.
+    :param runner: The runner that embeds the batches, for example in several processes. None uses this process.
+    :returns: A report of what was done.
+    :raises FileNotFoundError: If there is no such collection.
+    :raises ValueError: If an index in Elasticsearch has vectors of another model, or if an embedding is missing.
+    :raises DocumentStoreError: If the store fails.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)
     store = _open(collection)
-    # Look for missing vectors only after taking the lock: another process may write some of them while this one waits.
+
+    # Look for missing vectors only under the lock. Another process may write some of them while this process waits.
     with _lock(store, model):
         report = _update_vectors(store, model, embedder, on_progress, runner or InProcess())
     report.seconds = time.perf_counter() - started
@@ -84,9 +119,10 @@ def embed_index(
 
 
 def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) -> AbstractContextManager[None]:
+    """Return the lock for the vectors of an index. It keeps two processes from embedding the same index."""
     if isinstance(store, TantivyDocumentStore):
         folder = PassageVectors(store, model).folder.resolve()
-        # The digest is needed because indexes in different folders may have the same name.
+        # The name of the lock has a digest of the path, because indexes in different folders may have the same name.
         name = f"{folder.parent.name}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-vectors"
         return index_lock(name, work=f"embedding the passages of {folder.parent}")
     return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
@@ -99,17 +135,20 @@ def _update_vectors(
     on_progress: Callable[[int, int], None] | None,
     runner: Runner,
 ) -> EmbeddingReport:
+    """Embed the passages without a vector, and delete the vectors without a passage. The caller has the lock."""
     target: _TantivyVectors | _ElasticsearchVectors
     if isinstance(store, TantivyDocumentStore):
         target = _TantivyVectors(store, model)
     else:
         target = _ElasticsearchVectors(store, model)
+
     report = EmbeddingReport()
     total = store.count_documents()
-    # The passages are read one batch at a time. Only their fingerprints are kept in memory.
+    # The passages are read one batch at a time, so that they need not all be in memory. Only their fingerprints are.
     waiting = target.find_unembedded(report)
+    # The iterator ends at the first empty batch.
     batches = iter(lambda: list(islice(waiting, _BATCH)), [])
-    # Vectors are written in the order of the passages, so that the number of workers does not change the table.
+    # The vectors are written in the order of the passages. So the number of worker processes does not change the table.
     results = runner.map(partial(open_embedder, model, embedder), batches, ordered=True)
     with closing(results):
         for batch, vectors in results:
@@ -117,6 +156,7 @@ def _update_vectors(
             report.embedded += len(batch)
             if on_progress is not None:
                 on_progress(report.embedded + report.unchanged, total)
+
     target.finish(report)
     return report
 
@@ -125,9 +165,15 @@ def _update_vectors(
 def open_embedder(
     model: str, embedder: DocumentEmbedder | None
 ) -> Iterator[Callable[[list[Document]], list[list[float]]]]:
-    """Provide a function that turns passages into vectors. At its first call, this function loads the model."""
+    """Provide a function that turns passages into vectors. The function loads the model at its first call.
+
+    :param model: The embedding model.
+    :param embedder: The component that embeds the passages. None makes the one of :func:`document_embedder`.
+    :returns: A context manager. Its function takes passages and returns their vectors in the same order.
+    """
 
     def embed(passages: list[Document]) -> list[list[float]]:
+        """Return the vectors of passages."""
         nonlocal embedder
         if embedder is None:
             embedder = document_embedder(model)
@@ -142,46 +188,55 @@ def open_embedder(
 
 
 def _open(collection: Collection | TantivyDocumentStore | ElasticsearchDocumentStore) -> Any:
+    """Return the document store of a collection. A document store is returned unchanged."""
     if not isinstance(collection, Collection):
         return collection
-    # Raises an error if the name is invalid, the collection does not exist, or the server does not answer.
+    # This call raises an error if the name is invalid, the collection does not exist, or the server does not answer.
     collection.passages()
     return collection.document_store()
 
 
 def _fingerprint(passage: Document) -> str:
+    """Return a digest of the title and the text of a passage. It shows whether a vector is still right."""
     text = f"{passage.meta.get('title') or ''}\n{passage.content or ''}"
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 class _TantivyVectors:
+    """Reads and writes the vectors of a Tantivy index, which are in a folder beside the texts."""
+
     def __init__(self, store: TantivyDocumentStore, model: str) -> None:
         self._store = store
         self._vectors = PassageVectors(store, model)
-        self._known = self._vectors.fingerprints()
-        self._gone = set(self._known)
+        # For each passage with a vector, the fingerprint of the passage that was embedded.
+        self._fingerprints = self._vectors.fingerprints()
+        # The IDs of the vectors whose passage was not found yet. After all passages are read, these vectors have none.
+        self._without_passage = set(self._fingerprints)
 
     def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
+        """Yield the passages without a right vector, and count the others in the report."""
         for passage in self._store.iterate_documents():
-            self._gone.discard(passage.id)
-            if self._known.get(passage.id) == _fingerprint(passage):
+            self._without_passage.discard(passage.id)
+            if self._fingerprints.get(passage.id) == _fingerprint(passage):
                 report.unchanged += 1
             elif (passage.content or "").strip():
                 yield passage
 
     def write(self, passages: list[Document], vectors: list[Any]) -> None:
+        """Write the vectors of passages."""
         ids = [passage.id for passage in passages]
         self._vectors.write(ids, [_fingerprint(passage) for passage in passages], vectors)
 
     def finish(self, report: EmbeddingReport) -> None:
-        self._vectors.delete(self._gone)
-        report.deleted = len(self._gone)
+        """Delete the vectors without a passage, and count them in the report."""
+        self._vectors.delete(self._without_passage)
+        report.deleted = len(self._without_passage)
         if report.embedded or report.deleted:
             self._vectors.finish()
 
 
 class _ElasticsearchVectors:
-    """Reads and writes vectors in Elasticsearch, where a passage loses its vector when the passage is written again."""
+    """Reads and writes vectors in Elasticsearch. A passage that is written again loses its vector there."""
 
     def __init__(self, store: ElasticsearchDocumentStore, model: str) -> None:
         self._client = store.client
@@ -190,7 +245,8 @@ class _ElasticsearchVectors:
         [description] = self._client.indices.get_mapping(index=self._index).values()
         mapping = description["mappings"]
         made_by = mapping.get("_meta", {}).get("embedding_model")
-        self._mapped = "dims" in mapping.get("properties", {}).get("embedding", {})
+        # Whether the mapping has a field for vectors. It gets one when the first vectors are written.
+        self._has_vector_field = "dims" in mapping.get("properties", {}).get("embedding", {})
         if made_by not in (None, model):
             raise ValueError(
                 f"The collection '{self._index}' holds vectors of {made_by}, not of {model}: use its model, or another "
@@ -198,34 +254,38 @@ class _ElasticsearchVectors:
             )
 
     def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
+        """Yield the passages without a vector, and count the others in the report."""
         has_vector = {"exists": {"field": "embedding"}}
-        if self._mapped:
+        if self._has_vector_field:
             self._client.indices.refresh(index=self._index)
             report.unchanged = int(self._client.count(index=self._index, query=has_vector)["count"])
         lacking = {"query": {"bool": {"must_not": [has_vector]}}, "_source": ["id", "title", "content"]}
-        # The model may take minutes for a batch, so the scroll must stay open for longer than that.
+        # Elasticsearch must keep the scroll open for longer than the model takes for a batch, which may be minutes.
         for hit in helpers.scan(self._client, index=self._index, query=lacking, size=_BATCH, scroll="30m"):
             source = hit["_source"]
             if (source.get("content") or "").strip():
                 yield Document(id=hit["_id"], content=source["content"], meta={"title": source.get("title")})
 
     def write(self, passages: list[Document], vectors: list[Any]) -> None:
-        if not self._mapped:
+        """Write the vectors of passages."""
+        if not self._has_vector_field:
             field = {"type": "dense_vector", "dims": len(vectors[0]), "index": True, "similarity": "cosine"}
             self._client.indices.put_mapping(
                 index=self._index, properties={"embedding": field}, meta={"embedding_model": self._model}
             )
-            self._mapped = True
+            self._has_vector_field = True
+
         changes: Iterable[dict[str, Any]] = (
             {"_op_type": "update", "_id": passage.id, "doc": {"embedding": list(map(float, vector))}}
             for passage, vector in zip(passages, vectors, strict=True)
         )
         _, refused = helpers.bulk(self._client, changes, index=self._index, raise_on_error=False)
         items = refused if isinstance(refused, list) else []
-        # A passage that was deleted in the meantime needs no vector.
+        # Status 404 means that the passage was deleted in the meantime. It needs no vector.
         lost = [item for item in items if item["update"].get("status") != 404]
         if lost:
             raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {lost[0]['update'].get('error')}")
 
     def finish(self, report: EmbeddingReport) -> None:
+        """Make the vectors visible to searches."""
         self._client.indices.refresh(index=self._index)

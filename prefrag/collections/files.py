@@ -1,4 +1,11 @@
-"""Index users' own files: convert new and changed files, and replace their earlier passages."""
+"""Index users' own files: convert new and changed files, and replace their earlier passages.
+
+``prefrag.collections.indexing`` calls :func:`index_files`, which does this in three steps:
+
+1. Read each file, and compare it with what the index has of it (:func:`_read_changed`).
+2. Convert the new and changed files, possibly in several processes (:func:`open_converter`).
+3. Collect the passages in a batch, write the batch, and then delete the outdated passages (:class:`_FileBatch`).
+"""
 
 from __future__ import annotations
 
@@ -23,39 +30,59 @@ from prefrag.indexing.report import CannotRead, Skipped, Tally
 if TYPE_CHECKING:
     from prefrag.pipelines.runners.runner import Runner
 
-# How many files are looked up together. It is low, because all their passages are loaded. A book has a thousand.
+# This many files are looked up in the index together. The number is low, because all their passages are loaded, and a
+# book has a thousand passages.
 _FILES_A_LOOKUP = 50
-# After this many seconds, the finished passages are written, so that little work is lost if indexing is interrupted.
+# After this many seconds, the finished passages are written. So little work is lost if the indexing is interrupted.
 _MOST_SECONDS_UNSAVED = 5.0
 
-# A file to convert: its path, bytes, time of the last change, and the folders between the indexed folder and the file.
+# A file to convert: its path, its bytes, the time of its last change in seconds since 1970, and the names of the
+# folders between the indexed folder and the file.
 _FileToConvert = tuple[Path, bytes, float, tuple[str, ...]]
 
 
 class Converted(NamedTuple):
-    """The result of converting a file: its passages, or why it was refused."""
+    """The result of converting a file.
+
+    :param passages: The passages. Empty if the file was refused.
+    :param loss: Which parts of the file could not be read; "" if all were read.
+    :param refused: Why the file was refused. None if it was converted.
+    """
 
     passages: list[Document]
-    loss: str = ""  # says which parts could not be read
+    loss: str = ""
     refused: str | None = None
 
 
 @dataclass
 class _FileAndStored:
-    """A file, and what the index already holds of it."""
+    """A file, and what the index already has of it.
+
+    :param file: The file.
+    :param earlier: The passages of the file in the index, by their IDs. Each value is the fingerprint of the file and
+        its number of passages when the passage was indexed.
+    :param current: The part of ``earlier`` that comes from the present content of the file. The values are the numbers
+        of passages.
+    :param refused: Why the file cannot be read. None if it can be read.
+    """
 
     file: FoundFile
-    earlier: dict[str, tuple[str, int]]  # maps passage ids to the stored fingerprint and number of passages
-    current: dict[str, int] = field(default_factory=dict)  # the part of ``earlier`` with the file's present fingerprint
-    refused: str | None = None  # why the file cannot be read
+    earlier: dict[str, tuple[str, int]]
+    current: dict[str, int] = field(default_factory=dict)
+    refused: str | None = None
 
 
 @contextmanager
 def open_converter() -> Iterator[Callable[[_FileToConvert | None], Converted | None]]:
-    """Provide a function that converts a file. For a file that need not be converted, it gets None and returns None."""
+    """Provide a function that converts one file.
+
+    :returns: A context manager. Its function takes a file to convert, and returns the result. For a file that need not
+        be converted, the function takes None and returns None.
+    """
     converter = converter_process(os.getpid())
 
     def convert(file: _FileToConvert | None) -> Converted | None:
+        """Convert one file."""
         if file is None:
             return None
         try:
@@ -67,13 +94,20 @@ def open_converter() -> Iterator[Callable[[_FileToConvert | None], Converted | N
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, runner: Runner | None = None) -> None:
-    """Convert the new and changed files, and replace their earlier passages."""
-    # Imported here, so that listing documents does not load the client for model servers, which pipelines import.
+    """Convert the new and changed files, and replace their earlier passages.
+
+    :param files: The files, without corpora.
+    :param store: The passages of the collection.
+    :param tally: Counts the passages, and reports the progress and the skipped files.
+    :param runner: The runner that converts the files, for example in several processes. None converts them one by one.
+    """
+    # This import also loads the client for model servers, which pipelines import. It is done only here, so that listing
+    # documents does not load that client.
     from prefrag.pipelines.runners.in_process import InProcess
 
     batch = _FileBatch(store, tally)
     entries = deque[_FileAndStored]()
-    # The results come in the order of the files, so that the number of workers does not change the index.
+    # The results are asked for in the order of the files. So the number of worker processes does not change the index.
     results = (runner or InProcess()).map(open_converter, _read_changed(files, store, entries), ordered=True)
     with closing(results):
         for _, converted in results:
@@ -84,13 +118,17 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally, r
 def _read_changed(
     files: Sequence[FoundFile], store: PassageStore, entries: deque[_FileAndStored]
 ) -> Iterator[_FileToConvert | None]:
-    """Read the files one after another. Yield each new or changed file, and None for each of the other files."""
+    """Read the files one after another. Yield each new or changed file, and None for each other file.
+
+    For each file, an entry is added to ``entries`` before the file is yielded.
+    """
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
         stored: dict[str, dict[str, tuple[str, int]]] = {}
         for passage in store.where("file_path", [str(file.path) for file in group]):
             version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
             stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
+
         for file in group:
             entry = _FileAndStored(file, stored.get(str(file.path), {}))
             entries.append(entry)
@@ -100,20 +138,30 @@ def _read_changed(
                 entry.refused = str(error)
                 yield None
                 continue
+
             file_hash = fingerprint(data)
             entry.current = {key: count for key, (earlier, count) in entry.earlier.items() if earlier == file_hash}
-            # Count the passages, because after a crash, a store without transactions may hold only some of them.
+            # Check that the index has all passages of the file. After a crash, a store without transactions may have
+            # only some of them.
             is_whole = entry.current and len(entry.current) == max(entry.current.values())
             yield None if is_whole else (file.path, data, modified, file.folders)
 
 
 def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
+    """Add the result of a file to the batch, or report that the file is skipped.
+
+    :param entry: The file, and what the index has of it.
+    :param converted: The result of the conversion. None if the file was not converted.
+    :param batch: The batch.
+    :param tally: Gets the reports.
+    """
     file, earlier, current = entry.file, entry.earlier, entry.current
     refused = converted.refused if converted else entry.refused
     if refused is not None:
         tally.skip(file.path, f"{refused}; its earlier passages stay" if earlier else str(refused))
         batch.count_as_done(file)
         return
+
     if converted and converted.loss:
         tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
     passages = converted.passages if converted else None
@@ -123,6 +171,7 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
 
 
 def _read_bytes(path: Path) -> tuple[bytes, float]:
+    """Return the bytes of a file and the time of its last change. Raise :class:`CannotRead` if it is too large."""
     try:
         status = path.stat()
         size = status.st_size
@@ -146,30 +195,46 @@ class _FileBatch:
         self._clear()
 
     def _clear(self) -> None:
+        """Begin a new batch."""
+        # Each changed file with its new passages and the IDs of its outdated passages.
         self._changed: list[tuple[FoundFile, list[Document], list[str]]] = []
+        # The IDs of further passages to delete.
         self._outdated: list[str] = []
+        # The number and the size of the new passages in the batch.
         self._passages = self._bytes = 0
+        # The file that was added last.
         self._last: FoundFile | None = None
+        # When the batch was begun.
         self._since = time.monotonic()
 
     def count_as_done(self, file: FoundFile) -> None:
+        """Report the progress after a file."""
         self._last = file
         self._tally.advance(file.path, file.size)
 
     def add(self, file: FoundFile, passages: list[Document] | None, outdated: list[str], unchanged: int) -> None:
+        """Add the passages of a file. Write the batch if it is large or old enough.
+
+        :param file: The file.
+        :param passages: The new passages. None if the file has not changed.
+        :param outdated: The IDs of the passages to delete.
+        :param unchanged: The number of passages that have not changed.
+        """
         self.count_as_done(file)
         report = self._tally.report
         report.files += 1
         if passages is None:
             report.unchanged_files += 1
             report.unchanged += unchanged
-            # An unchanged file has outdated passages if a crash came after its new passages were written.
+            # An unchanged file has outdated passages if the program crashed between the writing of its new passages and
+            # the deletion of its old passages.
             self._outdated += outdated
             report.deleted += len(outdated)
         else:
             self._changed.append((file, passages, outdated))
             self._passages += len(passages)
             self._bytes += sum(len(passage.content or "") for passage in passages)
+
         if (
             self._passages >= self._store.batch
             or self._bytes >= MOST_BATCH_BYTES
@@ -178,8 +243,10 @@ class _FileBatch:
             self.flush()
 
     def flush(self) -> None:
+        """Write the new passages of the batch, and delete the outdated passages."""
         if self._last is None:
             return
+
         report = self._tally.report
         refused = self._store.write([passage for _, passages, _ in self._changed for passage in passages])
         for file, passages, outdated in self._changed:
@@ -190,7 +257,8 @@ class _FileBatch:
             report.written += len(passages)
             report.replaced += len(passages) if outdated else 0
             self._outdated += outdated
-        # Delete the old passages only when the new passages are safe.
+
+        # Delete the old passages only now, when the new passages are safe.
         self._store.delete_in_batches(self._outdated)
         self._tally.advance(self._last.path)
         self._clear()

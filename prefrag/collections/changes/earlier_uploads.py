@@ -1,7 +1,8 @@
-"""End the changes that an earlier version of the program was making when it stopped.
+"""Finish or undo the changes of uploads that an earlier version of the program was making when it stopped.
 
-It kept the files of an upload in a folder of their own only until they were in the index. A journal in this folder
-named the files, and one passage that the commit of the index changes, with its state before.
+The earlier version stored the files of an upload in a folder of their own only until they were in the index. A journal
+in that folder names the files. It also names one passage that the commit of the index changes, and a digest of this
+passage before the commit. If the passage now has another digest, the commit was made.
 """
 
 import hashlib
@@ -16,29 +17,41 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 
+# The names of the folders of that version begin with this text.
 _INCOMING = ".incoming-"
 
 
 def collection_of(folder: Path) -> str:
-    """Find the name of the collection to which a folder in the folder of all uploads belongs."""
+    """Find the name of the collection to which a folder of uploads belongs.
+
+    :param folder: A folder in the folder of all uploads.
+    :returns: The name of the collection.
+    """
     if not folder.name.startswith(_INCOMING):
         return folder.name
     return folder.name.removeprefix(_INCOMING).rpartition("-")[0]
 
 
 def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[Path], bool]) -> None:
-    """Finish the changes that are in the index, and undo the others. ``uploads`` is the folder of the collection."""
+    """Finish the changes that were committed to the index, and undo the others.
+
+    :param uploads: The folder of the uploads of the collection.
+    :param index: The folder of the index of the collection.
+    :param is_receiving: A function that checks whether a running process still receives an upload in a folder.
+    """
     for incoming in sorted(uploads.parent.glob(f"{_INCOMING}*")):
         if collection_of(incoming) != uploads.name:
             continue
+
         journal = incoming / ".journal.json"
         if journal.exists():
             change = json.loads(journal.read_text(encoding="utf-8"))
             try:
                 is_committed = (incoming / ".index").exists() if change["drops"] else _is_committed(index, change)
             except DocumentStoreError:
-                # The change waits until its index can be read.
+                # The index cannot be read now. Leave the change for the next call.
                 continue
+
             if is_committed and change["drops"]:
                 for file in filter(Path.is_file, uploads.glob("*")):
                     file.unlink()
@@ -48,14 +61,18 @@ def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[P
                     file.replace(uploads / file.name)
             journal.unlink()
         elif is_receiving(incoming):
-            # A server of the earlier version, which is still running, receives an upload there.
+            # A server of the earlier version is still running, and receives an upload in this folder.
             continue
+
         shutil.rmtree(incoming, ignore_errors=True)
 
 
 def _is_committed(index: Path, change: dict[str, Any]) -> bool:
+    """Check whether the change of a journal was committed to the index."""
     if change["passage"] is None or not index_exists(index):
         return index_exists(index)
+
+    # The digest of the passage that the commit changes. None if the index does not have the passage.
     state = None
     for passage in TantivyDocumentStore(path=str(index)).documents_by_id([change["passage"]]):
         text = json.dumps([passage.content, passage.meta], sort_keys=True, default=str)

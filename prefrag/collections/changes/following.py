@@ -1,4 +1,9 @@
-"""Update an index after changes in a folder. Files on a drive that is no longer mounted stay in the index."""
+"""Update an index after changes in a folder.
+
+The command `prefrag FOLDER` calls :func:`follow_changes` when files in the folder have changed. A file on a drive that
+is no longer mounted looks like a deleted file, but it must stay in the index. So the mount points below the folder are
+noted at the beginning.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -12,19 +17,29 @@ from prefrag.indexing.discovery import OTHER_KIND, is_corpus, printable, real_pa
 from prefrag.indexing.report import IndexReport, OnProgress
 from prefrag.settings import settings
 
-# Maps the path of each mount point to its device and inode, which change when the drive is unmounted.
+# The device and the inode of each mount point, by its path. They change when the drive is unmounted.
 Drives = Mapping[str, tuple[int, int]]
 
 
 def find_drives(folder: Path) -> Drives:
-    """Find the mount points below a folder. The folder itself is included, even if no drive is mounted there."""
+    """Find the mount points below a folder.
+
+    :param folder: The folder.
+    :returns: The mount points. The folder itself is always one of them, even if no drive is mounted there.
+    :raises OSError: If the folder cannot be read.
+    """
     with os.scandir(folder):
         below = [place for place, _, _ in os.walk(folder) if os.path.ismount(place)]
     return {place: _device_and_inode(place) for place in {str(folder), *below}}
 
 
 def is_mounted(drive: str, drives: Drives) -> bool:
-    """Check whether a mount point has the same drive as when ``drives`` was made, and can be read."""
+    """Check whether a mount point can be read, and still has the same drive.
+
+    :param drive: The path of the mount point.
+    :param drives: The mount points that :func:`find_drives` found earlier.
+    :returns: Whether the same drive is mounted.
+    """
     try:
         with os.scandir(drive):
             return _device_and_inode(drive) == drives[drive]
@@ -41,31 +56,41 @@ def follow_changes(
 ) -> IndexReport:
     """Index the new and changed files of a folder, and delete missing files from the index.
 
-    ``changed`` lists the paths of new, changed and missing files. If the folder itself is in this list, all its files
-    are checked for changes. Links that lead out of the folder are followed only if `PREFRAG_FOLLOW_LINKS` is on. The
-    files of a drive that is no longer mounted stay in the index. The report leaves out files of unsupported kinds.
-    Raises FileNotFoundError if a file disappears during the call. Then call this again.
+    Links that lead out of the folder are followed only if `PREFRAG_FOLLOW_LINKS` is on. The files of a drive that is no
+    longer mounted stay in the index.
+
+    :param collection: The collection of the folder.
+    :param folder: The folder.
+    :param changed: The paths of new, changed and missing files. If the folder itself is in this list, all its files are
+        checked for changes.
+    :param drives: The mount points that :func:`find_drives` found earlier.
+    :param on_progress: A function that is called after every write and every file. None if nobody wants the progress.
+    :returns: A report of what was done, without the files of kinds that are not read.
+    :raises FileNotFoundError: If a file disappears during the call. Then call this function again.
     """
     listed = sorted(set(changed))
-    there = [path for path in listed if os.path.exists(path)]
+    existing = [path for path in listed if os.path.exists(path)]
     gone = [path for path in listed if not is_there(path)]
     report = IndexReport()
-    if there:
-        is_whole = str(folder) in there
-        may_lack_passages = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, there))
+
+    if existing:
+        is_whole = str(folder) in existing
+        may_lack_passages = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, existing))
         prunes = may_lack_passages and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
-        report = index(there, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
+        report = index(existing, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
         if is_whole and not links:
             outside = _read_through(report.left_links, collection, folder)
             if outside:
                 report.unlinked = delete_documents(outside, collection).passages
                 report.deleted += report.unlinked
         report.skipped = [skip for skip in report.skipped if skip.reason != OTHER_KIND]
-    # Check the drives only now: a drive that is still mounted was also mounted when its files were looked for above.
+
+    # Check the drives only now. A drive that is still mounted now was also mounted when its files were looked for
+    # above.
     lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
     below = select_below([str(folder)])
-    # A path that leads out of the folder through a link is not deleted from the index.
+    # A missing file is deleted from the index only if its real path is below the folder.
     places = [printable(real_path(path)) for path in gone]
     outdated = [place for place in places if below(place) and not f"{place}{os.sep}".startswith(lost)]
     if outdated:
@@ -74,27 +99,37 @@ def follow_changes(
 
 
 def _read_through(links: Iterable[str], collection: LocalCollection, folder: Path) -> list[str]:
-    """List the indexed files to which links lead out of the folder: an earlier version followed all links."""
+    """Return the indexed files that an earlier version read through links. That version followed all links.
+
+    :param links: The places outside the folder to which links in the folder lead.
+    :param collection: The collection of the folder.
+    :param folder: The folder.
+    """
     targets = set(links)
     if not targets:
         return []
+
     is_inside = select_below([str(folder), str(real_path(collection.uploads))])
     outside = [path for _, path in collection.passages().count_origins() if path and not is_inside(path)]
     return [path for path in outside if targets.intersection(map(str, (path, *Path(path).parents)))]
 
 
 def _device_and_inode(folder: str) -> tuple[int, int]:
+    """Return two numbers that tell which drive is mounted in a folder."""
     status = os.stat(folder)
     return status.st_dev, status.st_ino
 
 
 def _is_corpus(path: str) -> bool:
-    # A changed corpus may need pruning, because some of its lines may have been removed.
+    """Check whether a file is a corpus. A changed corpus may need pruning, because lines may have been removed."""
     return os.path.isfile(path) and is_corpus(Path(path))
 
 
 def _holds_known_file(collection: LocalCollection, folder: Path) -> bool:
-    """Check whether any indexed file of the folder exists. If not, another drive, or none, may now be mounted there."""
+    """Check whether any indexed file of the folder exists.
+
+    If none exists, the drive may be unmounted, or another drive may be mounted there.
+    """
     below = select_below([str(folder)])
     paths = [path for _, path in collection.passages().count_origins() if path and below(path)]
     return any(map(is_there, paths))

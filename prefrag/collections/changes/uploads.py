@@ -1,4 +1,8 @@
-"""Index uploaded files in a single commit."""
+"""Index uploaded files in a single commit.
+
+:func:`add_uploads` first converts all files and collects the changes to the index in memory (:class:`PendingChanges`).
+Then it makes all changes in one step. So a search never finds only a part of an upload.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,16 @@ from prefrag.indexing.report import IndexReport, Skipped, Tally
 
 
 def add_uploads(collection: Collection, incoming: Path, language: str | None = None) -> IndexReport:
-    """Index the readable files of a folder. On failure, nothing changes.
+    """Index the uploaded files in a folder. If this fails, nothing changes.
 
-    ``incoming`` is a folder from `make_incoming`. ``language`` is the language of a new collection. If a file is
-    skipped, an earlier upload with the same name stays.
+    If a file cannot be read, the file is skipped, and an earlier upload with the same name stays.
+
+    :param collection: The collection.
+    :param incoming: The folder, which `make_incoming` made.
+    :param language: The language of the stemmer of a new collection. None means English.
+    :returns: A report of what was indexed and what was skipped.
+    :raises Busy: If somebody else is changing the documents of the collection for too long.
+    :raises DocumentStoreError: If the store fails.
     """
     report = IndexReport()
     with collection.change() as changes:
@@ -39,30 +49,43 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
             outdated=pending.outdated,
             language=language,
         )
+
+    # Correct the report by the passages that the store refused.
     for path in {str(origin_of(pending.written[passage_id])[1]) for passage_id in refused}:
         own = [passage_id for passage_id in pending.written if origin_of(pending.written[passage_id])[1] == path]
         lost = [passage_id for passage_id in own if passage_id in refused]
         report.written -= len(own if "file_path" in pending.written[lost[0]].meta else lost)
         reason = f"the store refused {len(lost)} of its passages ({refused[lost[0]]})"
         report.skipped.append(Skipped(path, reason))
+
     collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), [str(file.path) for file in taken])
     return report
 
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
-    """Read the files of a folder, and collect the changes to the index. Returns the files to keep."""
+    """Convert the uploaded files in a folder, and collect the changes to the index.
+
+    :param pending: The changes. They are extended.
+    :param incoming: The folder with the uploaded files.
+    :param folder: The folder in which the uploaded documents of the collection are listed.
+    :param report: The report. Skipped files are added.
+    :returns: The files that can be indexed.
+    """
     if incoming.parent == folder:
         files = _name_here(incoming, folder, pending, report)
     else:
-        # Elasticsearch lists uploaded files under a path that no machine has.
+        # In Elasticsearch, uploaded files are listed under a path that exists on no machine.
         arrived = find_files(list_arrived(incoming), report)
         files = [replace(file, path=folder / file.path.name, source=file.path) for file in arrived]
+
     tally = Tally(report, 0, None)
     index_files([file for file in files if not file.is_corpus], pending, tally)
     for corpus in (file for file in files if file.is_corpus):
         index_corpus(corpus, pending, None, tally)
+
     refused = {Path(skip.path).name for skip in report.skipped if skip.line is None}
     pending.forget(str(file.path) for file in files if file.path.name in refused)
+
     taken = []
     for file in (file for file in files if file.path.name not in refused):
         deleted = pending.replace_earlier(file)
@@ -75,12 +98,23 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
 
 
 def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: IndexReport) -> list[FoundFile]:
-    """Find the readable files of a folder. If a file is unchanged, its path is that of the file that is there."""
+    """Find the uploaded files in a folder that can be read, and their earlier versions.
+
+    The passages of an earlier version are shown under the path of the new file. If the content of a file has not
+    changed, the path of the result is the path of the earlier version.
+
+    :param incoming: The folder with the uploaded files.
+    :param folder: The folder with all uploads of the collection.
+    :param pending: The changes. They get the new paths of earlier versions.
+    :param report: The report. Files that cannot be read are added.
+    """
+    # The paths of the earlier uploads with the same name, by the name in small letters.
     uploaded: dict[str, list[Path]] = {file.name.casefold(): [] for file in list_arrived(incoming)}
     for listed in (Path(path) for _, path in pending.count_origins() if path):
         name = listed.name.casefold()
         if name in uploaded and folder in listed.parents:
             uploaded[name].append(listed)
+
     arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
     files = []
     for file in find_files(arrived, report):
@@ -94,9 +128,10 @@ def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: In
 
 
 def _name_as_earlier(arrived: Path, uploaded: Iterable[Path]) -> Path:
-    """Give a file that has arrived the name of the file that it replaces.
+    """Rename an uploaded file so that it has exactly the name of the file that it replaces. Return its path.
 
-    The file systems of macOS and Windows take "a.txt" for "A.TXT". There, they are two names of the same document.
+    For the file systems of macOS and Windows, "a.txt" and "A.TXT" are the same file. So there, they are two names of
+    the same document.
     """
     for earlier in uploaded:
         same = earlier.with_name(arrived.name)
@@ -106,75 +141,119 @@ def _name_as_earlier(arrived: Path, uploaded: Iterable[Path]) -> Path:
 
 
 class PendingChanges(PassageStore):
-    """Collects changes to an index, which others see only when all changes are committed together."""
+    """Collects changes to an index in memory.
+
+    It is a store of passages like any other, but nothing is written to the index. The caller commits all changes
+    together at the end, and only then do others see them.
+    """
 
     def __init__(self, stored: PassageStore) -> None:
+        """Start without changes.
+
+        :param stored: The passages of the index.
+        """
         self._stored = stored
+        # The passages to write, by their IDs.
         self.written: dict[str, Document] = {}
+        # The IDs of the passages to delete.
         self._deleted: set[str] = set()
-        self._names: dict[str, str] = {}
+        # The path of the new version of a file, by the path of an earlier version.
+        self._new_paths: dict[str, str] = {}
 
     @property
     def outdated(self) -> set[str]:
-        """The ids of the passages to delete."""
+        """The IDs of the passages to delete. A passage that is written again is not deleted."""
         return self._deleted - self.written.keys()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages by their ids."""
+        """Get passages by their IDs, with the changes.
+
+        :param ids: The IDs.
+        :returns: The passages by their IDs. IDs without a passage are left out.
+        """
         stored = {key: self._renamed(passage) for key, passage in self._stored.by_id(ids).items()}
         return {**stored, **{key: self.written[key] for key in ids if key in self.written}}
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
-        """Find passages by the values of a metadata field; with ``first``, only the first passage of each file."""
-        earlier = [path for path, new in self._names.items() if new in values]
+        """Find passages of the index by the values of a metadata field. New passages are not found.
+
+        :param field: The name of the metadata field.
+        :param values: The values. A passage is found if its field has one of them. The path of a new version of a file
+            also finds the passages of the earlier version.
+        :param first: Whether to find only the first passage of each file.
+        :returns: The passages.
+        """
+        earlier = [path for path, new in self._new_paths.items() if new in values]
         return map(self._renamed, self._stored.where(field, [*values, *earlier], first))
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
-        """Count the passages of each file and corpus, without the changes."""
+        """Count the passages of each file and corpus, without the changes.
+
+        :returns: The number of passages, by the kind of origin and its path.
+        """
         return self._stored.count_origins()
 
     def rename(self, paths: Mapping[str, str]) -> None:
-        """Show the passages of earlier versions of a file under the path of the new version."""
-        self._names.update(paths)
+        """Show the passages of earlier versions of a file under the path of the new version.
+
+        :param paths: The path of the new version, by the path of each earlier version.
+        """
+        self._new_paths.update(paths)
 
     def _renamed(self, passage: Document) -> Document:
+        """Return a passage with the path of the new version of its file, if there is a new version."""
         kind, path = origin_of(passage)
-        if path not in self._names:
+        if path not in self._new_paths:
             return passage
-        meta = {**passage.meta, PATH_FIELDS[kind]: self._names[path]}
-        # Without its hash, the earlier version of a file never counts as the new one.
+        meta = {**passage.meta, PATH_FIELDS[kind]: self._new_paths[path]}
+        # The hash is removed, so that the passages of the earlier version never count as passages of the new version.
         meta.pop("file_hash", None)
         return replace(passage, meta=meta)
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Remember passages to write when the changes are committed."""
+        """Add passages that are to be written when the changes are committed.
+
+        :param passages: The passages.
+        :returns: The reasons why passages were refused. Always empty here.
+        """
         self.written.update((passage.id, passage) for passage in passages)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Remember passages to delete when the changes are committed."""
+        """Add passages that are to be deleted when the changes are committed.
+
+        :param ids: The IDs of the passages.
+        """
         self._deleted.update(ids)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Forget the passages that were to be written for these files."""
+        """Drop the passages that were to be written for some files.
+
+        :param paths: The paths of the files.
+        """
         origins = set(paths)
         self.written = {key: passage for key, passage in self.written.items() if origin_of(passage)[1] not in origins}
 
     def replace_earlier(self, file: FoundFile) -> int | None:
-        """Delete the passages of an earlier version of a file. Returns how many were deleted and not written again.
+        """Delete the passages of the earlier version of a file.
 
-        Returns None and deletes nothing if the index would then have no passage of the file.
+        :param file: The new version of the file.
+        :returns: How many passages are deleted and not written again. None, without any deletion, if the index would
+            then have no passage of the file.
         """
+        # The IDs of the passages of the earlier version, by the metadata field with the path.
         stored: dict[str, set[str]] = {}
         for field in ORIGIN_FIELDS:
             stored[field] = {passage.id for passage in self.where(field, [str(file.path)])}
         own = stored["corpus" if file.is_corpus else "file_path"]
-        # If the file is not a corpus, `index_files` has already deleted its outdated passages.
+        # The passages of a corpus that the new version still has. For other files, `index_files` has already deleted
+        # the outdated passages, so the rest is unchanged.
         unchanged = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
         if not unchanged and not any(origin_of(passage)[1] == str(file.path) for passage in self.written.values()):
             return None
-        if str(file.path) in self._names.values():
-            # The unchanged lines of a corpus are written again, because their path is new.
+
+        if str(file.path) in self._new_paths.values():
+            # The unchanged passages are written again, because their path is new.
             self.write(list(self.by_id(sorted(unchanged)).values()))
         left = set().union(*stored.values()) - unchanged - self._deleted
         self._deleted |= left
