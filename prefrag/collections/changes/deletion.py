@@ -1,4 +1,10 @@
-"""Delete the passages that a user names, and passages whose file, or whose line in a corpus, no longer exists."""
+"""Delete passages from an index.
+
+:func:`delete_documents` deletes what a user names. :func:`prune` deletes the passages of files, and of lines in
+    corpora,
+that no longer exist. The files themselves are never deleted here. An unmounted drive looks like a folder of deleted
+files, so pruning leaves out folders that are missing or have no files.
+"""
 
 import os
 import time
@@ -18,16 +24,19 @@ from prefrag.errors import BadInput
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
 
-# The maximum number of paths in one lookup. More would be slow, because the store compares each match with each path.
+# At most this many paths are looked up together. More would be slow, because the store compares each match with each
+# path.
 _PATHS_A_LOOKUP = 200
 
 
 def delete_documents(targets: Iterable[str], collection: Collection | DocumentStore = LocalCollection()) -> Deletion:
     """Delete passages from a collection, or from any document store. The files themselves stay on the disk.
 
-    A target is the id of a passage, or the path of a file, a corpus or a folder. A folder stands for everything that
-    was indexed below it. The path need not exist any more. Returns the number of deleted passages, and the targets for
-    which no passage was found. Raises :class:`BadInput` and deletes nothing if a target is empty, `.`, `..` or `/`.
+    :param targets: What to delete. A target is the ID of a passage, or the path of a file, a corpus or a folder. A
+        folder stands for everything that was indexed below it. The path need not exist any more.
+    :param collection: The collection or the document store.
+    :returns: The number of deleted passages, and the targets for which no passage was found.
+    :raises BadInput: If a target is empty, `.`, `..` or `/`. Then nothing is deleted.
     """
     passages = passages_of(collection, change=True)
     by_target = find_passages(passages, list(dict.fromkeys(targets)))
@@ -42,15 +51,19 @@ def prune(
 ) -> IndexReport:
     """Delete the passages of files that no longer exist, and of lines that were removed from a corpus.
 
-    If a corpus has an unreadable line, all its passages stay, because the line may contain any of them. If a folder is
-    missing or has no files, the passages of its files stay, because a drive is probably not mounted. ``on_plan`` is
-    called with the plan before anything is deleted. With ``dry_run``, nothing is deleted. The report counts the
-    `deleted` passages, lists missing files as `pruned`, and says in `skipped` which corpora and folders were left out.
+    - If a corpus has a line that cannot be read, all its passages stay. The line may contain any of them.
+    - If a folder is missing or has no files, the passages of its files stay. A drive is probably not mounted.
+
+    :param collection: The collection or the document store.
+    :param on_plan: A function that is called with the plan before anything is deleted. None if nobody wants the plan.
+    :param dry_run: Whether to delete nothing.
+    :returns: A report. Its ``deleted`` is the number of deleted passages, ``pruned`` lists the missing files, and
+        ``skipped`` says which corpora and folders were left out.
     """
     started = time.perf_counter()
     report = IndexReport()
     if isinstance(collection, Collection):
-        # First finish interrupted uploads. Until then, an uploaded file is not where the index expects it.
+        # First finish interrupted uploads. Before that, an uploaded file may not be where the index expects it.
         collection.settle()
     passages = passages_of(collection, change=True)
     prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
@@ -60,7 +73,13 @@ def prune(
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
-    """Find the passages of each target. A target is the id of a passage, or the path of a file, corpus or folder."""
+    """Find the passages of each target.
+
+    :param store: The passages.
+    :param targets: The IDs of passages, and the paths of files, corpora and folders.
+    :returns: The IDs of the passages, by the target.
+    :raises BadInput: If a target is empty, `.`, `..` or `/`.
+    """
     by_target: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         by_target[passage_id].add(passage_id)
@@ -70,11 +89,15 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
             f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
             "Nothing was deleted."
         )
+
+    # The targets that are no ID, by their real paths.
     by_path: dict[str, list[str]] = {}
     for target in targets:
         if not by_target[target]:
             by_path.setdefault(printable(real_path(target)), []).append(target)
     _add_passages(by_target, store, by_path)
+
+    # The targets that are neither an ID nor an indexed file may be folders.
     folders = {path: targets_of_path for path, targets_of_path in by_path.items() if not by_target[targets_of_path[0]]}
     if folders:
         inside: dict[str, list[str]] = {}
@@ -86,7 +109,12 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
 
 
 def _add_passages(by_target: dict[str, set[str]], store: PassageStore, by_path: dict[str, list[str]]) -> None:
-    """``by_path`` maps paths of files and corpora to targets. Add the passages of each path to its targets."""
+    """Add the passages of files and corpora to targets.
+
+    :param by_target: The IDs of the passages of each target. They are extended.
+    :param store: The passages.
+    :param by_path: The targets to which a file or corpus belongs, by its path.
+    """
     paths = list(by_path)
     for start in range(0, len(paths), _PATHS_A_LOOKUP):
         for origin in ("file_path", "corpus"):
@@ -98,7 +126,7 @@ def _add_passages(by_target: dict[str, set[str]], store: PassageStore, by_path: 
 def _is_specific(target: str) -> bool:
     """Check that a target is not empty, `.`, `..` or the root of the file system.
 
-    If a script uses an unset variable, the target is empty and would stand for the whole working folder.
+    A script with an unset variable gives an empty target, which would stand for the whole working folder.
     """
     path = Path(target.strip())
     real = real_path(target.strip())
@@ -114,13 +142,20 @@ def prune_passages(
     on_plan: OnPlan | None = None,
     dry_run: bool = False,
 ) -> None:
-    """Prune a store as :func:`prune` does, but only the passages of paths for which ``concerns`` returns true.
+    """Prune a store as :func:`prune` does, but only the passages of some paths.
 
-    Passages of a missing file stay if its folder is missing or has no files, because an unmounted drive looks the same.
+    :param store: The passages.
+    :param report: The report. It is extended.
+    :param concerns: A function that checks whether the passages of a path may be pruned. By default, all may.
+    :param on_plan: A function that is called with the plan before anything is deleted. None if nobody wants the plan.
+    :param dry_run: Whether to delete nothing.
     """
+    # The ID and the path of each passage to delete.
     gone: list[tuple[str, str]] = []
-    files: dict[str, bool] = {}  # maps each path to whether the file or corpus exists
-    corpora: dict[str, np.ndarray | None] = {}  # maps each corpus to its ids, or to None if all its passages stay
+    # Whether each file or corpus exists, by its path.
+    files: dict[str, bool] = {}
+    # The IDs that each corpus has now, by its path. None if all its passages stay.
+    corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
         kind, path = origin_of(passage)
         if path is None or path.startswith(UPLOADED):
@@ -138,6 +173,7 @@ def prune_passages(
             if ids is not None and not contains_id(ids, passage.id):
                 gone.append((passage.id, path))
 
+    # The passages of a missing file stay if its folder is missing or has no files. An unmounted drive looks the same.
     spared = _find_lost_folders(files, {path for _, path in gone if not files[path]})
     for folder in sorted(set(spared.values())):
         reason = (
@@ -150,6 +186,7 @@ def prune_passages(
     gone = [(passage_id, path) for passage_id, path in gone if path not in spared]
     if not gone:
         return
+
     missing_files = Counter(path for _, path in gone if not files[path])
     shortened_corpora = Counter(path for _, path in gone if files[path])
     plan = PrunePlan(dict(sorted(missing_files.items())), dict(sorted(shortened_corpora.items())))
@@ -162,7 +199,12 @@ def prune_passages(
 
 
 def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
-    """Find the missing files whose passages :func:`prune` would delete."""
+    """Find the missing files whose passages :func:`prune` would delete.
+
+    :param store: The passages.
+    :param concerns: A function that checks whether the passages of a path may be pruned.
+    :returns: The paths in alphabetical order.
+    """
     files = [path for _, path in store.count_origins() if path is not None]
     gone = [path for path in files if concerns(path) and not is_there(path)]
     spared = _find_lost_folders(files, gone)
@@ -170,13 +212,21 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make a function that checks whether a path is below a folder in ``paths``, or beside a file in ``paths``."""
+    """Make a function that checks whether a path is inside some folders, or beside some files.
+
+    For example, if ``/a`` is a folder and ``/b/x.txt`` is a file, the function is true for ``/a/c/y.txt`` and for
+    ``/b/z.txt``.
+
+    :param paths: The folders and files. A path that does not exist counts as a file.
+    :returns: The function.
+    """
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
 
 
 def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
+    """Read the IDs of a corpus. Return None, and report the corpus, if it is empty or cannot be read as a whole."""
     ids = read_ids(corpus, report)
     if ids is None or len(ids):
         return ids
@@ -188,30 +238,42 @@ def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
 
 
 def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
-    """Find the missing files whose folder is missing or has no files. Returns this folder for each file."""
-    holders = {os.path.dirname(path) for path in files}
-    holds: dict[str, bool] = {}
+    """Return the missing files whose folder is missing or has no files, each with this folder.
+
+    :param files: All indexed files.
+    :param gone: The indexed files that are missing.
+    """
+    folders_of_files = {os.path.dirname(path) for path in files}
+    # Whether a folder has files. Each folder is read only once.
+    has_files: dict[str, bool] = {}
     lost = {}
     for path in gone:
+        # All folders above the file, from the innermost to the root of the file system.
         above = [os.path.dirname(path)]
-        # The root of the file system is above itself.
+        # The root of the file system is its own parent, so the loop ends there.
         while os.path.dirname(above[-1]) != above[-1]:
             above.append(os.path.dirname(above[-1]))
-        root = next(folder for folder in reversed(above) if folder in holders)
-        # A drive may be mounted in a folder below `root`, the topmost folder of indexed files. When it is unmounted,
-        # that folder stays, but is empty. So check both `root` and the nearest folder that exists.
+
+        # The topmost folder with indexed files.
+        root = next(folder for folder in reversed(above) if folder in folders_of_files)
+        # A drive may be mounted in a folder below `root`. When the drive is unmounted, that folder stays, but it is
+        # empty. So check both `root` and the nearest folder that exists.
         nearest = next((folder for folder in above if is_there(folder)), root)
         for folder in (root, nearest):
-            if folder not in holds:
-                holds[folder] = _holds_file(folder)
-            if not holds[folder]:
+            if folder not in has_files:
+                has_files[folder] = _has_file(folder)
+            if not has_files[folder]:
                 lost[path] = folder
                 break
     return lost
 
 
-def _holds_file(folder: str) -> bool:
-    # Ignore hidden files, because an unused mount point may have some. If a folder cannot be listed, it may have files.
+def _has_file(folder: str) -> bool:
+    """Check whether a folder or one of its subfolders has a file.
+
+    Hidden files do not count, because an unused mount point may have some. A folder that cannot be read counts as a
+    folder with files.
+    """
     errors: list[OSError] = []
     for _, _, names in os.walk(folder, onerror=errors.append):
         if not all(name.startswith(".") for name in names):

@@ -1,10 +1,16 @@
 """Change uploaded documents in Elasticsearch, where several servers may change them at the same time.
 
-Elasticsearch has no transactions, so each collection has a lock: a document in the index `prefrag-uploads`. The server
-that holds the lock first writes the steps of the change into that index. Then it lists them in the lock, in a single
-write. From then on, the change is decided. If the server stops, the next server that takes the lock finishes a decided
-change. If the change was not decided yet, that server deletes what was written for it. Of an uploaded file only its
-name and size are kept, because its passages are all that is ever read.
+Elasticsearch has no transactions. So each collection has a lock, which is a document in the index `prefrag-uploads`. A
+change has these steps:
+
+1. The server takes the lock.
+2. It writes the steps of the change into the same index.
+3. It lists the steps in the lock, in a single write. From now on, the change is decided.
+4. It does the steps, and then deletes the lock.
+
+If the server stops, the next server that takes the lock finishes a decided change. If the change was not decided yet,
+the next server deletes what was written for it. Only the name and the size of an uploaded file are stored. Its passages
+are all that is ever read.
 """
 
 from __future__ import annotations
@@ -31,15 +37,18 @@ from prefrag.collections.changes.uploaded_files import WAIT_SECONDS
 from prefrag.collections.collection import Room
 from prefrag.file_lock import Busy
 
-# Imported only by type checkers. The client is slow to import, and most servers that import this module do not use it.
+# This import is only for type checkers. The client is slow to import, and most servers that import this module do not
+# use the client.
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 logger = logging.getLogger(__name__)
 
+# The index with the locks, the steps of changes, and the names and sizes of uploaded files.
 UPLOAD_INDEX = "prefrag-uploads"
-# The key in `_meta` that shows that an index was made by an upload.
+# The key in `_meta` of an index that an upload has made.
 MADE_BY_UPLOAD = "prefrag_uploaded"
+# The mapping of that index.
 _MAPPING = {
     "dynamic": False,
     "properties": {
@@ -51,43 +60,63 @@ _MAPPING = {
 }
 # The steps are stored in parts of this many bytes, one document for each part. In base64, a part is a third larger.
 _PART_BYTES = 750_000
+# The maximum number of bytes of one request with such parts.
 _BULK_BYTES = 10_000_000
 # If a server does not renew its lock for this many seconds, another server may take the lock. The other server counts
 # the seconds with its own clock, because the clocks of two servers may differ.
 LEASE_SECONDS = 15.0
-# How often a server renews its lock, and how often others try to take it, in seconds.
+# The seconds after which a server renews its lock.
 _BEAT_SECONDS = 3.0
+# The seconds between two attempts of another server to take the lock.
 _POLL_SECONDS = 0.1
 _LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
-# The parameters with which Elasticsearch writes a document only if nobody else has written it meanwhile.
+# The version of a document. With these parameters, Elasticsearch writes the document only if nobody else has written it
+# meanwhile.
 _Version = Mapping[str, Any]
 
 
 class SharedChanges:
-    """Takes the lock of a collection, and makes one change of the collection."""
+    """Takes the lock of a collection, makes one change of the collection, and releases the lock.
+
+    :param folder: The path under which the uploaded documents of the collection are listed.
+    :param over: An event. When it is set, the thread that renews the lock ends.
+    """
 
     def __init__(self, client: Elasticsearch, collection: str) -> None:
+        """Prepare a change.
+
+        :param client: The client of Elasticsearch.
+        :param collection: The name of the collection.
+        """
         self.folder = uploaded_path(collection)
         self._client = client
         self._collection = collection
+        # The ID of the change.
         self._id = uuid.uuid4().hex
-        self._change: dict[str, Any] | None = None  # once it is decided
-        self._version: _Version = {}  # of the lock
-        self._renewed = 0.0  # when the lock was written last
+        # The change, as the lock lists it. None until the change is decided.
+        self._change: dict[str, Any] | None = None
+        # The version of the lock that this server has written.
+        self._version: _Version = {}
+        # When this server has written the lock last, in seconds of `time.monotonic`.
+        self._renewed = 0.0
+        # Keeps two threads from writing the lock at the same time.
         self._one_at_a_time = threading.Lock()
         self.over = threading.Event()
+        # The thread that renews the lock.
         self._heart = threading.Thread(target=self._beat, daemon=True)
 
     def take(self, wait: float) -> None:
-        """Take the lock, and finish or undo the change that a stopped server has left unfinished.
+        """Take the lock. If a stopped server has left an unfinished change, finish or undo this change.
 
-        :raises Busy: When another server still holds the lock after ``wait`` seconds.
+        :param wait: The maximum number of seconds to wait for another server.
+        :raises Busy: If another server still has the lock after ``wait`` seconds.
         """
         from elasticsearch import ConflictError
 
         deadline = time.monotonic() + wait
-        # The version of another server's lock, and when this version was first seen.
+        # The version of the lock of another server.
         seen_version: _Version = {}
+        # When this version was first seen.
         seen_since = 0.0
         while True:
             try:
@@ -96,12 +125,13 @@ class SharedChanges:
                 break
             except ConflictError:
                 lock = self._read_lock()
+
             now = time.monotonic()
             dead, version = lock or (None, {})
             if version != seen_version:
                 seen_version, seen_since = version, now
             elif dead is not None and now - seen_since > LEASE_SECONDS:
-                # The other server has stopped: take its lock, together with its change.
+                # The other server has stopped. Take its lock together with its change.
                 self._change = dead["holds"]
                 with suppress(ConflictError):
                     self._write_lock(version)
@@ -113,6 +143,7 @@ class SharedChanges:
                     "try again."
                 )
             time.sleep(_POLL_SECONDS)
+
         self._heart.start()
         if self._change is not None:
             self._finish(self._change)
@@ -122,7 +153,10 @@ class SharedChanges:
             forget_uploads(self._client, change=dead["change"])
 
     def open(self) -> stores.PassageStore:
-        """Open the passages of the index. An index that does not exist counts as empty."""
+        """Open the passages of the index. An index that does not exist counts as empty.
+
+        :returns: The passages.
+        """
         try:
             return stores.open_elasticsearch(self._collection)
         except FileNotFoundError:
@@ -140,10 +174,17 @@ class SharedChanges:
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make a change, as :meth:`prefrag.collections.changes.uploaded_files.LocalChanges.make` does.
+        """Make a change.
 
-        :returns: The reasons why Elasticsearch refused passages, by the ids of the passages. If a passage of a file is
+        :param added: The paths of the new files, by their names.
+        :param removed: The names of the uploaded files to delete from the list of uploads.
+        :param written: The passages to write.
+        :param outdated: The IDs of the passages to delete.
+        :param language: The language of a new index. None means English.
+        :param drops: Whether to delete the index and the list of its uploads instead.
+        :returns: The reasons why Elasticsearch refused passages, by the IDs of the passages. If a passage of a file is
             refused, the whole file is not indexed. If a passage of a corpus is refused, only this passage is left out.
+        :raises Busy: If the change paused for so long that another server may have taken the lock.
         """
         from elasticsearch import ConflictError
 
@@ -159,6 +200,8 @@ class SharedChanges:
             "language": language,
             "drops": drops,
         }
+
+        # This write decides the change.
         try:
             self._write_lock(self._version)
         except ConflictError as error:
@@ -167,12 +210,13 @@ class SharedChanges:
         return self._finish(self._change)
 
     def release(self) -> None:
-        """Give up the lock. If a decided change is unfinished, the lock stays, so that another server finishes it."""
+        """Delete the lock. If a decided change is unfinished, the lock stays, so that another server finishes it."""
         from elasticsearch import ConflictError, NotFoundError
 
         self.over.set()
         if self._heart.ident is not None:
             self._heart.join()
+
         if self._change is None:
             forget_uploads(self._client, change=self._id)
         elif not self._change.get("done"):
@@ -182,9 +226,11 @@ class SharedChanges:
 
     @property
     def _lock_id(self) -> str:
+        """The ID of the document that is the lock."""
         return f"lock:{self._collection}"
 
     def _read_lock(self) -> tuple[dict[str, Any], _Version] | None:
+        """Return the lock of the collection and its version; None if there is no lock."""
         from elasticsearch import NotFoundError
 
         try:
@@ -194,16 +240,22 @@ class SharedChanges:
         return document["_source"], {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
 
     def _write_lock(self, condition: Mapping[str, Any]) -> None:
+        """Write the lock with the present change.
+
+        :param condition: The version that the lock must have, or ``{"op_type": "create"}`` if there must be no lock.
+        :raises ConflictError: If the condition is not true. This is an error of the client.
+        """
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The heartbeat may have written the lock in the meantime, so use its newest version.
+            # The thread that renews the lock may have written it in the meantime. So use the newest version.
             newest = self._version if self._version and "if_seq_no" in condition else condition
             reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
             self._renewed = began
 
     def _beat(self) -> None:
+        """Renew the lock again and again. Runs in a thread of its own."""
         from elastic_transport import TransportError
         from elasticsearch import ApiError, ConflictError
 
@@ -214,21 +266,23 @@ class SharedChanges:
                 self._renewed = float("-inf")
                 return
             except (ApiError, TransportError):
-                # The next heartbeat may still arrive in time.
+                # The next attempt may still be in time.
                 continue
 
     def _check(self) -> None:
-        """Raise Busy if another server may have taken the lock, for example while this process was suspended."""
+        """Raise :class:`Busy` if another server may have taken the lock, as when this process was suspended."""
         if time.monotonic() - self._renewed > LEASE_SECONDS - _BEAT_SECONDS:
             raise Busy(_LOST_LOCK)
 
     def _put_steps(self, data: bytes) -> list[str]:
+        """Write the compressed steps of the change into the upload index. Return the IDs of the parts."""
         from elasticsearch import helpers
 
         ids = [f"{self._id}:redo:{start}" for start in range(0, len(data), _PART_BYTES)]
         common = {"kind": "redo", "collection": self._collection, "change": self._id}
 
         def parts() -> Iterator[dict[str, Any]]:
+            """Yield the document of each part."""
             for number, part_id in enumerate(ids):
                 self._check()
                 part = data[number * _PART_BYTES : (number + 1) * _PART_BYTES]
@@ -238,12 +292,17 @@ class SharedChanges:
         return ids
 
     def _finish(self, change: dict[str, Any]) -> dict[str, str]:
-        """Do the steps of a decided change. Some of them may have been done before."""
+        """Do the steps of a decided change. Another server may have done some of them before.
+
+        :param change: The change, as the lock lists it.
+        :returns: The reasons why Elasticsearch refused passages, by the IDs of the passages.
+        """
         from elasticsearch import helpers
 
         refused: dict[str, str] = {}
         if change["drops"]:
-            # Delete only an index that an upload made. The command line may have made a new index with the same name.
+            # Delete the index only if an upload made it. Meanwhile, the command line may have made another index with
+            # the same name.
             if describe_index(self._collection)[1]:
                 self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
@@ -257,15 +316,18 @@ class SharedChanges:
             ]
             helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
             _delete(self._client, [self._record_id(name) for name in change["removed"]])
-            # An earlier version of the program stored the files too, in parts.
+            # An earlier version of the program also stored the files, in parts.
             forget_uploads(self._client, collection=self._collection, kind="part")
-            # The steps are deleted last, because without them everything counts as done.
+            # Delete the steps last. Without its steps, a change counts as done.
             _delete(self._client, change["redo"])
         change["done"] = True
         return refused
 
     def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
-        """Read the steps of a change. Returns None if they were deleted, because then all of them are done."""
+        """Read the steps of a change. Return None if they were deleted, which means that all of them are done.
+
+        :param redo: The IDs of the parts.
+        """
         parts = self._client.mget(index=UPLOAD_INDEX, ids=redo)["docs"]
         if not all(part.get("found") for part in parts):
             return None
@@ -274,7 +336,12 @@ class SharedChanges:
         return steps
 
     def _change_passages(self, steps: dict[str, Any], language: str | None) -> tuple[dict[str, str], set[str]]:
-        """Write and delete passages. Returns the refused passages, and the names of the files that are left out."""
+        """Write and delete the passages of a change.
+
+        :param steps: The steps of the change.
+        :param language: The language of a new index. None means English.
+        :returns: The reasons why passages were refused, by their IDs, and the names of the files that are left out.
+        """
         from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 
         written = [Document.from_dict(fields) for fields in steps["written"]]
@@ -286,10 +353,14 @@ class SharedChanges:
             mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
             meta = {"prefrag_web": False, MADE_BY_UPLOAD: True}
             stores.make_index(self._client, self._collection, {**mapping, "_meta": meta})
+
         with closing(stores.open_elasticsearch(self._collection)) as store:
             for start in range(0, len(written), store.batch):
                 self._check()
                 refused |= store.write(written[start : start + store.batch])
+
+            # A file is left out if one of its passages was refused. Its new passages are deleted, and its earlier
+            # passages stay.
             without = {
                 passage.meta["file_path"]
                 for passage in written
@@ -299,18 +370,28 @@ class SharedChanges:
                 new = {passage.id for passage in written if passage.meta.get("file_path") == path}
                 outdated -= {passage.id for field in stores.ORIGIN_FIELDS for passage in store.where(field, [path])}
                 outdated |= new
+
             self._check()
             store.delete_in_batches(outdated)
             store.finish()
         return refused, {Path(path).name for path in without}
 
     def _record_id(self, name: str) -> str:
+        """Return the ID of the document with the name and the size of an uploaded file."""
         return f"file:{self._collection}:{_digest(name)}"
 
 
 @contextmanager
 def change_shared(collection: str, wait: float | None = None) -> Iterator[SharedChanges]:
-    """Lock a collection against changes by other servers. An interrupted change is first finished or undone."""
+    """Lock a collection against changes by other servers during the block.
+
+    If an earlier change was interrupted, it is first finished or undone.
+
+    :param collection: The name of the collection.
+    :param wait: The maximum number of seconds to wait for another server. None means 60 seconds.
+    :returns: A context manager. It provides the object with which to make one change.
+    :raises Busy: If another server is changing the collection for too long.
+    """
     with stores.connect_elasticsearch() as client:
         stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
@@ -326,7 +407,10 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
 
 
 def settle_shared_changes() -> None:
-    """Finish or undo the changes that stopped servers have left unfinished, in all collections."""
+    """Finish or undo the changes that stopped servers have left unfinished, in all collections.
+
+    Errors are only logged.
+    """
     from elasticsearch import helpers
 
     try:
@@ -343,7 +427,12 @@ def settle_shared_changes() -> None:
 
 
 def forget_uploads(client: Elasticsearch, **term: str) -> None:
-    """Delete what the upload index holds for a collection or for a change, or what else ``term`` says. Locks stay."""
+    """Delete documents from the upload index, except locks.
+
+    :param client: The client of Elasticsearch.
+    :param term: The values that the documents must have, by their fields. For example, ``collection="notes"`` deletes
+        all documents of this collection.
+    """
     from elasticsearch import helpers
 
     client.indices.refresh(index=UPLOAD_INDEX)
@@ -354,7 +443,12 @@ def forget_uploads(client: Elasticsearch, **term: str) -> None:
 
 
 def measure_uploads(collection: str) -> Room:
-    """Count the uploaded files and bytes of a collection, and the collections that uploads have made."""
+    """Measure how much has been uploaded.
+
+    :param collection: The name of the collection.
+    :returns: The number and the size of its uploaded files, the number of collections that uploads have made, and
+        whether this collection exists.
+    """
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
     with stores.connect_elasticsearch() as client:
         files = total = 0
@@ -373,7 +467,12 @@ def measure_uploads(collection: str) -> Room:
 
 
 def describe_index(collection: str) -> tuple[str | None, bool]:
-    """Find the language of an index, and whether it was made by an upload rather than by the command line."""
+    """Find the language of an index, and whether an upload has made the index.
+
+    :param collection: The name of the collection.
+    :returns: The language of the stemmer, and whether an upload has made the index and not the command line. None and
+        False if there is no such index.
+    """
     from elasticsearch import NotFoundError
 
     with stores.connect_elasticsearch() as client, suppress(NotFoundError):
@@ -385,17 +484,23 @@ def describe_index(collection: str) -> tuple[str | None, bool]:
 
 
 def uploaded_path(collection: str) -> Path:
-    """Make the path under which an index lists uploaded files. It is the same on all machines, but exists on none."""
+    """Make the path under which an index lists uploaded files. It is the same on all machines, but exists on none.
+
+    :param collection: The name of the collection.
+    :returns: The path, such as "upload:notes".
+    """
     return Path(f"{stores.UPLOADED}{collection}")
 
 
 def _delete(client: Elasticsearch, ids: list[str]) -> None:
+    """Delete documents from the upload index by their IDs."""
     from elasticsearch import helpers
 
     actions = ({"_op_type": "delete", "_id": document_id} for document_id in ids)
-    # Ignore errors, because some of the records may already be deleted.
+    # Ignore errors, because some of the documents may already be deleted.
     helpers.bulk(client, actions, index=UPLOAD_INDEX, refresh=True, raise_on_error=False)
 
 
 def _digest(name: str) -> str:
+    """Return the digest of the name of a file as 32 hexadecimal digits."""
     return hashlib.blake2b(name.encode(), digest_size=16).hexdigest()

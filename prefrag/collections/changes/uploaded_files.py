@@ -1,11 +1,16 @@
 """Change uploaded documents so that the uploaded files and the index agree, even if the change is interrupted.
 
-The index alone says which files belong to a collection. The files of an upload arrive in a folder of their own, and
-stay there. A single commit of the index adds their passages, and deletes those of the versions that they replace. Two
-kinds of files are then swept away if no passage names them: those of an upload that was interrupted, and those that a
-change has marked, before its commit, as replaced or deleted. The sweep comes at the end of the change, or after an
-interruption with the next change or the next start of a server. Any other file stays, whatever the index says: the
-index may have been lost and made anew, or restored from a backup.
+Only the index says which files belong to a collection. A change has these steps:
+
+1. The files of an upload arrive in a folder of their own, and stay there (:func:`make_incoming`).
+2. Each file that the change replaces or deletes gets a mark, which is an empty file beside it.
+3. A single commit of the index adds the new passages, and deletes the passages of the replaced files.
+4. The sweep deletes files that no passage names (:func:`_sweep`). It deletes only the files of an interrupted upload
+and
+   the files with a mark.
+
+If the change is interrupted, the sweep comes with the next change or the next start of a server. The sweep never
+deletes any other file, because the index may have been lost and made again, or restored from a backup.
 """
 
 from __future__ import annotations
@@ -37,34 +42,48 @@ from prefrag.indexing.discovery import real_path
 
 logger = logging.getLogger(__name__)
 
-# The last two parts of a path.
+# The place of an uploaded file: the last two parts of its path.
 _Place = tuple[str, ...]
 
 # The maximum number of seconds that a change waits for another change of the same collection.
 WAIT_SECONDS = 60.0
-# In the folder of an upload, until it is settled. The process that receives the upload holds a lock on this file.
+# The name of a file in the folder of an upload, until the upload is in the index or deleted. The process that receives
+# the upload has a lock on this file.
 _ALIVE = ".alive"
-# Beside an uploaded file that a change replaces or deletes: a file of this name says so, until the change has ended.
+# The name of the mark of a file that a change replaces or deletes: this text and the name of the file. The mark is
+# beside the file until the change has ended.
 _LEAVING = ".leaving-"
-# Beside the index of a collection, what the names begin with of the index that is being made, and of the index that is
-# being deleted.
+# The names of two folders beside the index of a collection begin with these texts. The first has an index that is being
+# made. The second is an index that is being deleted.
 _MADE, _DROPPED = ".made-", ".dropped-"
 # If the folder of an index has a file with this name, an upload has made the index, and not the command line.
 _MARK = "prefrag-uploaded"
-# No upload takes this many seconds. An older folder was left behind by a process that has stopped.
+# No upload takes this many seconds. If the folder of an upload is older, its process has stopped.
 _ABANDONED_SECONDS = 24 * 3600.0
-# The folders in which this process receives uploads. Their age would be wrong after the system's clock was set ahead.
+# The folders in which this process receives uploads now. Their age is not asked for, because it would be wrong if the
+# clock of the system was set ahead.
 _receiving: set[Path] = set()
 
 
 def uploads_folder(collection: str) -> Path:
-    """Find the folder in which the uploads of a collection are kept, each in a folder of its own."""
+    """Find the folder with the uploads of a collection. Each upload has a folder of its own in it.
+
+    :param collection: The name of the collection.
+    :returns: The path of the folder. The folder need not exist.
+    """
     return _uploads() / collection
 
 
 @contextmanager
 def make_incoming(collection: str) -> Iterator[Path]:
-    """Make a folder for the files of an upload. After the block, the files stay that the index names."""
+    """Make a folder for the files of an upload. After the block, only the files stay that the index names.
+
+    :param collection: The name of the collection.
+    :returns: A context manager. It provides the folder.
+    :raises ValueError: If the name cannot be the name of a collection.
+    :raises DiskFull: If the disk is full.
+    """
+    # This call raises an error if the name is invalid.
     index_path(collection)
     with _explain_full_disk(), _incoming_lock():
         uploads_folder(collection).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -72,25 +91,41 @@ def make_incoming(collection: str) -> Iterator[Path]:
         alive = (folder / _ALIVE).open("wb")
         take_lock(alive.fileno())
         _receiving.add(folder)
+
     try:
         yield folder
     finally:
         _receiving.discard(folder)
         alive.close()
         with suppress(OSError, DocumentStoreError):
-            # Where the file system has no locks, the age says that nothing arrives here any more.
+            # If the file system has no locks, the age of the folder says that the upload has ended. So make it very
+            # old.
             os.utime(folder, (0, 0))
             settle_changes(collection)
 
 
 def list_arrived(incoming: Path) -> list[Path]:
-    """List the files that have arrived in a folder of :func:`make_incoming`."""
+    """List the uploaded files in a folder of :func:`make_incoming`.
+
+    :param incoming: The folder.
+    :returns: The paths of the files, in alphabetical order. Hidden files are left out.
+    """
     return [incoming / name for name in sorted(os.listdir(incoming)) if not name.startswith(".")]
 
 
 @contextmanager
 def change_collection(collection: str, wait: float | None = None) -> Iterator[LocalChanges]:
-    """Lock a collection against changes by other processes. What interrupted changes have left is swept away."""
+    """Lock a collection against changes by other processes during the block.
+
+    The files that interrupted changes have left are deleted.
+
+    :param collection: The name of the collection.
+    :param wait: The maximum number of seconds to wait for another process. None means 60 seconds.
+    :returns: A context manager. It provides the object with which to make one change.
+    :raises ValueError: If the name cannot be the name of a collection.
+    :raises Busy: If another process is changing the collection for too long.
+    """
+    # This call raises an error if the name is invalid.
     index_path(collection)
     seconds = WAIT_SECONDS if wait is None else wait
     lock = index_lock(f"uploads-{collection}", seconds, f"changing the documents of {collection}")
@@ -103,7 +138,7 @@ def change_collection(collection: str, wait: float | None = None) -> Iterator[Lo
 
 
 def settle_all_changes() -> None:
-    """Sweep away what stopped processes have left, in all collections."""
+    """Delete the files that interrupted changes have left, in all collections. Errors are only logged."""
     collections = set(map(collection_of, _uploads().glob("*")))
     for mark in (_MADE, _DROPPED):
         collections |= {path.name.removeprefix(mark) for path in data_directory().glob(f"indexes/{mark}*")}
@@ -115,27 +150,41 @@ def settle_all_changes() -> None:
 
 
 def settle_changes(collection: str) -> None:
-    """Sweep away what stopped processes have left, in one collection."""
-    # If another process holds the lock, that process does this.
+    """Delete the files that interrupted changes have left in one collection.
+
+    :param collection: The name of the collection.
+    """
+    # If another process has the lock, that process deletes these files.
     with suppress(Busy, ValueError), change_collection(collection, wait=0):
         pass
 
 
 def was_made_by_upload(collection: str) -> bool:
-    """Check whether an index was made by an upload rather than by the command line."""
+    """Check whether an index was made by an upload, and not by the command line.
+
+    :param collection: The name of the collection.
+    :returns: Whether the index has the file that says so.
+    """
     return (index_path(collection) / _MARK).exists()
 
 
 def count_made_by_uploads() -> int:
-    """Count the indexes that uploads have made."""
+    """Count the indexes that uploads have made.
+
+    :returns: The number of indexes.
+    """
     return len(list(data_directory().glob(f"indexes/*/{_MARK}")))
 
 
 def measure_files(collection: str) -> list[int]:
-    """Measure the uploaded files of a collection, in bytes. Files that are still arriving do not count."""
+    """Measure the uploaded files of a collection.
+
+    :param collection: The name of the collection.
+    :returns: The size of each file in bytes. Files that are still arriving are left out.
+    """
     sizes = []
     for folder, folders, names in os.walk(uploads_folder(collection)):
-        # This leaves hidden folders out of the walk.
+        # `os.walk` does not enter the folders that are removed from this list. So hidden folders are left out.
         folders[:] = [name for name in folders if not name.startswith(".")]
         is_arriving = _ALIVE in names
         for name in names:
@@ -148,14 +197,24 @@ def measure_files(collection: str) -> list[int]:
 
 
 class LocalChanges:
-    """Makes one change to a locked collection on this machine."""
+    """Makes one change to a locked collection on this machine.
+
+    :param folder: The folder with the uploads of the collection.
+    """
 
     def __init__(self, collection: str) -> None:
+        """Prepare a change. The caller has the lock of the collection.
+
+        :param collection: The name of the collection.
+        """
         self.folder = uploads_folder(collection)
         self._index = index_path(collection)
 
     def open(self) -> PassageStore:
-        """Open the passages of the index. An index that does not exist counts as empty."""
+        """Open the passages of the index. An index that does not exist counts as empty.
+
+        :returns: The passages.
+        """
         return PassageStore(TantivyDocumentStore(path=str(self._index)))
 
     def make(
@@ -168,27 +227,32 @@ class LocalChanges:
         language: str | None = None,
         drops: bool = False,
     ) -> dict[str, str]:
-        """Make a change, either all of it or nothing.
+        """Make a change, as a whole or not at all.
 
-        ``added`` maps the names of new files to their paths, all in one folder from `make_incoming`. ``written`` are
-        passages to write, and ``outdated`` are ids of passages to delete. The files of the passages that are deleted
-        or replaced are deleted too, if no passage names them after that, whether or not they are in ``removed``.
-        ``language`` is the language of a new index. With ``drops``,
-        the index is deleted with its vectors and files. Returns why passages were refused. Only Elasticsearch refuses
-        passages, so the mapping is always empty here.
+        :param added: The paths of the new files, by their names. All are in one folder of :func:`make_incoming`.
+        :param removed: Not used here. The uploaded files of deleted or replaced passages are deleted in any case, if no
+            passage names them afterwards.
+        :param written: The passages to write.
+        :param outdated: The IDs of the passages to delete.
+        :param language: The language of a new index. None means English.
+        :param drops: Whether to delete the index with its vectors and files instead.
+        :returns: The reasons why passages were refused. Always empty here, because only Elasticsearch refuses passages.
         """
         if drops:
-            # The index is moved in one step, so that a search finds either all of it or nothing.
+            # Move the index in one step. So a search finds either the whole index or nothing.
             dropped = _aside(self._index, _DROPPED)
             shutil.rmtree(dropped, ignore_errors=True)
             self._index.replace(dropped)
             _sync(self._index.parent)
             return {}
+
+        # The files must be safe on disk before the index names them.
         for path in added.values():
             _sync(path)
         for folder in {path.parent for path in added.values()}:
             for above in (folder, self.folder, self.folder.parent):
                 _sync(above)
+
         if not index_exists(self._index):
             self._make_index(list(written), language)
         elif written or outdated:
@@ -198,7 +262,11 @@ class LocalChanges:
         return {}
 
     def _mark_leaving(self, store: TantivyDocumentStore, ids: set[str]) -> None:
-        """Mark the uploaded files of passages that the commit may be the last to know."""
+        """Mark the uploaded files of passages that are deleted or written again. No passage may name them any more.
+
+        :param store: The index.
+        :param ids: The IDs of the passages.
+        """
         origins = {origin_of(passage)[1] for passage in store.documents_by_id(sorted(ids))}
         for file in {self.folder.joinpath(*_below(path, self.folder)) for path in origins if path}:
             if file.parent != file and file.is_file() and self.folder in file.parents:
@@ -206,7 +274,9 @@ class LocalChanges:
                 _sync(file.parent)
 
     def _make_index(self, written: list[Document], language: str | None) -> None:
-        # A folder of its own, because an index that is being made leaves more beside it when it is cut off.
+        """Make a new index with some passages. It is made beside its place, and then moved there in one step."""
+        # The new index is in a folder of its own. If its making is interrupted, it leaves further files beside it, and
+        # all of them are in this folder.
         made = _aside(self._index, _MADE) / "index"
         shutil.rmtree(made.parent, ignore_errors=True)
         made.parent.mkdir(parents=True, mode=0o700)
@@ -214,6 +284,7 @@ class LocalChanges:
         store.replace_documents(written, [])
         store.keep_web_consent(False)
         (made / _MARK).touch()
+
         # Close the files of the index, because Windows does not move a folder with open files.
         del store
         for path in (*made.iterdir(), made):
@@ -224,7 +295,10 @@ class LocalChanges:
 
 
 def _sweep(collection: str) -> None:
-    """Delete the files that no passage names, of those that an interrupted upload has left or a change has marked."""
+    """Delete the files that no passage names, if they are of an interrupted upload or have a mark.
+
+    :param collection: The name of the collection.
+    """
     folder, index = uploads_folder(collection), index_path(collection)
     dropped = _aside(index, _DROPPED)
     shutil.rmtree(_aside(index, _MADE), ignore_errors=True)
@@ -233,15 +307,16 @@ def _sweep(collection: str) -> None:
     except DocumentStoreError as error:
         logger.error("The uploads of the collection %s stay until its index can be read. %s", collection, error)
         return
-    # If somebody else has removed the index, the uploads may be all that is left of the documents.
+
+    # The index is lost if somebody else has removed it. Then the uploads may be all that remains of the documents.
     is_lost = not index_exists(index) and not dropped.exists()
-    # The files of an index that was dropped leave with it.
+    # The files of an index that was dropped are deleted together with the index.
     leaving = _places_in_dropped(dropped)
     with _incoming_lock():
         if folder.exists():
-            # An earlier version of the program kept all files in the folder of the collection.
+            # An earlier version of the program stored all files directly in the folder of the collection.
             _sweep_folder(folder, named, leaving, is_lost)
-            # A link may lead to files that were never uploaded.
+            # Leave out links, because a link may lead to files that were never uploaded.
             for upload in [path for path in folder.glob("*") if path.is_dir() and not path.is_symlink()]:
                 _sweep_folder(upload, named, leaving, is_lost)
                 with suppress(OSError):
@@ -252,11 +327,15 @@ def _sweep(collection: str) -> None:
 
 
 def _aside(index: Path, mark: str) -> Path:
+    """Return the path of a folder beside an index. Its name is a mark and the name of the index."""
     return index.with_name(f"{mark}{index.name}")
 
 
 def _places_in_dropped(index: Path) -> set[_Place] | None:
-    """Return the places of the files that a dropped index names; None, for all files, if it cannot be read."""
+    """Return the places of the files that a dropped index names.
+
+    The result is empty if there is no such index. It is None, which stands for all files, if the index cannot be read.
+    """
     if not index.exists():
         return set()
     try:
@@ -266,15 +345,19 @@ def _places_in_dropped(index: Path) -> set[_Place] | None:
 
 
 def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None, is_lost: bool) -> None:
-    """Delete the files of a folder that no passage names, if their upload was interrupted or a change marked them.
+    """Delete the files of a folder that no passage names, if their upload was interrupted or if they have a mark.
 
-    ``named`` are the files that passages name. ``leaving`` are those of an index that was dropped; None for all files.
-    With ``is_lost``, the index itself is gone, so that no mark counts.
+    :param folder: The folder of an upload.
+    :param named: The places of the files that passages name.
+    :param leaving: The places of the files of an index that was dropped. They count as marked. None stands for all
+        files.
+    :param is_lost: Whether the index is lost. Then no mark counts.
     """
     alive = folder / _ALIVE
     is_interrupted = alive.exists()
     if is_interrupted and not _is_abandoned(alive):
         return
+
     for file in list_arrived(folder):
         if not file.is_file() or file.is_symlink() or _place(file) in named:
             continue
@@ -283,6 +366,7 @@ def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None,
         may_leave = not is_lost and (is_marked or is_dropped)
         if is_interrupted or may_leave:
             _delete(file)
+
     for mark in folder.glob(f"{_LEAVING}*"):
         if not is_lost or not (folder / mark.name.removeprefix(_LEAVING)).exists():
             _delete(mark)
@@ -295,35 +379,49 @@ def _places_in(index: Path) -> set[_Place]:
 
 
 def _below(path: str, folder: Path) -> tuple[str, ...]:
-    """Return the parts of a path below the folder of a collection, wherever the data directory was at the time."""
+    """Return the parts of a path below the folder of a collection.
+
+    The index may have been made when the data directory was elsewhere, so only the last three parts are compared. For
+    example, the path "/old/uploads/notes/upload-1/a.txt" and the folder "/data/uploads/notes" give ("upload-1",
+    "a.txt"). The result is empty if the path is not in the folder.
+    """
     *_, above, upload, name = ("", "", *Path(path).parts)
     if upload == folder.name:
-        # An earlier version of the program kept all files in the folder of the collection.
+        # An earlier version of the program stored all files directly in the folder of the collection.
         return (name,)
     return (upload, name) if above == folder.name else ()
 
 
 def _place(path: object) -> _Place:
-    """Return the last two parts of a path, which a data directory that is moved or linked does not change."""
-    # Some file systems return a name in another Unicode form than the one in which it was written.
+    """Return the place of a file: the last two parts of its path.
+
+    They stay the same if the data directory is moved, or if a link leads to it. For example, "/data/upload-1/a.txt"
+    gives ("upload-1", "a.txt").
+    """
+    # Some file systems return a name in another Unicode form than the form in which it was written.
     return tuple(unicodedata.normalize("NFC", str(path)).replace("\\", "/").split("/")[-2:])
 
 
 def _delete(file: Path) -> None:
+    """Delete a file. If that is impossible, only log the error."""
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
-        # On Windows, for example, somebody may be reading the file. The next change tries again.
+        # On Windows, a file that somebody reads cannot be deleted. The next change tries again.
         logger.error("%s could not be deleted (%s).", file, error.strerror)
 
 
 def _is_abandoned(alive: Path) -> bool:
-    """Check whether the process that receives an upload has ended."""
+    """Check whether the process that received an upload has ended.
+
+    :param alive: The file in the folder of the upload on which that process has a lock.
+    """
     if alive.parent in _receiving:
         return False
     with alive.open("ab") as first, alive.open("ab") as second:
         is_free = take_lock(first.fileno())
-        has_no_locks = take_lock(second.fileno())  # if the same lock can be taken twice
+        # A lock that can be taken twice is no lock.
+        has_no_locks = take_lock(second.fileno())
         if not is_free:
             return False
         age = time.time() - alive.parent.stat().st_mtime if has_no_locks else math.inf
@@ -331,12 +429,14 @@ def _is_abandoned(alive: Path) -> bool:
 
 
 def _is_receiving(folder: Path) -> bool:
+    """Check whether a running process still receives an upload in a folder."""
     alive = folder / _ALIVE
     return alive.exists() and not _is_abandoned(alive)
 
 
 @contextmanager
 def _explain_full_disk() -> Iterator[None]:
+    """Turn the error of a full disk during the block into one that says what to do."""
     try:
         yield
     except OSError as error:
@@ -349,15 +449,17 @@ def _explain_full_disk() -> Iterator[None]:
 
 
 def _incoming_lock() -> Any:
+    """Return the lock that keeps the sweep from a folder that is being made for an upload."""
     return index_lock(".incoming", WAIT_SECONDS, "making a folder for uploads")
 
 
 def _uploads() -> Path:
+    """Return the folder of all uploads, without links."""
     return real_path(data_directory() / "uploads")
 
 
 def _sync(path: Path) -> None:
-    """Make sure that the content of a file, or the list of files in a folder, is written to the disk."""
+    """Make sure that the content of a file, or the list of files in a folder, is safe on the disk."""
     is_folder = path.is_dir()
     # Windows cannot open folders, and some network file systems cannot sync them.
     with suppress(OSError) if is_folder else nullcontext():
