@@ -31,8 +31,8 @@ _CAPITALS = f"(?P<word>{'|'.join(_STANDING_OF_WORD).upper()})"
 _VERSION = r"(?:[-_. ]?(?:v?\d{1,2}(?:\.\d{1,3})?|(?:19|20)\d\d))?"
 # Matches a word in brackets, such as "(draft)", "(old 2009)" or "[superseded by v2]".
 _BRACKETS = re.compile(rf"[(\[]{_WORD}{_VERSION}(?:[,;:][^)\]]*|\sby\s[^)\]]+)?[)\]]", re.IGNORECASE)
-# Matches a word in capitals at the beginning: alone ("DRAFT"), before a dash or the like and a text with small letters
-# ("DRAFT - budget"), or before "by" ("SUPERSEDED by version 3").
+# Matches a word in capitals at the beginning. It must be alone ("DRAFT"), or stand before "by" ("SUPERSEDED by version
+# 3"), or before a sign such as a dash and a text with small letters ("DRAFT - budget").
 _AT_START = re.compile(rf"[\W_]*{_CAPITALS}{_VERSION}(?:\W*$|\s*[-\u2013\u2014:,;_](?=.*[a-z])|\sby\s)")
 # Matches a word at the beginning in any letters, such as "Draft", "Draft, not agreed" or "draft - budget". The word
 # "old" is left out, because many ordinary sentences begin with it.

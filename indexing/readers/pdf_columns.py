@@ -148,10 +148,11 @@ class _Boxes:
 
 
 def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
-    """Divide a line of text into segments.
+    """Divide a line of text into segments. A new segment begins in three cases:
 
-    A new segment begins in three cases: behind a wide gap, before a word that stands far to the left of the last word,
-    and behind a hyphen sign if the next word stands lower on the page.
+    - behind a wide gap,
+    - before a word that stands far to the left of the last word,
+    - behind a hyphen sign, if the next word stands lower on the page.
     """
     # The begin of the present segment. -1 before the first word.
     begin = -1

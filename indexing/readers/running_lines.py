@@ -1,7 +1,7 @@
 """Remove the headers, footers and page numbers that repeat on the pages of a document.
 
-The reader of PDF files calls :func:`take_out_running_lines`. A line is recognised by two signs: it is one of the first
-or last lines of its page, and the same line stands on many pages. The number of the page may differ.
+The reader of PDF files calls :func:`take_out_running_lines`. A header, footer or page number is one of the first or
+last lines of its page. The same line stands on many pages, but the number of the page in it may differ.
 """
 
 import re
@@ -20,14 +20,14 @@ _LEAST_SHARE = 0.4
 _LONGEST = 200
 # Matches a number that may be the number of a page.
 _NUMBER = re.compile(r"\d{1,5}")
-# Matches what may stand beside the numbers in a line with the number of the page, such as "Page  of " in "Page 3 of
-# 10". A line with other words beside a number, such as "Invoice No. 1001", is ordinary text.
+# Matches what may stand beside the numbers in a line with the number of the page. It matches "Page  of ", which is the
+# rest of "Page 3 of 10". A line with other words beside a number, such as "Invoice No. 1001", is ordinary text.
 _BESIDE = re.compile(r"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:page|seite|p|s|of|von)\b)*", re.IGNORECASE)
 
-# What a line has in common with the same line of other pages. There are two forms:
-# - the line itself and None, for a line that is equal on all pages,
-# - the line with # in the place of a number, and the difference between this number and the number of the page. For
-#   example, "Page 3 of 10" on the page with the number 2 has the key ("Page # of 10", 1).
+# A key shows what a line has in common with a line of another page. A key has one of two forms:
+# 1. The line itself and None. Lines that are equal on all pages have the same key.
+# 2. The line with # in the place of a number, and this number minus the number of its page. Pages are numbered from 0.
+#    For example, "Page 3 of 10" on page 2 has the key ("Page # of 10", 1).
 _Key = tuple[str, int | None]
 
 

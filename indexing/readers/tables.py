@@ -41,7 +41,8 @@ _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
 # The name of a column has at most this many characters. A row with a longer cell does not name columns.
 _LONGEST_NAME = 80
-# A title, or the name of a group, has at most this many characters. A longer text is no part of the table.
+# A title has at most this many characters. A longer text above a table is no part of the table. The name of a group has
+# at most this many characters, too. A longer text in a row of its own is an ordinary row.
 _LONGEST_TITLE = 120
 # A header has at most this many rows, one below the other.
 _MOST_HEADER_ROWS = 3
@@ -55,7 +56,7 @@ _MOST_SIDEWAYS = 40
 
 
 class Span(NamedTuple):
-    """A merged cell. All numbers are counted from 0.
+    """A merged cell. Rows and columns are numbered from 0.
 
     :param row: The row in which the cell begins.
     :param column: The column in which the cell begins.
@@ -573,7 +574,7 @@ def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) ->
 def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
     """Correct the rows of merged cells after some empty rows of the file were left out.
 
-    For example, if only the rows 0, 1, 5 and 6 of the file remain, then a merged cell that begins in row 5 of the file
+    For example, only the rows 0, 1, 5 and 6 of the file remain. Then a merged cell that begins in row 5 of the file
     begins in row 2 of the remaining rows.
 
     :param spans: The merged cells. Their rows are counted as in the file.

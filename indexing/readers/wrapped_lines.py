@@ -12,8 +12,8 @@ from prefrag.components.text.sentences import FIELD, ends_with_stop
 
 # The maximum width of a typed page, in characters. In a wider text, each line is a whole paragraph.
 _MOST_WIDTH = 130
-# In a text with fewer characters in a line than this, such as a poem, a line is joined only if it surely ends within a
-# sentence.
+# A text with fewer characters in a line than this may be a poem. Then a line is joined with the next line only if it
+# ends in a comma, or if the next line begins with a small letter.
 _LEAST_WIDTH = 30
 # A line is full if the line and the next word would fill more than this share of the width. 60% is enough, because many
 # lines of a paragraph end early.
@@ -25,8 +25,10 @@ _LETTER = re.compile(r"[^\W\d_]")
 # Matches the beginning of a list item, as in "- milk", "-v, --verbose", "3. Open it" or "(b) Close it". A bullet may be
 # a hyphen, a plus sign, an asterisk, a dash, a dot or a circle. "10 tea" does not match.
 _ITEM = re.compile(r"[-+*\u2022\u2013\u25cf\u25e6](?:\s|-?\w)|\(?(?:\d{1,3}|[A-Za-z])[.)]\s")
-# Matches what a row of a table or of a table of contents has: a gap of three blanks ("a   b") or a tab, a bar ("a |
-# b"), or four dots ("Intro .... 3"). Two blanks are no gap, because justified text has them, too.
+# Matches a part of a row of a table or of a table of contents. There are three kinds of parts:
+# - a gap of three blanks ("a   b") or a tab. Two blanks are no gap, because justified text has them, too.
+# - a bar ("a | b")
+# - four dots ("Intro .... 3")
 _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
 # Matches the blanks at the beginning of a line, and the signs (>) of a quotation in a mail. It matches "  > > " in
 # "  > > text".
