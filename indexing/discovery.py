@@ -22,6 +22,7 @@ from prefrag.indexing.report import IndexReport, Skipped
 
 # A file with this suffix is a corpus.
 CORPUS_SUFFIX = ".jsonl"
+# The reason for skipping a file of a kind that is not read.
 OTHER_KIND = (
     f"it is of a kind that is not read (what is read: {', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
     f"without a suffix, and {COMPRESSED} files with a single text)"

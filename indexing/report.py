@@ -80,6 +80,7 @@ def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     return named
 
 
+# A function that is told the progress.
 OnProgress = Callable[[Progress], None]
 
 
@@ -120,6 +121,7 @@ class PrunePlan:
         return sum(self.gone.values()) + sum(self.shortened.values())
 
 
+# A function that is told what is about to be deleted.
 OnPlan = Callable[[PrunePlan], None]
 
 

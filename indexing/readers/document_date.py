@@ -41,7 +41,7 @@ _ANOTHER_DAY = re.compile(
     r"\b(?:next|n\u00e4chst\w+|until|till|bis|due|deadline|valid|g\u00fcltig|expir\w+|born|birth|geboren|your|ihre?)\b",
     re.IGNORECASE,
 )
-# The patterns of a year from 1900 to 2099, of a month and of a day, each of digits only.
+# The patterns of a year from 1900 to 2099, of a month, and of a day. Examples are "2026", "03" and "04".
 _YEAR, _MONTH, _DAY = r"(?P<y>(?:19|20)\d\d)", r"(?P<m>\d\d)", r"(?P<d>\d\d)"
 # The pattern of a day above 12, which cannot be a month. Without it, 03-04-2026 may mean 3 April or 4 March.
 _SURELY_DAY = r"(?P<d>1[3-9]|[23]\d)"

@@ -59,6 +59,7 @@ _ALONE = re.compile(r"(?P<word>superseded|obsolete|deprecated)", re.IGNORECASE)
 _FIRST_LINES = 6
 # A line with more characters than this does not state the standing.
 _LONGEST = 120
+# The method of a compiled expression that looks for a match in a text.
 _Pattern = Callable[[str], re.Match[str] | None]
 # The forms in which a line of a document may state its standing.
 _LINES: Sequence[_Pattern] = (

@@ -32,6 +32,7 @@ _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
 # The first bytes of encrypted files, and of files from before Office 2007.
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
+# The reason for refusing an archive that exceeds one of the three limits.
 _TOO_MUCH = "it unpacks to more than can be read: split it"
 # This many bytes from the beginning of a file in the archive show whether the file is XML.
 _SIGNATURE_BYTES = 100
@@ -285,9 +286,11 @@ def check_xml(beginning: bytes, name: str) -> None:
     begun: list[str] = []
 
     def refuse(*_: object) -> None:
+        """Refuse the file. The parser calls this function at a DOCTYPE declaration."""
         raise CannotRead(f"its part {name} has a DOCTYPE declaration, so the file may be malicious")
 
     def note_element(tag: str, _: Any) -> None:
+        """Note an element. The parser calls this function at each opening tag."""
         begun.append(tag)
 
     parser.StartDoctypeDeclHandler = refuse

@@ -16,7 +16,7 @@ from prefrag.indexing.readers.office_files import OfficeText, check_package
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, write_grid
 from prefrag.indexing.report import CannotRead
 
-# The XML namespaces of the elements and attributes.
+# The XML namespaces of the elements and attributes. Each name below says what a namespace is for.
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"

@@ -148,7 +148,9 @@ class _Boxes:
 
 
 def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
-    """Divide a line of text into segments. A new segment begins in three cases:
+    """Divide a line of text into segments.
+
+    A new segment begins in three cases:
 
     - behind a wide gap,
     - before a word that stands far to the left of the last word,

@@ -33,6 +33,7 @@ _MOST_MERGED_CELLS = 1_000_000
 # The maximum number of characters of a written text. A longer file is refused. The text can be far longer than the
 # file, because a column name is repeated in each row.
 _MOST_TEXT = 100_000_000
+# The reason for refusing such a file.
 _TOO_LONG = f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files"
 # Matches a text that has only the characters of numbers, such as "1,200.50", "-3 %", "12:30", "(40)", or an amount with
 # the sign of dollars, euros or pounds. Does not match "5 kg" or "Q1". An empty text matches, too.
@@ -518,6 +519,7 @@ def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
 
 
 def _has_digit(value: str) -> bool:
+    """Check whether a cell has a digit."""
     return any(map(str.isdigit, value))
 
 

@@ -46,9 +46,11 @@ from prefrag.indexing.report import IndexedFile, IndexReport
 
 # The maximum number of seconds to wait for a process that is still writing to the index.
 _WRITER_SECONDS = 2.0
-# The caches for the results of `entries`, `documents` and `metadata`.
+# The cache for the results of `entries`.
 _entries: Listings[list[IndexedFile]] = Listings()
+# The cache for the results of `documents`.
 _documents: Listings[list[CollectionDocument]] = Listings()
+# The cache for the results of `metadata`.
 _metadata: Listings[dict[str, dict[str, Any]]] = Listings()
 
 
@@ -124,6 +126,7 @@ class LocalCollection(Collection):
 
     @property
     def _store_option(self) -> str:
+        """The option that names the kind of collection. It is empty, because this kind is the default."""
         return ""
 
     @property
@@ -305,4 +308,5 @@ def _say_time(version: int) -> str:
     return datetime.fromtimestamp(version / 1e9, UTC).isoformat(timespec="seconds")
 
 
+# The end of messages about a missing collection.
 _LIST_ALL = "List all with: prefrag collections list"

@@ -69,6 +69,7 @@ LEASE_SECONDS = 15.0
 _BEAT_SECONDS = 3.0
 # The seconds between two attempts of another server to take the lock.
 _POLL_SECONDS = 0.1
+# The message if another server may have taken the lock.
 _LOST_LOCK = "The change paused for too long, so another server may have begun a change: try again."
 # The version of a document. With these parameters, Elasticsearch writes the document only if nobody else has written it
 # meanwhile.
