@@ -192,6 +192,7 @@ class FileConverter:
         # Remove the marks, and split the text into passages.
         text, headings = outline.read(marked)
         self.loss = self.loss or outline.loss
+        # Office and PDF programs often write a wrong title, such as "Document1", into the metadata of a file.
         if form in _BYTE_READERS and not is_title(own_title, text, path.stem):
             own_title = ""
         if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
@@ -201,6 +202,8 @@ class FileConverter:
         places = _with_places(parts, form)
         sections_of_parts = find_sections(parts, headings)
         all_rows = rows_of_parts(parts, outline.rows)
+        # For each passage with text: its text, the page or line where it begins, its sections, the same text before its
+        # white space was normalised, and the rows of tables in it.
         passages = [
             (normalize_unicode(content), place, sections, part, rows)
             for part, (content, place), sections, rows in zip(parts, places, sections_of_parts, all_rows, strict=True)
@@ -213,6 +216,7 @@ class FileConverter:
         # Add the metadata. First comes the metadata that is the same for all passages.
         is_code = form == forms.CODE
         front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
+        # The title in the front matter is preferred to the other titles. A file without a title has its name instead.
         front_title = front_matter.get("title")
         if isinstance(front_title, str):
             own_title = _one_line(front_title) or own_title

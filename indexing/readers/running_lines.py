@@ -43,6 +43,7 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     """
     # The positions of the lines with text on each page.
     filled = [[place for place, line in enumerate(lines) if line.strip()] for lines in pages]
+    # The pages that have a key in one of their first or last lines.
     pages_of: dict[_Key, list[int]] = defaultdict(list)
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
         outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
@@ -52,6 +53,7 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
         for key in keys_of_page:
             pages_of[key].append(number)
 
+    # Find the keys that enough pages have.
     pages_with_text = sum(map(bool, filled))
     least = max(2, min(_LEAST_PAGES, pages_with_text))
     running: set[_Key] = set()
@@ -63,7 +65,10 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     # The repeated lines that stood on an earlier page.
     shown: set[str] = set()
     for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
+        # The positions of the lines of this page that are done. On a short page, a line is both a first and a last
+        # line.
         done: set[int] = set()
+        # Look at the first lines from the top down, and then at the last lines from the bottom up.
         for ends in (places[:_MOST_LINES], places[: -_MOST_LINES - 1 : -1]):
             for place in ends:
                 if place in done:
