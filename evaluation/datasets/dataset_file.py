@@ -1,4 +1,8 @@
-"""Read the records of a published file of a dataset, and report invalid records."""
+"""Read the records of a published file of a dataset, and report invalid records.
+
+The modules of the formats use :class:`DatasetFile` to read lines or JSON objects one at a time, from plain or
+compressed files. Every error names the file and the number of the invalid record.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,29 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
 
-MAX_RECORD_BYTES = 10_000_000  # a longer record is an error
+# The maximum length of one record, in bytes for a line, in characters for an object of a JSON array. A longer record is
+# an error.
+MAX_RECORD_BYTES = 10_000_000
+# The number of characters (about a million) that are read at once from a file with a JSON array.
 _CHUNK = 1 << 20
+# Matches the blanks between two JSON values, also no blanks at all.
 _BLANK = re.compile(r"\s*")
 
 
 class DatasetFile:
     """A file, folder or archive of a dataset.
 
-    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read. ``position`` counts the bytes read from
-    disk so far, from the file or from all files of the folder.
+    Files whose names end in ``.gz`` or ``.bz2`` are unpacked while they are read.
+
+    :param path: The file, folder or archive. "~" stands for the user's home folder.
+    :param whole: The folder that contains this file, if the folder is read as one dataset. The bytes that are read from
+        this file then also count in the folder's ``position``.
+    :raises FileNotFoundError: If there is no such file or folder.
     """
 
     def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
         self.path = Path(path).expanduser()
+        # The number of bytes that were read from disk so far, from the file or from all files of the folder.
         self.position = 0
         self._whole = whole
         if not self.path.exists():
@@ -44,21 +57,33 @@ class DatasetFile:
 
     @property
     def suffix(self) -> str:
-        """The last suffix of the file name, except for the suffix of a compression: ``.tsv`` for ``x.tsv.gz``."""
+        """The last suffix of the file name in lower case, without the suffix of a compression.
+
+        For example, the suffix of "x.tsv.gz" is ".tsv". The suffix is empty if the file name has none.
+        """
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
-        """List the files of a folder in order, without hidden files. For a file, list only the file itself."""
+        """List the files of a folder, sorted by their paths.
+
+        :returns: The files in the folder and its subfolders, without hidden files. For a file, only the file itself.
+        """
         if not self.path.is_dir():
             return [self.path]
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
 
     def size(self) -> int:
-        """Return the size on disk in bytes."""
+        """Return the size on disk in bytes.
+
+        :returns: The size of the file, or of all files of the folder together.
+        """
         return sum(part.stat().st_size for part in self.parts())
 
     def digest(self) -> hashlib._Hash:
-        """Return the SHA-256 hash of the file's content, or of the names and contents of the folder's files."""
+        """Compute the SHA-256 hash of the content.
+
+        :returns: The hash of the file's content. For a folder, the hash covers the names and the contents of its files.
+        """
         if not self.path.is_dir():
             with self.path.open("rb") as content:
                 return hashlib.file_digest(content, "sha256")
@@ -68,7 +93,11 @@ class DatasetFile:
         return digest
 
     def members(self) -> Iterator[DatasetFile]:
-        """Yield the files of a folder or an archive, or the file itself."""
+        """Yield the files of a folder or of an archive.
+
+        :returns: An iterator over the files. For a plain file, only the file itself.
+        :raises ValueError: If an archive cannot be unpacked.
+        """
         if self.path.is_dir():
             yield from (DatasetFile(part, self) for part in self.parts())
         elif self.is_archive:
@@ -76,9 +105,9 @@ class DatasetFile:
                 try:
                     with tarfile.open(fileobj=stream, mode="r|") as archive:
                         for member in archive:
-                            packed = archive.extractfile(member)
-                            if packed:
-                                yield _Member(self.path / member.name, cast(BinaryIO, packed))
+                            stream_of_member = archive.extractfile(member)
+                            if stream_of_member:
+                                yield _Member(self.path / member.name, cast(BinaryIO, stream_of_member))
                 except tarfile.TarError as error:
                     raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
         else:
@@ -86,14 +115,22 @@ class DatasetFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the file for reading, unpacked."""
+        """Open the file for reading. A compressed file is unpacked while it is read.
+
+        :returns: A context manager with a stream of bytes.
+        :raises ValueError: If this is a folder, or if the file cannot be unpacked.
+        """
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
         with self.path.open("rb", buffering=0) as raw, self._explain_unpack_error():
             yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each line that is not blank, with its number."""
+        """Yield each line that is not blank.
+
+        :returns: An iterator over pairs: the number of the line in the file, from 1, and the line.
+        :raises ValueError: If a line is longer than ``MAX_RECORD_BYTES``.
+        """
         with self.open() as stream:
             number = 0
             while line := stream.readline(MAX_RECORD_BYTES + 1):
@@ -104,7 +141,11 @@ class DatasetFile:
                     yield number, line
 
     def json_lines(self) -> Iterator[tuple[int, Any]]:
-        """Yield the JSON value of each line, with the line's number."""
+        """Yield the JSON value of each line that is not blank.
+
+        :returns: An iterator over pairs: the number of the line in the file, from 1, and the value.
+        :raises ValueError: If a line is not JSON.
+        """
         for number, line in self.lines():
             try:
                 value = json.loads(line.decode("utf-8-sig"))
@@ -113,7 +154,11 @@ class DatasetFile:
             yield number, value
 
     def json_array(self) -> Iterator[tuple[int, Any]]:
-        """Yield the objects of a JSON array with their numbers, without holding them all in memory."""
+        """Yield the objects of a JSON array one at a time, so that the array is never in memory as a whole.
+
+        :returns: An iterator over pairs: the number of the object, from 1, and the object.
+        :raises ValueError: If the file is not a JSON array, or one of its values is not an object.
+        """
         with self.open() as stream:
             text = _JsonText(io.TextIOWrapper(stream, encoding="utf-8-sig"))
             number = 1
@@ -128,7 +173,11 @@ class DatasetFile:
                 raise self.error("record", number, str(error)) from error
 
     def json(self) -> Any:
-        """Read the file as one JSON value."""
+        """Read the file as one JSON value.
+
+        :returns: The value.
+        :raises ValueError: If the file is not JSON.
+        """
         with self.open() as stream:
             try:
                 return json.loads(stream.read().decode("utf-8-sig"))
@@ -138,30 +187,48 @@ class DatasetFile:
     def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Convert records. The error for an invalid record names its ``unit`` and number, for example "line 3"."""
+        """Convert the records of this file to questions or passages.
+
+        :param records: The number and content of each record.
+        :param convert: Converts a record to no, one or several results. It may raise KeyError, TypeError,
+            AttributeError, IndexError or ValueError for an invalid record.
+        :param unit: What a record is called in an error. With the unit "line", an error names "line 3", for example.
+        :returns: An iterator over the results for all records.
+        :raises ValueError: If a record is invalid. The error names the file, the unit and the number of the record.
+        """
         for number, record in records:
             try:
-                things = list(convert(record))
+                results = list(convert(record))
             except KeyError as error:
                 raise self.error(unit, number, f"it lacks {error}") from error
             except (TypeError, AttributeError, IndexError) as error:
                 raise self.error(unit, number, f"it does not have the published form ({error})") from error
             except ValueError as error:
                 raise self.error(unit, number, str(error)) from error
-            yield from things
+            yield from results
 
     def count(self, read: int) -> None:
-        """Add ``read`` bytes to the position in this file, and in the folder that contains the file."""
+        """Count bytes that were read: in this file, and in the folder that contains the file.
+
+        :param read: The number of bytes.
+        """
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
 
     def error(self, unit: str, number: int, reason: str) -> ValueError:
-        """Make the error for an invalid record."""
+        """Make the error for an invalid record.
+
+        :param unit: What a record is called, for example "line".
+        :param number: The number of the record, from 1.
+        :param reason: What is wrong with the record, without a full stop.
+        :returns: The error, which the caller raises.
+        """
         return ValueError(f"{self.path}, {unit} {number}: {reason}.")
 
     @contextmanager
     def _explain_unpack_error(self) -> Iterator[None]:
+        """Change each error of unpacking to a ValueError that names the file."""
         try:
             yield
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -174,7 +241,16 @@ class DatasetFile:
 
 
 def text_of(record: Any, key: str) -> str:
-    """Return the text under ``key``, stripped. Raise ValueError if the value is empty or not text."""
+    """Read a text of a record.
+
+    For example, ``text_of({"id": " q1 "}, "id")`` returns ``"q1"``.
+
+    :param record: The record.
+    :param key: The key of the text.
+    :returns: The text, without blanks at its start and end.
+    :raises KeyError: If the record lacks the key.
+    :raises ValueError: If the value is not a text, is blank, or cannot be encoded as UTF-8.
+    """
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")
@@ -183,7 +259,12 @@ def text_of(record: Any, key: str) -> str:
 
 
 def check_unicode(text: str, key: str) -> None:
-    """Raise ValueError if a text cannot be encoded as UTF-8."""
+    """Check that a text can be encoded as UTF-8.
+
+    :param text: The text.
+    :param key: The key of the text in its record, which the error names.
+    :raises ValueError: If the text has half of a surrogate pair.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -191,9 +272,11 @@ def check_unicode(text: str, key: str) -> None:
 
 
 class _Member(DatasetFile):
-    def __init__(self, path: Path, packed: BinaryIO):
+    """A file in an archive. It can only be read once, while the archive is open."""
+
+    def __init__(self, path: Path, stream: BinaryIO):
         self.path = path
-        self._packed = packed
+        self._packed = stream
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -202,6 +285,8 @@ class _Member(DatasetFile):
 
 
 class _Counted(io.RawIOBase):
+    """A file that reports each number of bytes that is read from it to its :class:`DatasetFile`."""
+
     def __init__(self, raw: io.FileIO, file: DatasetFile):
         self._raw = raw
         self._file = file
@@ -216,6 +301,7 @@ class _Counted(io.RawIOBase):
 
 
 def _unpack(stream: BinaryIO, name: str) -> BinaryIO:
+    """Return a stream that unpacks another, or the same stream if the name has no suffix of a compression."""
     if name.endswith(".gz"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
     if name.endswith(".bz2"):
@@ -224,6 +310,12 @@ def _unpack(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _JsonText:
+    """A text of JSON that is read in chunks, one value at a time.
+
+    ``_buffer`` holds the text that was read from the file. ``_position`` is the position in the buffer of the next
+    character to parse.
+    """
+
     def __init__(self, text: io.TextIOWrapper):
         self._text = text
         self._buffer = ""
@@ -242,11 +334,13 @@ class _JsonText:
                 return ""
 
     def take(self, character: str) -> None:
+        """Move past the next character that is not blank. Raise ValueError if it is not ``character``."""
         if self.next() != character:
             raise ValueError(f"expected '{character}', not {repr(self.next()) if self.next() else 'the end'}")
         self._position += 1
 
     def value(self) -> Any:
+        """Parse the next JSON object and move past it. Raise ValueError if there is no valid object."""
         if self.next() != "{":
             raise ValueError("it is not a JSON object")
         while True:
@@ -254,11 +348,13 @@ class _JsonText:
                 value, self._position = self._decoder.raw_decode(self._buffer, self._position)
                 return value
             except (ValueError, RecursionError) as error:
-                # Incomplete JSON looks like invalid JSON, so read on, up to the limit for one record.
+                # An object whose end was not read yet looks like invalid JSON. So more text is read, up to the maximum
+                # length of a record.
                 if len(self._buffer) - self._position > MAX_RECORD_BYTES or not self._more():
                     raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
 
     def _more(self) -> bool:
+        """Drop the text that was parsed and read the next chunk. Return False at the end of the file."""
         chunk = self._text.read(_CHUNK)
         self._buffer, self._position = self._buffer[self._position :] + chunk, 0
         return bool(chunk)

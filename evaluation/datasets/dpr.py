@@ -1,7 +1,8 @@
-"""The Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``, 21 million passages of 100 words.
+"""Read the Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``.
 
-A table with the columns ``id``, ``text`` and ``title``, separated by tabs and quoted as in CSV. Other corpora in this
-format can be read too, such as the 24 million passages of newer Wikipedia dumps.
+The file has 21 million passages of 100 words. It is a table with the columns ``id``, ``text`` and ``title``. The
+columns are separated by tabs and quoted as in CSV. Other corpora in this format can be read too, such as the 24 million
+passages of newer Wikipedia dumps.
 """
 
 import csv
@@ -13,15 +14,25 @@ from haystack import Document
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.evaluation.datasets.passage import passage
 
+# The first line of the file must name exactly these columns.
 COLUMNS = ["id", "text", "title"]
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages."""
+    """Read the passages.
+
+    :param file: The file of the corpus.
+    :returns: An iterator over the passages.
+    :raises ValueError: If the columns are others, or a row is invalid.
+    """
     return file.convert_records(_rows(file), _passage, "line")
 
 
 def _rows(file: DatasetFile) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the values of each row after the first.
+
+    The number is that of the row's last line in the file.
+    """
     with file.open() as stream:
         rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter="\t")
         number = 1
@@ -37,6 +48,7 @@ def _rows(file: DatasetFile) -> Iterator[tuple[int, list[str]]]:
 
 
 def _passage(row: list[str]) -> Iterator[Document]:
+    """Yield the passage of a row."""
     if len(row) != len(COLUMNS):
         raise ValueError(f"expected {len(COLUMNS)} columns, not {len(row)}")
     number, text, title = row

@@ -1,11 +1,16 @@
-"""The project's own format: questions and passages as JSON lines.
+"""Read and write the project's own format: questions and passages as JSON lines.
 
-A question has ``id``, ``question`` and ``answers``. Optional are ``type``, ``supporting_ids``, ``candidate_ids``,
-``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples``, ``dataset``, ``answerable``
-(false if no answer is right; ``answers`` is then empty), ``sentences`` (gold sentences from documents) and ``history``
-(earlier turns, each with ``role`` and ``content``).
-A passage has ``id``, ``title``, ``text`` and, in a corpus that can be split, ``source`` (``local``, ``web``, ``both``).
-The chunks of MedRAG's corpora, such as PubMed, have ``content`` (and again with the title, ``contents``) for ``text``.
+A question has ``id``, ``question`` and ``answers``. These keys are optional:
+
+- ``type``, ``supporting_ids``, ``candidate_ids``, ``evidence_triples`` and ``dataset``: as in :class:`Question`
+- ``decomposition``: the sub-questions, each with ``question``, ``answer`` and ``supporting_id``
+- ``answerable``: false if no answer is right. ``answers`` is then empty.
+- ``sentences``: the gold sentences, which are copied from documents
+- ``history``: the earlier turns of the conversation, each with ``role`` and ``content``
+
+A passage has ``id``, ``title`` and ``text``. If the corpus can be split between two sources, a passage also has
+``source``: ``local``, ``web`` or ``both``. The chunks of MedRAG's corpora, such as PubMed, can be read too. They have
+``content`` in place of ``text``, and ``contents``, which is the same text with the title.
 """
 
 import json
@@ -22,24 +27,38 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for a line's `source`. The key `source` is taken: it names the source that found a document.
+# The metadata key for the `source` of a line. The key `source` is used otherwise: it names the source that found a
+# document.
 SPLIT = "source_split"
 
 
 def recognises(record: Mapping[str, object]) -> bool:
-    """Check whether the first record of a file has this format."""
+    """Check whether a file has this format.
+
+    :param record: The first record of the file.
+    :returns: True if the record has the keys of a question or of a passage.
+    """
     if {"id", "question", "answers"} <= record.keys():
         return True
     return "id" in record and isinstance(record.get(find_text_key(record)), str)
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions."""
+    """Read the questions.
+
+    :param file: The file with the questions.
+    :returns: An iterator over the questions.
+    """
     return file.convert_records(file.json_lines(), partial(_question, file.path), "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages."""
+    """Read the passages.
+
+    :param file: The file of the corpus.
+    :returns: An iterator over the passages.
+    :raises ValueError: If a line is not a passage.
+    """
     for number, line in file.lines():
         try:
             record = read_passage_line(line, number)
@@ -49,7 +68,15 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
-    """Write questions or passages to a file without holding them all in memory, and return their number."""
+    """Write questions or passages to a file, one at a time.
+
+    The lines are written to a hidden file first, which then replaces the file ``path``. So an error leaves an existing
+    file as it was.
+
+    :param items: The questions or passages.
+    :param path: The file to write. "~" stands for the user's home folder.
+    :returns: The number of lines.
+    """
     path = Path(path).expanduser()
     part = path.with_name(f".{path.name}.{os.getpid()}")
     written = 0
@@ -66,6 +93,7 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
 
 
 def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+    """Yield the question of a record. ``path`` is its file, by which the dataset may be found."""
     question_id = text_of(record, "id")
     answers = _read_texts(record["answers"], "answers")
     answerable = record.get("answerable")
@@ -73,6 +101,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
         raise ValueError("'answerable' must be true or false")
     if bool(answers) is (answerable is False):
         raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")
+
     hops = record.get("decomposition") or ()
     triples = record.get("evidence_triples") or ()
     history = record.get("history") or ()
@@ -93,10 +122,12 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
 
 
 def _read_hop(hop: dict[str, Any]) -> Hop:
+    """Read a sub-question."""
     return Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
 
 
 def _read_texts(values: object, key: str) -> tuple[str, ...]:
+    """Read a list of texts that are not empty. A missing list (None) is read as an empty tuple."""
     if values is None:
         return ()
     are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
@@ -108,6 +139,7 @@ def _read_texts(values: object, key: str) -> tuple[str, ...]:
 
 
 def _write_question(question: Question) -> dict[str, Any]:
+    """Return the record of a question, without fields that are empty. ``answers`` is always there."""
     record = {
         "id": question.id,
         "question": question.question,
@@ -127,6 +159,7 @@ def _write_question(question: Question) -> dict[str, Any]:
 
 
 def _write_passage(document: Document) -> dict[str, Any]:
+    """Return the record of a passage. Its metadata are further keys of the record."""
     meta = dict(document.meta)
     title = {"title": meta.pop("title")} if "title" in meta else {}
     split = {"source": meta.pop(SPLIT)} if SPLIT in meta else {}

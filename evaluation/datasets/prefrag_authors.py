@@ -1,8 +1,8 @@
-"""The questions that the authors of PrefRAG publish: ``data/eval/<dataset>/test.json``.
+"""Read the questions that the authors of PrefRAG publish: ``data/eval/<dataset>/test.json``.
 
-A JSON array of objects with ``question`` and ``answer``, a list of right answers. There are no ids, no passages and no
-gold passages, so the id of a question is made from its text, and only answers can be scored. The folder names the
-dataset; the questions of ``bioasq`` are answered by yes or no.
+The file is a JSON array of objects with ``question`` and ``answer``, which is a list of right answers. There are no
+ids, so the id of a question is made from its text. There are no passages and no gold passages, so only answers can be
+scored. The name of the folder is the dataset. The questions of ``bioasq`` are yes/no questions.
 """
 
 import hashlib
@@ -17,16 +17,25 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: Mapping[str, object]) -> bool:
-    """Check whether the first record of a file has this format."""
+    """Check whether a file has this format.
+
+    :param record: The first record of the file.
+    :returns: True if the record has the keys of this format, and no id.
+    """
     return isinstance(record.get("answer"), list) and "question" in record and record.keys().isdisjoint(("id", "_id"))
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions."""
+    """Read the questions.
+
+    :param file: The file of the dataset.
+    :returns: An iterator over the questions.
+    """
     return file.convert_records(file.json_array(), partial(_question, file.path), "record")
 
 
 def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+    """Yield the question of a record. ``path`` is its file, whose folder names the dataset."""
     text = text_of(record, "question")
     answers = [answer.strip() for answer in record["answer"]]
     if not answers or not all(answers):

@@ -1,8 +1,11 @@
-"""2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, from ``data.zip`` or ``data_ids_april7.zip``.
+"""Read 2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, from ``data.zip`` or ``data_ids_april7.zip``.
 
-The format is HotpotQA's plus ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and
-``id_aliases.json``: one JSON object per line with ``Q_id``, ``aliases`` and ``demonyms``. If ``id_aliases.json`` is
-in the folder of the questions, an answer's aliases count as right, as in version 1.1 of the dataset's own script.
+The format is that of HotpotQA with one more key: ``evidences``, a list of facts (subject, relation, object). The second
+archive adds a key ``answer_id`` and a file ``id_aliases.json``. Each line of this file is a JSON object with ``Q_id``,
+``aliases`` and ``demonyms``.
+
+If ``id_aliases.json`` is in the folder of the questions, the aliases of an answer also count as right. Version 1.1 of
+the dataset's own script does the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,26 +19,40 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.evaluation.datasets.dataset_name import TWO_WIKI
 from prefrag.evaluation.question import Question
 
+# The name of the file with the aliases.
 ALIASES = "id_aliases.json"
 
 
 def recognises(record: Mapping[str, object]) -> bool:
-    """Check whether the first record of a file has this format."""
+    """Check whether a file has this format.
+
+    :param record: The first record of the file.
+    :returns: True if the record has the keys of this format.
+    """
     return {"_id", "question", "context", "evidences"} <= record.keys()
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions."""
+    """Read the questions.
+
+    :param file: The file of the dataset.
+    :returns: An iterator over the questions.
+    """
     aliases = _aliases(file)
     return file.convert_records(file.json_array(), lambda record: [_question(record, aliases)], "record")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages that come with the questions."""
+    """Read the passages that come with the questions.
+
+    :param file: The file of the dataset.
+    :returns: An iterator over the passages, with those that occur several times.
+    """
     return hotpotqa.passages(file)
 
 
 def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question:
+    """Read the question of a record. ``aliases`` has the further right answers by the id of an answer."""
     question = hotpotqa.question(record, TWO_WIKI)
     triples = tuple((str(subject), str(relation), str(value)) for subject, relation, value in record["evidences"])
     others = aliases.get(record.get("answer_id") or "", ())
@@ -43,6 +60,7 @@ def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question
 
 
 def _aliases(file: DatasetFile) -> dict[str, list[str]]:
+    """Read the aliases from the file beside the questions. Without such a file, there are none."""
     path = file.path.parent / ALIASES
     if not path.is_file():
         return {}
@@ -51,6 +69,7 @@ def _aliases(file: DatasetFile) -> dict[str, list[str]]:
 
 
 def _names(record: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the id of an answer and its aliases and demonyms, or nothing if it has none."""
     names = [str(name) for name in (*record["aliases"], *record["demonyms"])]
     if names:
         yield str(record["Q_id"]), names

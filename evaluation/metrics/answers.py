@@ -1,6 +1,8 @@
-"""Score answers by our own rules. ``official.py`` follows the datasets' scripts and the code of PrefRAG's authors.
+"""Score answers by the project's own rules.
 
-Every score is between 0 and 1. If a question has several gold answers, the best match counts.
+Every score is between 0 and 1. If a question has several gold answers, the score of the best match counts. The module
+``official.py`` scores the same answers by other rules: those of the datasets' scripts and of the code of PrefRAG's
+authors.
 """
 
 import re
@@ -11,20 +13,30 @@ from typing import Literal
 
 from prefrag.evaluation.question import Question
 
-# Normalisation removes these words: "the capital of a state" becomes "capital of state".
+# Matches the English articles as whole words. Normalisation removes them: "the capital of a state" becomes "capital of
+# state". The "the" in "theatre" does not match.
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
+# A table for `str.translate` that deletes all ASCII punctuation: "U.S.A." becomes "USA".
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-# Prepositions at the start of a normalised answer, such as "in " in "in germany".
+# Matches all prepositions at the start of a normalised answer. For example, it matches "in " in "in germany", and "from
+# about " in "from about 1900". It does not match the "in" of "india".
 _PREPOSITIONS = re.compile(r"^(?:(?:in|on|at|by|to|of|from|for|with|about|around|until|since) )+")
+# The number words from zero to twelve. The position of a word in this tuple is the number that the word means.
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+# Maps each of these words to its digits: "two" to "2".
 _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 
 
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
-    """Score an answer as ``acc``, ``acc_word``, ``em`` and ``f1``.
+    """Score an answer by four metrics.
 
-    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and not the wrong word. In
-    BioASQ, where all questions are yes/no questions, the same rule applies to ``acc``.
+    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and does not contain the wrong
+    word. All questions of BioASQ are yes/no questions. For these, the same rule applies to ``acc``.
+
+    :param question: The question with its gold answers. A yes/no question must have at least one gold answer.
+    :param answer: The answer of the pipeline.
+    :returns: The scores ``acc`` (see :func:`acc`), ``acc_word`` (see :func:`acc_word`), ``em`` (see :func:`em`) and
+        ``f1`` (see :func:`f1`), each from 0 to 1.
     """
     golds = question.answers
     word = _score_word(question, answer)
@@ -37,56 +49,101 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def _score_word(question: Question, answer: str) -> float:
+    """Return 1.0 if the answer contains a gold answer as whole words, else 0.0.
+
+    For a yes/no question, the answer must contain the gold word and must not contain the other word.
+    """
     if question.is_yes_no:
         return float(yes_no(answer) == question.answers[0].strip().lower())
     return acc_word(answer, question.answers)
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Check whether a gold answer occurs anywhere in an answer, ignoring case. So "no" is found in "Norway".
+    """Check whether a gold answer occurs anywhere in an answer, even inside a longer word.
 
-    The PrefRAG authors' code does the same (section 4.1 of their paper names the metric).
+    Upper and lower case are equal. For example, ``acc("Norway", ["no"])`` returns ``1.0``. The code of PrefRAG's
+    authors computes the metric in the same way. Section 4.1 of their paper names the metric.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers. Empty gold answers are ignored.
+    :returns: 1.0 if a gold answer occurs in the answer, otherwise 0.0.
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
 
 def acc_word(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer contains a gold answer as whole words."""
+    """Check whether an answer contains a gold answer as whole words. Upper and lower case are equal.
+
+    For example, ``acc_word("in the north of Norway", ["norway"])`` returns ``1.0``, and ``acc_word("Norway", ["no"])``
+    returns ``0.0``.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers. Empty gold answers are ignored.
+    :returns: 1.0 if the answer contains a gold answer, otherwise 0.0.
+    """
     return float(any(_holds_word(answer, gold) for gold in golds if gold.strip()))
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """Check whether an answer equals a gold answer after both were normalised."""
+    """Check whether an answer equals a gold answer after :func:`normalise` was applied to both (exact match).
+
+    For example, ``em("The Beatles.", ["Beatles"])`` returns ``1.0``.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers.
+    :returns: 1.0 if the answer equals a gold answer, otherwise 0.0.
+    """
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
 def fair(answer: str, golds: Sequence[str]) -> float:
-    """Guess by a rule whether a person would accept an answer although it differs from the gold answers.
+    """Estimate whether a person would accept an answer that is only a part of a gold answer.
 
-    The gold answer must contain the given answer as whole words, and have at most twice as many words. Prepositions at
-    the start are ignored ("in Germany" is "Germany"), and number words up to twelve count as digits ("two" is "2").
+    The rule has two conditions. The gold answer must contain the answer as whole words. The gold answer may have at
+    most twice as many words as the answer. Both texts are compared after :func:`normalise`. Prepositions at the start
+    are ignored, so "in Germany" is equal to "Germany". Number words up to twelve are equal to digits, so "two" is equal
+    to "2".
+
+    For example, ``fair("Oslo", ["Oslo, Norway"])`` returns ``1.0``, and ``fair("Oslo", ["the city of Oslo"])`` returns
+    ``0.0``.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers.
+    :returns: 1.0 if the rule accepts the answer for at least one gold answer, otherwise 0.0.
     """
     return float(any(_is_acceptable(_plain(answer), _plain(gold)) for gold in golds))
 
 
 def _plain(text: str) -> list[str]:
+    """Split a text into normalised words, without prepositions at the start and with digits for number words.
+
+    For example, ``_plain("In the two cities")`` returns ``["2", "cities"]``.
+    """
     words = _PREPOSITIONS.sub("", normalise(text)).split()
     return [_DIGITS.get(word, word) for word in words]
 
 
 def _is_acceptable(answer: list[str], gold: list[str]) -> bool:
+    """Check whether the words of an answer occur in a row in a gold answer that has at most twice as many words."""
     if not answer:
         return False
-    # With blanks around each word, only whole words are found.
+    # Both texts get a space before and after. So the answer "art" is not found inside the gold word "party".
     is_part = f" {' '.join(answer)} " in f" {' '.join(gold)} "
     return is_part and 2 * len(answer) >= len(gold)
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
-    """Measure how many words an answer shares with a gold answer, both normalised.
+    """Measure how many words an answer shares with a gold answer, after :func:`normalise` was applied to both.
 
-    F1 is the harmonic mean of precision (how many words of the answer are in the gold answer) and recall (how many
-    words of the gold answer are in the answer). F1 is 1 if :func:`em` is 1, even if normalisation leaves no words.
+    F1 is the harmonic mean of precision and recall. Precision is the share of the answer's words that are in the gold
+    answer. Recall is the share of the gold answer's words that are in the answer. If :func:`em` is 1, F1 is also 1,
+    even if no words are left after normalisation.
+
+    For example, ``f1("Oslo Norway", ["Oslo"])`` returns ``2 / 3``.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers. Without gold answers, F1 is 0.
+    :returns: The highest F1 that the answer has with any gold answer, from 0 to 1.
     """
     if em(answer, golds):
         return 1.0
@@ -94,22 +151,44 @@ def f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
-    """Return F1, precision and recall of the shared words, counted as in SQuAD's script and its successors."""
-    words, right = normalise(answer).split(), normalise(gold).split()
-    shared = (Counter(words) & Counter(right)).total()
+    """Compare the words of two texts, after :func:`normalise` was applied to both.
+
+    A word that occurs twice in both texts counts twice. The script of SQuAD and its successors count in the same way.
+    For example, ``overlap("Oslo Norway", "Oslo")`` returns ``(2 / 3, 0.5, 1.0)``.
+
+    :param answer: The text whose words are the denominator of precision.
+    :param gold: The text whose words are the denominator of recall.
+    :returns: F1, precision and recall, each from 0 to 1. All three are 0 if no word is shared.
+    """
+    answer_words, gold_words = normalise(answer).split(), normalise(gold).split()
+    shared = (Counter(answer_words) & Counter(gold_words)).total()
     if not shared:
         return 0.0, 0.0, 0.0
-    precision, recall = shared / len(words), shared / len(right)
+    precision, recall = shared / len(answer_words), shared / len(gold_words)
     return 2 * precision * recall / (precision + recall), precision, recall
 
 
 def normalise(text: str) -> str:
-    """Normalise an answer as SQuAD does: lower case, without ASCII punctuation, English articles or extra spaces."""
+    """Normalise an answer as SQuAD does.
+
+    The result has lower case letters and single spaces. ASCII punctuation and the English articles are removed. For
+    example, ``normalise("The  U.S. Navy")`` returns ``"us navy"``.
+
+    :param text: An answer of a pipeline, or a gold answer.
+    :returns: The normalised text, which may be empty.
+    """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def yes_no(answer: str) -> Literal["yes", "no"] | None:
-    """Read yes or no from an answer; None when it contains both or neither."""
+    """Read yes or no from an answer.
+
+    For example, ``yes_no("Yes, it was.")`` returns ``"yes"``.
+
+    :param answer: The answer of the pipeline.
+    :returns: "yes" or "no", if the answer contains only this word of the two. None if the answer contains both words or
+        neither.
+    """
     yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")
     if yes == no:
         return None
@@ -117,5 +196,7 @@ def yes_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 def _holds_word(text: str, word: str) -> bool:
-    # Both sides are lower-cased, as in `acc`: IGNORECASE would equate some letters that lower-casing keeps apart.
+    """Check whether a text contains a word or phrase as whole words. Upper and lower case are equal."""
+    # Both texts are changed to lower case, as in `acc`. The flag IGNORECASE would treat some letters as equal that are
+    # still different in lower case.
     return re.search(rf"(?<!\w){re.escape(word.strip().lower())}(?!\w)", text.lower()) is not None

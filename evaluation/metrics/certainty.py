@@ -1,4 +1,8 @@
-"""Score a run's answer, or the evidence shown instead of an answer, and the queries that were sent to the web."""
+"""Score how well a pipeline knows what it knows: its answers, its refusals and the queries that it sent to the web.
+
+A pipeline may refuse to answer on purpose, and show sentences of documents (the evidence) instead. This module scores
+such a run by its evidence. It also scores the sentences that are shown with an answer.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,44 +10,70 @@ from typing import Any
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
-# An answer with at least this F1 counts as right, even if it does not contain a gold answer.
+# An answer counts as right if its F1 (0 to 1) is at least this high, even if it does not contain a gold answer as whole
+# words.
 NEAR = 0.8
-# A shown sentence with at least this F1 counts as a gold sentence.
+# A shown sentence counts as a gold sentence if the F1 of the two (0 to 1) is at least this high.
 SAME = 0.6
 
 
 def is_withheld(result: Mapping[str, object]) -> bool:
-    """Check whether the answer was withheld on purpose. Only the reader withholds an answer that is probably right."""
+    """Check whether the pipeline gave no answer on purpose.
+
+    There are two such cases. The pipeline says that it did not find an answer. Or the reader thinks that its answer is
+    probably right, but is not sure enough to give it. The reader is the only part that withholds a probable answer.
+
+    :param result: The result of the pipeline for one question.
+    :returns: True if the answer was withheld on purpose.
+    """
     if result.get("not_found"):
         return True
     return result.get("certainty") == "probably" and not result.get("answered")
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Check whether an answer contains a gold answer as whole words, or has an F1 of at least 0.8."""
+    """Check whether an answer counts as right.
+
+    :param question: The question with its gold answers.
+    :param answer: The answer of the pipeline.
+    :returns: True if the answer contains a gold answer as whole words, or if its F1 is at least ``NEAR``.
+    """
     scores = answer_scores(question, answer)
     return bool(scores["acc_word"]) or scores["f1"] >= NEAR
 
 
 def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
-    """Score the answer to a question or, if no answer was given, the guess and the evidence.
+    """Score the answer to a question. If there is no answer, score the guess and the evidence.
 
-    :returns: Scores from 0 to 1. Every given answer gets ``right_of_given`` (1 if it is right) and ``fair_of_given``
-        (1 if a person would accept it). Both are 0 if the question has no answer. Such a question also gets
-        ``said_unknown``, which is 1 if the pipeline said that it found none. Every other question gets ``answered`` and
-        ``guess_em``: the EM of the guess if there is one, otherwise of the answer. If no answer was given, it also gets
-        ``evidence_held`` (1 if the evidence contains a gold answer; not for yes/no questions, whose answer stands in
-        no sentence) and, if it has gold passages, ``evidence_gold`` (1 if some evidence is from a gold passage).
+    The scores that a question gets depend on the question and on the result:
+
+    - A question that has no right answer gets ``said_unknown``. This score is 1 if the pipeline said that it found no
+      answer.
+    - Every other question gets ``answered``, which is 1 if an answer was given. It also gets ``guess_em``, which is the
+      EM of the guess. Without a guess, ``guess_em`` is the EM of the answer.
+    - Every answer that was given gets ``right_of_given``, which is 1 if the answer is right. It also gets
+      ``fair_of_given``, which is 1 if a person would accept the answer. Both are 0 if the question has no right answer.
+    - If a question has a right answer but none was given, it gets ``evidence_held``. This score is 1 if the evidence
+      contains a gold answer. Yes/no questions do not get this score, because no sentence contains their answer.
+    - If such a question has gold passages, it also gets ``evidence_gold``. This score is 1 if some of the evidence is
+      from a gold passage.
+
+    :param question: The question with its gold answers and gold passages.
+    :param result: The result of the pipeline.
+    :param answer: The answer that was given, or an empty text if none was given.
+    :returns: The scores, each from 0 to 1.
     """
     if question.answerable is False:
-        wrong = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
-        return {"said_unknown": float(bool(result.get("not_found"))), **wrong}
-    words = str(result.get("guess") or answer)
-    guess = {"guess_em": answer_scores(question, words)["em"] if words else 0.0}
+        wrong_answer = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
+        return {"said_unknown": float(bool(result.get("not_found"))), **wrong_answer}
+
+    guess_or_answer = str(result.get("guess") or answer)
+    guess = {"guess_em": answer_scores(question, guess_or_answer)["em"] if guess_or_answer else 0.0}
     if answer:
         right = float(is_right(question, answer))
-        taken = right if question.is_yes_no else max(right, fair(answer, question.answers))
-        return {"answered": 1.0, "right_of_given": right, "fair_of_given": taken, **guess}
+        acceptable = right if question.is_yes_no else max(right, fair(answer, question.answers))
+        return {"answered": 1.0, "right_of_given": right, "fair_of_given": acceptable, **guess}
+
     evidence = result.get("evidence") or ()
     is_evident = any(acc_word(str(quotation.get("sentence") or ""), question.answers) for quotation in evidence)
     scores = {"answered": 0.0, **guess}
@@ -56,11 +86,16 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
 
 
 def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the sentences that a run shows: its evidence first, then the sentences of the cited passages.
+    """Score the sentences that a run shows with its answer.
 
-    :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence, and ``sentence_3`` is 1 if one of the
-        first three does. An F1 of 0.6 is enough for a match, because a sentence that spans several lines is
-        sometimes shown only in part. A question without gold sentences gets no scores.
+    The sentences are ranked: first those of the evidence, then those of the cited passages. A shown sentence matches a
+    gold sentence if the F1 of the two is at least ``SAME``. F1 is used because a sentence that spans several lines is
+    sometimes shown only in part.
+
+    :param question: The question with its gold sentences.
+    :param result: The result of the pipeline.
+    :returns: ``sentence_1`` is 1 if the first sentence matches a gold sentence. ``sentence_3`` is 1 if one of the first
+        three matches. A question without gold sentences gets no scores.
     """
     if not question.sentences:
         return {}
@@ -72,35 +107,48 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
 
 
 def _matches(sentence: str, golds: Sequence[str]) -> bool:
+    """Check whether a sentence is similar enough to at least one gold sentence."""
     return any(overlap(sentence, gold)[0] >= SAME for gold in golds)
 
 
 def _sentence_of(shown: Mapping[str, Any]) -> str:
+    """Return the sentence of a piece of evidence or of a document. The text is empty if there is no sentence."""
     sentence = shown.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
-    # A document gives the sentence as the positions at which it starts and ends in the content.
+    # Evidence has the sentence as a text. A document has the positions in its content at which the sentence starts and
+    # ends.
     return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score the queries sent to the web, if it is known whether the preferred source contains the answer.
+    """Score the queries that were sent to the web.
 
-    :returns: Scores from 0 to 1. If the preferred source has the answer, ``needless_queries`` is 1 if any query was
-        sent. If the source lacks the answer and queries were sent, ``asked_as_typed`` is 1 if every query is the
-        question itself. If there are queries, ``words_typed`` is the share of query words that the user had typed.
+    A question gets these scores only if the dataset says whether the preferred source contains the answer:
+
+    - If the preferred source contains the answer, ``needless_queries`` is 1 if any query was sent.
+    - If the preferred source lacks the answer and queries were sent, ``asked_as_typed`` is 1 if every query is the
+      question itself. The texts are compared after :func:`normalise`.
+    - If queries were sent, ``words_typed`` is the share of their words that the user had typed, in the question or in
+      an earlier turn.
+
+    :param question: The question with the earlier turns of its conversation.
+    :param result: The result of the pipeline, also of a run that failed.
+    :returns: The scores, each from 0 to 1. Empty if ``question.answerable`` is None.
     """
     if question.answerable is None:
         return {}
     queries = [str(query["query"]) for query in result.get("queries_sent_out") or ()]
     needless = {"needless_queries": float(bool(queries))} if question.answerable else {}
-    left = [word for query in queries for word in normalise(query).split()]
-    if not left:
+
+    sent_words = [word for query in queries for word in normalise(query).split()]
+    if not sent_words:
         return needless
+
     typed_texts = [question.question, *(content for _, content in question.history)]
-    typed = {word for text in typed_texts for word in normalise(text).split()}
-    words_typed = sum(word in typed for word in left) / len(left)
+    typed_words = {word for text in typed_texts for word in normalise(text).split()}
+    words_typed = sum(word in typed_words for word in sent_words) / len(sent_words)
     if question.answerable:
         return {**needless, "words_typed": words_typed}
-    same = all(normalise(query) == normalise(question.question) for query in queries)
-    return {"asked_as_typed": float(same), "words_typed": words_typed}
+    are_as_typed = all(normalise(query) == normalise(question.question) for query in queries)
+    return {"asked_as_typed": float(are_as_typed), "words_typed": words_typed}

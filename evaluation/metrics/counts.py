@@ -1,31 +1,54 @@
-"""Count the documents, model calls, retrievals, tokens and failures of one run."""
+"""Count the documents, model calls, retrievals, tokens and failures of one run.
+
+The input is the result that a pipeline returns for one question. The averages over all questions are made in
+``summary.py``.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
+# The counts of retrievals that a result may contain. The first five are those of appendix A.6 of PrefRAG. The last one
+# is the number of queries that the retrievals sent.
 _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "lookups")
 
 
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
-    """Count the costs and failures of a run.
+    """Count the costs and failures of a run. A count that the result lacks is 0.
 
-    :returns: Costs: ``documents_per_question`` (different documents shown to the model), ``llm_calls``, the five counts
-        of retrievals in appendix A.6 of PrefRAG, ``lookups`` (queries that the retrievals sent), ``prompt_tokens``,
-        ``completion_tokens`` and ``cached_tokens`` (prompt tokens from the server's cache). Failures: ``forced`` (1 if
-        the steps ran out before the model answered), ``not_found`` (1 if the pipeline gave no answer on purpose),
-        ``unparsable`` (see :func:`count_unparsable`), ``unknown_actions`` (steps whose action does not exist) and
-        ``failed_searches`` (searches that lack results because of an error, although the run went on).
+    Costs:
+
+    - ``documents_per_question``: the number of different documents that the model was shown.
+    - ``llm_calls``: the number of model calls.
+    - ``total_local``, ``total_web``, ``total``, ``used_local``, ``used``: the five counts of retrievals in appendix A.6
+      of PrefRAG.
+    - ``lookups``: the number of queries that the retrievals sent.
+    - ``prompt_tokens`` and ``completion_tokens``: the tokens that the model read and wrote.
+    - ``cached_tokens``: the prompt tokens that were in the server's cache. Left out if the server does not say.
+
+    Failures:
+
+    - ``forced``: 1 if the steps ran out before the model answered.
+    - ``not_found``: 1 if the pipeline gave no answer on purpose.
+    - ``unparsable``: the number of replies that could not be parsed (see :func:`count_unparsable`).
+    - ``unknown_actions``: the number of steps whose action does not exist.
+    - ``failed_searches``: the number of searches that lack results because of an error, although the run went on.
+
+    :param result: The result of the pipeline for one question.
+    :returns: The counts by name.
     """
     usage = result.get("usage") or {}
     retrievals = result.get("counts") or {}
     steps = result.get("steps") or ()
     trace = result.get("trace") or ()
+
     # Not every server says how many tokens were in its cache.
     cached = {}
     if usage.get("cached_tokens") is not None:
         cached["cached_tokens"] = float(usage["cached_tokens"])
+
     unknown_actions = sum(step.get("action") == "unknown_action" for step in steps)
     failed_searches = sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)
+
     return {
         "documents_per_question": float(len(result.get("documents") or ())),
         "llm_calls": float(usage.get("llm_calls") or 0),
@@ -42,7 +65,11 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
-    """Return the number of model calls of each caller, such as the judge."""
+    """Count the model calls of each part of the pipeline that calls the model, such as the judge.
+
+    :param result: The result of the pipeline for one question.
+    :returns: The number of model calls by the name of the caller. Empty if the run did not count them.
+    """
     usage = result.get("usage") or {}
     calls = usage.get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
@@ -51,14 +78,19 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
 def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be parsed.
 
-    The replies to the reasoner are counted in the steps, because the trace lacks the reply that ends the loop. Those to
-    the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the trace.
+    The replies to the reasoner are counted in the steps, because the trace lacks the reply that ends the loop. The
+    replies to the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters are counted in the
+    trace.
+
+    :param result: The result of the pipeline for one question.
+    :returns: The number of such replies.
     """
     replies: int = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())
 
 
 def _is_unread(event: Mapping[str, object]) -> bool:
+    """Check whether an event of the trace records a reply that could not be parsed."""
     kind = event.get("kind")
     if kind == "unreadable":
         return bool(event.get("caller"))

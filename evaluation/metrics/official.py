@@ -1,7 +1,7 @@
-"""Score an answer as the datasets' own evaluation scripts do.
+"""Score an answer as the datasets' own evaluation scripts do, and as the code of PrefRAG's authors does.
 
-The scripts are not packages, so their rules are implemented here. All of them normalise an answer as SQuAD does, and
-differ in the later steps. The tests compare our scores with scores that the scripts computed.
+The scripts are not packages, so their rules are implemented here. All of them normalise an answer as SQuAD does. They
+differ in the steps after that. The tests compare the scores of this module with scores that the scripts computed.
 """
 
 import re
@@ -10,14 +10,20 @@ from collections.abc import Mapping, Sequence
 from prefrag.evaluation.metrics.answers import acc, em, normalise, overlap, yes_no
 from prefrag.evaluation.question import Question
 
+# HotpotQA's script gives no partial F1 if the answer or the gold answer is one of these words: they must be equal.
 _CLOSED = ("yes", "no", "noanswer")
 
 
 def official_scores(question: Question, answer: str) -> dict[str, float]:
-    """Score an answer as its dataset's script does, or as SQuAD 1.1 does if the dataset has no script.
+    """Score an answer as the script of its dataset does.
 
-    :returns: ``official_em`` and ``official_f1``; for HotpotQA and 2Wiki also ``official_precision`` and
-        ``official_recall``. BioASQ has only ``official_accuracy``, and only for yes/no questions.
+    If the dataset has no script, the answer is scored as SQuAD 1.1 does.
+
+    :param question: The question with its gold answers and the name of its dataset.
+    :param answer: The answer of the pipeline.
+    :returns: ``official_em`` and ``official_f1``, from 0 to 1. HotpotQA and 2WikiMultiHopQA also have
+        ``official_precision`` and ``official_recall``. BioASQ has only ``official_accuracy``, and only for yes/no
+        questions.
     """
     if question.dataset == "bioasq":
         scores = bioasq(answer, question.answers[0]) if question.is_yes_no else {}
@@ -33,52 +39,95 @@ def official_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as SQuAD 1.1: F1 is 0 if no word is shared, even if normalisation leaves no words on either side."""
+    """Score an answer as SQuAD 1.1 does.
+
+    F1 is 0 if no word is shared, even if no words are left in both texts after normalisation.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers, at least one.
+    :returns: ``em`` and ``f1``: the highest that any gold answer gives, from 0 to 1.
+    """
     return {"em": em(answer, golds), "f1": max(overlap(answer, gold)[0] for gold in golds)}
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """Score as HotpotQA: like SQuAD 1.1, but there are no aliases, and yes, no and noanswer must match exactly."""
-    words, right = normalise(answer), normalise(gold)
-    is_closed = words in _CLOSED or right in _CLOSED
+    """Score an answer as HotpotQA does.
+
+    Two rules differ from SQuAD 1.1. There is only one gold answer. The words "yes", "no" and "noanswer" give no partial
+    scores: they must match exactly. For example, ``hotpotqa("yes it is", "yes")["f1"]`` returns ``0.0``.
+
+    :param answer: The answer of the pipeline.
+    :param gold: The gold answer.
+    :returns: ``em``, ``f1``, ``precision`` and ``recall``, from 0 to 1.
+    """
+    answer_text, gold_text = normalise(answer), normalise(gold)
+    is_closed = answer_text in _CLOSED or gold_text in _CLOSED
     score, precision, recall = overlap(answer, gold)
-    if is_closed and words != right:
+    if is_closed and answer_text != gold_text:
         score, precision, recall = 0.0, 0.0, 0.0
-    return {"em": float(words == right), "f1": score, "precision": precision, "recall": recall}
+    return {"em": float(answer_text == gold_text), "f1": score, "precision": precision, "recall": recall}
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as 2WikiMultiHopQA 1.1: like HotpotQA, but with aliases. Each score is the highest that any alias gets."""
-    scored = [hotpotqa(answer, gold) for gold in golds]
+    """Score an answer as version 1.1 of 2WikiMultiHopQA's script does.
+
+    The rules are those of HotpotQA, but there may be several gold answers (aliases). Each score is the highest that any
+    alias gives. So precision and recall may come from different aliases.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers, at least one.
+    :returns: ``em``, ``f1``, ``precision`` and ``recall``, from 0 to 1.
+    """
+    scores_of_golds = [hotpotqa(answer, gold) for gold in golds]
     best = {}
     for name in ("em", "f1", "precision", "recall"):
-        best[name] = max(scores[name] for scores in scored)
+        best[name] = max(scores[name] for scores in scores_of_golds)
     return best
 
 
 def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """Score as MuSiQue 1.0: like SQuAD 1.1, but F1 is 1 if normalisation leaves no words on either side (SQuAD 2.0)."""
+    """Score an answer as version 1.0 of MuSiQue's script does.
+
+    One rule differs from SQuAD 1.1 and follows SQuAD 2.0: F1 is 1 if no words are left in both texts after
+    normalisation.
+
+    :param answer: The answer of the pipeline.
+    :param golds: The gold answers, at least one.
+    :returns: ``em`` and ``f1``, from 0 to 1.
+    """
     both_empty = any(not normalise(answer) and not normalise(gold) for gold in golds)
     return {"em": em(answer, golds), "f1": 1.0 if both_empty else squad(answer, golds)["f1"]}
 
 
 def bioasq(answer: str, gold: str) -> dict[str, float]:
-    """Score as BioASQ (task B, phase B, yes/no), after reading yes or no from the answer."""
+    """Score a yes/no answer as BioASQ does (task B, phase B), after reading yes or no from the answer.
+
+    For example, ``bioasq("Yes, it does.", "yes")`` returns ``{"accuracy": 1.0}``.
+
+    :param answer: The answer of the pipeline.
+    :param gold: The gold answer, yes or no.
+    :returns: ``accuracy``, which is 1 if the answer contains the gold word and not the other word, otherwise 0.
+    """
     return {"accuracy": float(yes_no(answer) == gold.strip().lower())}
 
 
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Compute BioASQ's measure of a whole run, from the gold answer and accuracy of each question.
+    """Compute BioASQ's measure of a whole run.
 
-    ``official_f1_yes`` and ``official_f1_no`` are the F1 of each label, and ``official_macro_f1`` is their mean. The
-    script only knows right and wrong answers, so every wrong or unreadable answer counts against both labels. The F1 of
-    a label is 0 if none of its questions was answered correctly. Without questions, the result is empty.
+    The script only knows right and wrong answers. So every wrong or unreadable answer counts against both labels. The
+    F1 of a label is 0 if none of its questions was answered correctly.
+
+    :param accuracies: The gold answer and the accuracy of each question. An accuracy of 1 means that the answer is
+        right.
+    :returns: ``official_f1_yes`` and ``official_f1_no`` are the F1 of each label, from 0 to 1. ``official_macro_f1`` is
+        the mean of the two. Without questions, the result is empty.
     """
     if not accuracies:
         return {}
     wrong = sum(accuracy != 1 for _, accuracy in accuracies)
 
     def label_f1(label: str) -> float:
+        """Return the F1 of the label "yes" or "no"."""
         right = sum(accuracy == 1 for gold, accuracy in accuracies if gold.strip().lower() == label)
         return 2 * right / (2 * right + wrong) if right else 0.0
 
@@ -87,7 +136,12 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
 
 
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Compute :func:`bioasq_macro_f1` from the questions of a run that have an ``official_accuracy``."""
+    """Compute :func:`bioasq_macro_f1` from those questions of a run that have an ``official_accuracy``.
+
+    :param questions: The questions of the run.
+    :param scores: The scores of each question, in the same order.
+    :returns: The three scores of :func:`bioasq_macro_f1`. Empty if no question has an ``official_accuracy``.
+    """
     return bioasq_macro_f1(
         [
             (question.answers[0], score["official_accuracy"])
@@ -100,11 +154,15 @@ def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str,
 def authors_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer as the published code of PrefRAG does.
 
-    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. EM and F1 are those of SQuAD 1.1 for every dataset, so
-        a long answer that contains "yes" gets some F1. BioASQ has only ``authors_acc``, which is 1 if the answer
-        contains the gold word as a whole word, whatever else the answer says.
+    EM and F1 are those of SQuAD 1.1 for every dataset. So a long answer that contains "yes" gets some F1 for a yes/no
+    question. For BioASQ, the code only looks for the gold word as a whole word, whatever else the answer says.
+
+    :param question: The question with its gold answers.
+    :param answer: The answer of the pipeline.
+    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``, from 0 to 1. BioASQ has only ``authors_acc``.
     """
     if question.dataset == "bioasq":
+        # The gold word "no" is found in "There is no link" but not in "nowhere".
         is_named = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)
         return {"authors_acc": float(is_named)}
     scores = squad(answer, question.answers)

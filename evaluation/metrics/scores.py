@@ -1,4 +1,4 @@
-"""Compute all scores of one question."""
+"""Compute all scores of one question. Each score is explained in the function that computes it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,36 +11,45 @@ from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any], failed: bool = False) -> dict[str, float]:
-    """Compute all scores of a result. Each score is explained in the function that computes it.
+    """Compute all scores of the result of one question.
 
-    A run that ends with an empty answer has failed, so all scores are 0, even the scores of the retrieval. If the
-    reader or the pipeline withholds the answer on purpose, the answer scores 0, but the retrieval is scored. The
-    queries that were sent count in any case: a run that breaks off cannot take them back.
+    Three rules say what an empty answer means:
 
-    :param failed: Whether an error ended the run, so that nothing but the queries is scored.
-    :returns: Scores from 0 to 1. A question without gold answers has no answer scores, and a question without gold
-        passages has no retrieval scores. Such questions do not count in the averages of these scores. If a question is
-        known to have no answer, only :func:`certainty_scores` scores the answer.
+    - A run that ends with an empty answer has failed. All its scores are 0, even the scores of the retrieval.
+    - If the reader or the pipeline withholds the answer on purpose, the answer scores 0, but the retrieval is scored.
+    - The queries that were sent to the web are scored in any case, because a failed run cannot take them back.
+
+    :param question: The question with its gold answers and gold passages.
+    :param result: The result of the pipeline. It may be empty.
+    :param failed: Whether an error ended the run. Then the queries are scored as usual, and everything else as an empty
+        result.
+    :returns: Scores from 0 to 1. A question without gold answers has no scores of the answer. A question without gold
+        passages has no scores of the retrieval. Such questions do not count in the averages of these scores. If a
+        question is known to have no answer, only :func:`certainty_scores` scores the answer.
     """
     queries = query_scores(question, result)
     if failed:
         result = {}
-    text = str(result.get("answer") or "").strip()
+
+    answer_text = str(result.get("answer") or "").strip()
     shown: list[str] = []
-    if text or is_withheld(result):
+    if answer_text or is_withheld(result):
         shown = [str(document.get("id")) for document in result.get("documents") or ()]
     source_scores = {**passage_scores(shown, question.supporting_ids), **sentence_scores(question, result), **queries}
-    answer = "" if result.get("not_found") else text
+
+    answer = "" if result.get("not_found") else answer_text
     if question.answerable is False:
         return {**certainty_scores(question, result, answer), **source_scores}
     if not question.answers:
         return source_scores
-    answered = {
+
+    scores_of_answer = {
         **answer_scores(question, answer),
         **official_scores(question, answer),
         **authors_scores(question, answer),
     }
     if not answer:
-        # A gold answer such as "A" is empty after normalisation, so an empty answer would equal it.
-        answered = dict.fromkeys(answered, 0.0)
-    return {**answered, **certainty_scores(question, result, answer), **source_scores}
+        # A gold answer such as "A" is an article, so that nothing is left of it after normalisation. An empty answer
+        # would equal it.
+        scores_of_answer = dict.fromkeys(scores_of_answer, 0.0)
+    return {**scores_of_answer, **certainty_scores(question, result, answer), **source_scores}
