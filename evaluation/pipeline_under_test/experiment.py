@@ -1,4 +1,8 @@
-"""The settings of an evaluation."""
+"""The settings of an evaluation.
+
+:class:`Experiment` has what an evaluation changes in a pipeline. :class:`Evaluation` adds the questions and how they
+    are run. docs/evaluation.md explains each setting.
+"""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,18 +13,42 @@ from prefrag.components.prompts.render_prompt import MODES
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
-# The values of `llm`, and in a run's description also `EMBEDDED`: a GGUF file in this process.
+# These names may be the value of `llm`, and they are the kinds of models in the description of a run.
+# The simulated reader, which replies from the gold passages.
 SIMULATED = "simulated"
+# The extractive reader, which copies answers from passages.
 READER = "reader"
+# A GGUF file that runs in this process. This name occurs only in descriptions: `llm` has the path of the file.
 EMBEDDED = "embedded"
-DDGS = "ddgs"  # the search engine that `web` may name
+# The search engine that `web` may name.
+DDGS = "ddgs"
 
 
 @dataclass(frozen=True)
 class Experiment(PolicySettings):
     """What an evaluation changes in a pipeline, and how the simulated reader decides in place of a language model.
 
-    docs/evaluation.md explains each field.
+    :param changes: Changed settings of the pipeline, each as PATH=VALUE.
+    :param corpus: The file with the passages to search. None means that the pipeline's own indexes are searched.
+    :param web_corpus: The file with the passages that replace the web.
+    :param web: "ddgs" searches the real web. None searches a corpus in place of the web.
+    :param split: Whether the corpus is divided between the sources, or each source gets all of it. None means that it
+        is divided if the pipeline has a second source and the web has no corpus of its own.
+    :param store: "elasticsearch" indexes the corpus in Elasticsearch. None or "tantivy" means tantivy.
+    :param llm: What answers: "simulated", "reader", a GGUF file or the URL of a model server. None means the configured
+        model.
+    :param model: The name of the model on its server. None means the configured name.
+    :param embedder: The Sentence Transformers model for a pipeline that searches by meaning. None means the pipeline's
+        model.
+    :param top_k: The number of documents per retrieval. None means the pipeline's number.
+    :param prompts: "plain" (the project's words in place of the papers'), "product" (the prompts of users) or a folder.
+    :param seed: The seed of the simulated reader, and of a model's sampling. None means 0, and an unseeded model.
+    :param web_sentences: The number of sentences of each web passage that are shown. 0 means all.
+    :param web_junk: The probability, from 0 to 1, that a rank of the web's results gets a junk passage.
+    :param record: The file to which every reply and every web search is written.
+    :param replay: The recorded file from which replies and web searches are read.
+    :raises ValueError: If a setting is invalid, or two settings contradict each other.
+    :raises FileNotFoundError: If ``llm`` names a GGUF file that does not exist.
     """
 
     changes: tuple[str, ...] = ()
@@ -118,13 +146,31 @@ class Experiment(PolicySettings):
 
     @property
     def is_web_noisy(self) -> bool:
-        """Whether noise is added to a corpus in place of the web: passages are cut to snippets, or junk is inserted."""
+        """Whether noise is added to a corpus in place of the web.
+
+        Noise means that passages are cut to snippets or that junk passages are inserted.
+        """
         return bool(self.web_sentences or self.web_junk)
 
 
 @dataclass(frozen=True)
 class Evaluation(Experiment):
-    """An experiment, its questions, and how to run them. ``experiment.yaml`` in a run's folder holds these fields."""
+    """An experiment, its questions, and how to run them.
+
+    The file ``experiment.yaml`` in the folder of a run has these fields.
+
+    :param pipeline: The name of a pipeline or variant, or the path of a YAML file.
+    :param questions: The file of questions.
+    :param format: The format of the file of questions. "auto" means that it is detected.
+    :param limit: The maximum number of questions to run, from the start of the file. None means all.
+    :param concurrency: The number of questions that a process runs at the same time.
+    :param workers: The number of processes. None means that the questions run in this process.
+    :param ray: The address of a Ray cluster on which the workers run. None means this machine.
+    :param retries: The number of further attempts if the run of a question breaks off.
+    :param deadline: The maximum time of one attempt in seconds.
+    :param contents: Whether the stored predictions contain the texts of the documents.
+    :raises ValueError: If a number is too small.
+    """
 
     pipeline: str = "prefrag"
     questions: Path | None = None

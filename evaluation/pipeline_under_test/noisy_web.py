@@ -1,4 +1,8 @@
-"""Make a simulated web noisy: cut its passages to snippets, and insert junk passages."""
+"""Make a simulated web as noisy as the real web.
+
+A corpus in place of the web is cleaner than the real web. This module cuts its passages to snippets and inserts junk
+passages, which are passages that have nothing to do with the query.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,9 +20,11 @@ from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.simulated_reader.gold import cut_to_sentences
 from prefrag.evaluation.simulated_reader.policy import draw
 
-# Junk is drawn from this number of passages of a corpus: enough for variety, few enough to fit into memory.
+# Junk is drawn from this number of passages of a corpus. The number is large enough for variety, and small enough to
+# fit into memory.
 _POOL = 2_000
-_TRIES = 50  # the maximum number of draws for one junk passage
+# The maximum number of passages that are drawn until one is accepted as junk. If none is, the real result stays.
+_TRIES = 50
 
 
 @component
@@ -26,9 +32,10 @@ class NoisyWeb(Block):
     """Make a corpus in place of the web look like a search engine, which shows snippets and some junk.
 
     At each rank of the results, a junk passage is inserted with the probability ``junk``. The real results then move
-    down, and the last of them drop off the list. Junk passages come from the same corpus, are not gold passages, and
-    share no word of four letters or more with the query. All draws depend only on the seed, the query and the rank, so
-    the same query always gets the same results.
+    down, and the last of them drop off the list. Junk passages come from the same corpus. They are not gold passages,
+    and share no word of four letters or more with the query.
+
+    All draws depend only on the seed, the query and the rank. So the same query always gets the same results.
     """
 
     def __init__(
@@ -41,6 +48,17 @@ class NoisyWeb(Block):
         format: str = "auto",
         seed: int = 0,
     ):
+        """Create a NoisyWeb component.
+
+        :param web: The retriever that searches the corpus in place of the web.
+        :param sentences: The number of sentences that are shown of each passage. 0 means all.
+        :param junk: The probability, from 0 to 1, that a rank gets a junk passage.
+        :param corpus: The file from which junk passages are drawn. It may be None if ``junk`` is 0.
+        :param questions: The file of questions, whose gold passages are never used as junk.
+        :param format: The format of the file of questions. "auto" means that it is detected.
+        :param seed: The seed of all draws.
+        :raises ValueError: If junk is wanted but no corpus is named.
+        """
         if junk and corpus is None:
             raise ValueError("Junk passages are drawn from a corpus: set corpus.")
         self.web = web
@@ -68,49 +86,62 @@ class NoisyWeb(Block):
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search, and add noise to the results."""
-        found = await self.web.run_async(query, top_k)
-        return {"documents": self._add_noise(query, found["documents"])}
+        """Search, and add noise to the results.
+
+        :param query: The query.
+        :param top_k: The maximum number of results.
+        :returns: A dictionary with the key ``documents``: the results, some of which may be junk.
+        """
+        result = await self.web.run_async(query, top_k)
+        return {"documents": self._add_noise(query, result["documents"])}
 
     run = as_blocking(run_async)
 
     def _pool(self) -> Sequence[Document]:
+        """Return the passages from which junk is drawn. They are empty if there is no junk."""
         if not self.junk or self.corpus is None:
             return ()
         return _read_pool(self.corpus, self.questions, self.format)
 
     def _add_noise(self, query: str, pages: list[Document]) -> list[Document]:
+        """Insert junk passages among the results, and cut all of them to snippets."""
         shown = self._mix(query, pages)
         return [replace(page, content=cut_to_sentences(page.content or "", self.sentences)) for page in shown]
 
     def _mix(self, query: str, pages: list[Document]) -> Iterator[Document]:
-        left = iter(pages)
-        used = {document.id for document in pages}
-        asked = set(words(query))
+        """Yield as many documents as there are results. Some are junk, the others the first results in order."""
+        remaining = iter(pages)
+        used_ids = {document.id for document in pages}
+        query_words = set(words(query))
         for place, displaced in enumerate(pages):
             is_junk = draw(self.seed, "web junk", query, place) < self.junk
-            junk = self._draw_junk(query, asked, place, used) if is_junk else None
+            junk = self._draw_junk(query, query_words, place, used_ids) if is_junk else None
             if junk is None:
-                yield next(left)
+                yield next(remaining)
             else:
-                used.add(junk.id)
-                # Some pipelines merge lists by score, so junk gets the score of the result that it displaces.
+                used_ids.add(junk.id)
+                # Some pipelines merge lists by score. So a junk passage gets the score of the result whose rank it
+                # takes.
                 yield replace(junk, score=displaced.score)
 
-    def _draw_junk(self, query: str, asked: set[str], place: int, used: set[str]) -> Document | None:
+    def _draw_junk(self, query: str, query_words: set[str], place: int, used_ids: set[str]) -> Document | None:
+        """Draw a passage that was not used yet and shares no word with the query. Return None if none was drawn."""
         pool = self._pool()
         for attempt in range(_TRIES if pool else 0):
             passage = pool[int(draw(self.seed, "web passage", query, place, attempt) * len(pool))]
-            if passage.id not in used and asked.isdisjoint(words(passage_text(passage))):
+            if passage.id not in used_ids and query_words.isdisjoint(words(passage_text(passage))):
                 return passage
         return None
 
 
 @lru_cache(maxsize=4)
 def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Document, ...]:
-    """Read the first passages of a corpus, except gold passages and passages that only the local source holds."""
-    read = () if questions is None else load_questions(questions, format=format)
-    gold = {passage for question in read for passage in question.supporting_ids}
+    """Read the first passages of a corpus from which junk may be drawn.
+
+    Gold passages are left out, and so are passages that belong only to the local source.
+    """
+    all_questions = () if questions is None else load_questions(questions, format=format)
+    gold = {passage for question in all_questions for passage in question.supporting_ids}
     passages = read_passages(corpus)
     others = (passage for passage in passages if passage.id not in gold and passage.meta.get(SPLIT) != "local")
     return tuple(islice(others, _POOL))

@@ -1,4 +1,7 @@
-"""Compute digests of the prompts, boosted decision trees and small models that a pipeline reads from files."""
+"""Compute digests of the files that a pipeline reads: prompts, boosted decision trees and small models.
+
+The digests are part of the description of a run. A run is not continued if a file has changed.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,13 +13,19 @@ from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as
 from prefrag.components.prompts.render_prompt import MODES, PROMPTS
 from prefrag.settings import settings
 
+# The parameters of a block that may name such a file or folder.
 _KEYS = ("model", "prompt", "trees")
-# Single files with other suffixes are not read: they may be language models of many gigabytes.
+# Only single files with these suffixes are read. Files with other suffixes may be language models of many gigabytes.
 _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
-    """Return the digests of the files that a pipeline reads. A run cannot be continued if one of the files changed."""
+    """Compute the digests of the files that a pipeline reads.
+
+    :param pipeline: The content of the pipeline's YAML.
+    :returns: The digests by the name of the file or folder. Two entries are always there: the prompts and the trees
+        that are shipped with the project.
+    """
     named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     digests = {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
@@ -31,18 +40,27 @@ def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
 
 
 def digest_prompts(prompts: str) -> str:
-    """Return a digest of all prompts. If ``prompts`` is a folder, its files replace shipped files of the same name."""
+    """Compute one digest of all prompts.
+
+    :param prompts: "plain", "product", or a folder. Files in the folder replace shipped files of the same name.
+    :returns: The digest: 64 hexadecimal digits.
+    """
     own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
     files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
     return _hash(files[name] for name in sorted(files))
 
 
 def digest_folder(folder: Path) -> str:
-    """Return the digest of the names and contents of a folder's files."""
+    """Compute one digest of the names and contents of a folder's files.
+
+    :param folder: The folder.
+    :returns: The digest: 16 hexadecimal digits.
+    """
     return _digest(_list_files(folder), folder)
 
 
 def _find_names(value: object) -> Iterator[str]:
+    """Yield each name of a file or folder in the YAML, at any depth."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             if key in _KEYS and isinstance(part, str):
@@ -55,16 +73,19 @@ def _find_names(value: object) -> Iterator[str]:
 
 
 def _list_files(path: Path) -> list[Path]:
+    """List the files of a folder without hidden files, or a file itself if its suffix is allowed."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []
 
 
 def _digest(files: Iterable[Path], folder: Path | None = None) -> str:
+    """Return the first 16 digits of :func:`_hash`."""
     return _hash(files, folder)[:16]
 
 
 def _hash(files: Iterable[Path], folder: Path | None = None) -> str:
+    """Return the SHA-256 hash of the names and contents of files. With a folder, names are relative to it."""
     digest = hashlib.sha256()
     for file in files:
         with file.open("rb") as content:

@@ -1,4 +1,8 @@
-"""Change a pipeline's YAML for an evaluation: what it searches, which model answers, and whether it is recorded."""
+"""Change a pipeline's YAML for an evaluation.
+
+An evaluation may replace three things: the indexes that are searched, the model that answers, and whether replies are
+recorded or replayed.
+"""
 
 import json
 from collections.abc import Mapping
@@ -24,6 +28,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 from prefrag.pipelines.blocks import Block, class_of, parameters_of, rewrite
 from prefrag.pipelines.replacing import replace_parts
 
+# The classes of the blocks that replace others.
 _RECORDING = "prefrag.components.recording.Recording"
 _BM25 = "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"
 _TITLE_LINKS = "prefrag.components.retrievers.title_mention_retriever.TitleMentionRetriever"
@@ -34,28 +39,41 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 class Replacement:
     """A pipeline, and what an evaluation replaces in it."""
 
+    # The content of the pipeline's YAML.
     pipeline: Block  # the content of the pipeline's YAML
-    experiment: Experiment  # the settings of the evaluation
-    store: str  # the store of the corpus, `tantivy` or `elasticsearch`
+    # The settings of the evaluation.
+    experiment: Experiment
+    # The store of the corpus: "tantivy" or "elasticsearch".
+    store: str
+    # The index of the preferred source. None keeps the pipeline's own indexes.
     local: str | None  # the index of the preferred source; None keeps the pipeline's indexes
-    second: str | None  # the index of all other sources
-    questions: Path | None  # the question file; from it, the simulated reader and the noisy web know the gold passages
-    format: str  # the format of the question file
-    llm: Mapping[str, Any]  # the description of the model, see `describe_model`
+    # The index of all other sources.
+    second: str | None
+    # The file of questions. The simulated reader and the noisy web read from it which passages are gold passages.
+    questions: Path | None
+    # The format of the file of questions.
+    format: str
+    # The description of the model, see `describe_model`.
+    llm: Mapping[str, Any]
 
     def build_block(self) -> Block:
-        """Return the content of the pipeline's YAML with all replacements."""
+        """Make all replacements.
+
+        :returns: The changed content of the pipeline's YAML.
+        """
         return replace_parts(self.pipeline, self._change_block)
 
     def _change_block(self, block: Block) -> Block:
+        """Return a block of the pipeline as the evaluation needs it. Most blocks stay as they are."""
         kind, parameters = block["type"], dict(parameters_of(block))
+
         if kind.endswith(".StateBuilder"):
             parameters["prompts"] = self.experiment.prompts
             if self.experiment.top_k is not None:
                 parameters["top_k"] = self.experiment.top_k
                 parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
         elif kind.endswith(TEXT_EMBEDDER) and self.experiment.embedder is not None:
-            # The query prefix in the YAML belongs to the model that is replaced.
+            # The prefix for queries in the YAML belongs to the model that is replaced here.
             parameters |= {"model": self.experiment.embedder, "prefix": ""}
         elif kind == VECTORS and self.experiment.embedder is not None:
             parameters["model"] = self.experiment.embedder
@@ -69,9 +87,11 @@ class Replacement:
             parameters = self._change_source(parameters)
         elif kind == CHAT_MODEL:
             return self._change_model(block)
+
         statistics = parameters.get("term_statistics")
         if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
             parameters["term_statistics"] = self._make_elasticsearch_retriever()
+
         generator = parameters.get("chat_generator")
         if self._recording and kind != RECORDED and isinstance(generator, dict):
             is_called = generator["type"] != RECORDED and not self._is_never_called(generator)
@@ -80,10 +100,16 @@ class Replacement:
         return {**block, "init_parameters": parameters}
 
     def _change_source(self, parameters: Block) -> Block:
+        """Return the parameters of a source as the evaluation needs them.
+
+        A source outside this machine gets a corpus in place of the web, or keeps the real web. A second source gets the
+        second index.
+        """
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # From now on, no query leaves this machine. The source stays marked as external, so that citations say so.
+            # A corpus now replaces the web, so no query leaves this machine. The source is still marked as external, so
+            # that citations say so.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -99,6 +125,7 @@ class Replacement:
         return parameters
 
     def _make_noisy(self, web: Block) -> Block:
+        """Put a web retriever into a NoisyWeb, if noise is wanted."""
         experiment = self.experiment
         if not experiment.is_web_noisy:
             return web
@@ -116,20 +143,24 @@ class Replacement:
         return {"type": NOISY_WEB, "init_parameters": parameters}
 
     def _make_elasticsearch_retriever(self) -> Block:
+        """Return the block of a retriever that searches the local index in Elasticsearch."""
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
     def _make_elasticsearch_store(self) -> Block:
+        """Return the block of the local index in Elasticsearch."""
         from prefrag.collections.stores import elasticsearch_store
 
         store: Block = elasticsearch_store(index=self.local or "default").to_dict()
         return store
 
     def _point_to_second_index(self, block: Block) -> Block:
+        """Return a store's block with the name of the second index. Other blocks stay as they are."""
         if block["type"] not in (STORE, ELASTICSEARCH_STORE):
             return block
         return {**block, "init_parameters": {**block["init_parameters"], "index": self.second}}
 
     def _change_model(self, block: Block) -> Block:
+        """Return what replaces the configured model: the simulated reader, or the model with a seed or a recording."""
         experiment = self.experiment
         if self._is_never_called(block):
             return block
@@ -157,21 +188,31 @@ class Replacement:
         return self._wrap_in_recording(name, block) if self._recording else block
 
     def _is_never_called(self, block: Block) -> bool:
-        # If the extractive reader answers, the pipeline calls no model, except a judge with a model of its own.
+        """Check whether the pipeline never calls this model.
+
+        If the extractive reader answers, no model is called. The exception is a judge that has a configured model of
+        its own.
+        """
         is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
         return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 
     @property
     def _recording(self) -> Block | None:
+        """The block of the recording. None if nothing is recorded or replayed."""
         experiment = self.experiment
         path = experiment.replay or experiment.record
         if path is None:
             return None
-        # Even while recording, a repeated call gets the recorded reply, so that a replay gives the same results.
+        # The mode "reuse" returns the recorded reply if a call is repeated while recording. So a replay gives the same
+        # results.
         mode = "replay" if experiment.replay is not None else "reuse"
         return {"type": _RECORDING, "init_parameters": {"path": str(path), "mode": mode}}
 
     def _wrap_in_recording(self, name: str, generator: Block | None) -> Block:
+        """Return a block that records the replies of a model, or replays them.
+
+        ``name`` is the model's name in the recording.
+        """
         parameters = {"recording": self._recording, "name": name, "chat_generator": generator}
         if self.experiment.replay is not None:
             # A replay calls no model, and building a model may need an API key.
@@ -180,6 +221,7 @@ class Replacement:
 
 
 def _remove_stand_in(retriever: Block) -> Block:
+    """Return the block of a web retriever that searches the real web, without an index in its place."""
     if retriever["type"] != WEB:
         return retriever
     parameters = {**retriever["init_parameters"], "index": None, "demo_stand_in": False}
@@ -187,7 +229,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Return a name for a model, unique in the pipeline and the same on every machine."""
+    """Return a name for a model that is unique in the pipeline and the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -1,4 +1,12 @@
-"""Set up a pipeline for an evaluation: make its indexes, choose its model, and open its recording."""
+"""Set up a pipeline for an evaluation.
+
+:class:`Setup` does this in steps:
+
+1. It reads the pipeline's YAML.
+2. It makes the indexes of the corpus, if an index is missing.
+3. It chooses the model, and opens the recording.
+4. It replaces parts of the YAML, see :class:`Replacement`.
+"""
 
 import json
 import logging
@@ -34,29 +42,39 @@ logger = logging.getLogger(__name__)
 
 
 class Setup:
-    """A pipeline that is ready to be evaluated, and its description for `config.json`."""
+    """A pipeline that is ready to be evaluated, and its description for `config.json`.
+
+    :param pipeline: The name of a pipeline or variant, a YAML file, or a loaded pipeline.
+    :param experiment: The settings of the evaluation.
+    :param questions: The file of questions. The simulated reader and the noisy web need it.
+    :param format: The format of the file of questions. "auto" means that it is detected.
+    """
 
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
         self.name = _find_name(pipeline)
-        # A pipeline object is run unchanged if the experiment replaces nothing in it.
+        # A loaded pipeline is run unchanged if no setting of the experiment differs from its default.
         replaces = any(getattr(experiment, field.name) != field.default for field in fields(Experiment))
         self._loaded = None if replaces or isinstance(pipeline, str | Path) else pipeline
+
         block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
         self.split = self._decide_split()
+
         inside = any(part["type"] == ELASTICSEARCH_STORE for part in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
         self.embedders = self._embed_passages(block)
+
         self.llm = description.describe_model(block, experiment, self.name)
         self._prepare_recording()
-        replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
-        self.block = replaced.build_block() if self._loaded is None else block
+        replacement = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
+        self.block = replacement.build_block() if self._loaded is None else block
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the object's state for a worker process. A loaded pipeline cannot be sent there."""
         if self._loaded is not None:
             raise ValueError("Worker processes cannot use a loaded pipeline: give its name or its YAML file.")
         return vars(self)
@@ -65,15 +83,18 @@ class Setup:
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
         experiment = self.experiment
-        used = description.varies_with(self.block, self.llm, self._prompts)
-        # Settings that this pipeline does not use are None here, but not in a recording: other pipelines use it.
+        used_settings = description.varies_with(self.block, self.llm, self._prompts)
+
+        # Settings of the simulated reader that this pipeline does not use become None here. The recording still has
+        # them, because other pipelines may use it.
         llm = dict(self.llm)
         for name in ("source_choice", "source_error", "second_try", "queries"):
-            if name in llm and name not in used:
+            if name in llm and name not in used_settings:
                 llm[name] = None
+
         noise: dict[str, Any] = {}
         for name in ("web_sentences", "web_junk"):
-            noise[name] = getattr(experiment, name) if name in used else None
+            noise[name] = getattr(experiment, name) if name in used_settings else None
         return {
             "pipeline": self.name,
             "set": list(experiment.changes),
@@ -100,41 +121,56 @@ class Setup:
 
     @property
     def _prompts(self) -> str:
+        """The prompts of the pipeline: "plain", "product" or a folder."""
         return str(start_of(self.block).get("prompts", "product"))
 
     def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
-        """Count the gold passages that are in no index, and the questions that need these passages."""
+        """Count the gold passages that are in no index, and the questions that need these passages.
+
+        A warning is logged if any gold passage is missing.
+
+        :param questions: The questions of the run.
+        :returns: The two numbers, with the keys ``questions`` and ``passages``. None if there is nothing to compare: no
+            corpus is searched, the real web is searched too, or the questions have no gold passages.
+        :raises ValueError: If all gold passages are missing.
+        """
         experiment = self.experiment
-        wanted = {passage for question in questions for passage in question.supporting_ids}
+        gold_ids = {passage for question in questions for passage in question.supporting_ids}
         searches_only_corpus = experiment.corpus is not None and experiment.web is None
-        if not searches_only_corpus or not self.sources or not wanted:
+        if not searches_only_corpus or not self.sources or not gold_ids:
             return None
+
         from prefrag.evaluation.corpora import absent_passages
 
-        searched = searched_collections(self.block)
-        # If one of the corpus's indexes is not named in the YAML, it is a tantivy index.
-        names = {self.local, self.second} - {collection.name for collection in searched}
+        collections = searched_collections(self.block)
+        # An index of the corpus that the YAML does not name is a tantivy index.
+        names = {self.local, self.second} - {collection.name for collection in collections}
         further = [LocalCollection(name) for name in names if name]
-        absent = absent_passages(wanted, [*searched, *further])
+
+        absent = absent_passages(gold_ids, [*collections, *further])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
-        if absent == wanted:
+        if absent == gold_ids:
             raise ValueError(
-                f"None of the {len(wanted)} gold passages is in {corpora}: give the corpus that fits the questions."
+                f"None of the {len(gold_ids)} gold passages is in {corpora}: give the corpus that fits the questions."
             )
-        lacking = sum(not absent.isdisjoint(question.supporting_ids) for question in questions)
+
+        affected = sum(not absent.isdisjoint(question.supporting_ids) for question in questions)
         if absent:
             logger.warning(
                 "%s of %s gold passages are not in %s and cannot be found. %s of %s questions need such a passage.",
                 len(absent),
-                len(wanted),
+                len(gold_ids),
                 corpora,
-                lacking,
+                affected,
                 len(questions),
             )
-        return {"questions": lacking, "passages": len(absent)}
+        return {"questions": affected, "passages": len(absent)}
 
     def build(self) -> Any:
-        """Build the pipeline and warm it up. Call this method inside ``with setup.environment():``."""
+        """Build the pipeline and warm it up. Call this method inside ``with setup.environment():``.
+
+        :returns: The pipeline.
+        """
         pipeline = self._loaded
         if pipeline is None:
             pipeline = build(self.block, self.name)
@@ -143,10 +179,10 @@ class Setup:
 
     @contextmanager
     def environment(self) -> Iterator[None]:
-        """Set the environment variables that the model and the sources read, and restore the old values at the end."""
+        """Set the environment variables that the model and the sources read. At the end, restore the old values."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
-        # A run with the extractive reader records no model calls, so its replay has to use the reader too.
+        # A run with the extractive reader records no model calls. So its replay has to use the reader too.
         is_read_again = experiment.replay is not None and self.llm.get("kind") == READER
         if experiment.llm == READER or experiment.gguf is not None or is_read_again:
             changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
@@ -157,10 +193,13 @@ class Setup:
             changes["PREFRAG_LLM_MODEL"] = experiment.model
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
+
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # Without this switch, a recording or a corpus in place of the web would not be searched either, although no
-            # query leaves this machine then. The real web is searched only if the user has set `web`.
+            # The switch closes the web. A recording or a corpus in place of the web would then not be searched either,
+            # although no query leaves this machine. So the switch is opened here. The real web is searched only if the
+            # user has set `web`.
             changes[WEB_SWITCH] = "on"
+
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
         try:
@@ -169,6 +208,7 @@ class Setup:
             _set_variables(before)
 
     def _decide_split(self) -> bool | None:
+        """Decide whether the corpus is divided between the sources. None if there is no corpus or no source."""
         experiment = self.experiment
         if experiment.corpus is None or not self.sources:
             return None
@@ -177,6 +217,7 @@ class Setup:
         return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
 
     def _make_indexes(self) -> tuple[str | None, str | None]:
+        """Make the indexes of the corpus and return their names: the local index and the second index."""
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None
@@ -190,19 +231,23 @@ class Setup:
             # The index in place of the web is always in tantivy, even if the local sources use another store.
             kinds: list[type[Collection]] = [LocalCollection, KINDS[self.store]]
             for kind in dict.fromkeys(kinds):
-                made = ensure_indexes(
+                indexes = ensure_indexes(
                     experiment.corpus,
                     split=bool(self.split),
                     kind=kind,
                     web_corpus=experiment.web_corpus,
                     on_progress=on_progress,
                 )
-        return made.local, made.web or made.local
+        return indexes.local, indexes.web or indexes.local
 
     def _embed_passages(self, block: Block) -> list[str]:
-        searched = {part["init_parameters"]["model"] for part in blocks(block) if part["type"] == VECTORS}
-        own = self.experiment.embedder
-        models = sorted(searched) if own is None else [own][: len(searched)]
+        """Compute the vectors of all passages, if the pipeline searches by meaning.
+
+        Return the names of the embedding models.
+        """
+        pipeline_models = {part["init_parameters"]["model"] for part in blocks(block) if part["type"] == VECTORS}
+        own_model = self.experiment.embedder
+        models = sorted(pipeline_models) if own_model is None else [own_model][: len(pipeline_models)]
         if self.local is not None and models and self.store == "tantivy":
             from prefrag.collections.embedding import embed_index
 
@@ -232,6 +277,7 @@ class Setup:
 
 
 def _find_name(pipeline: object) -> str:
+    """Return the name of a pipeline: its own name or file, or the name in the metadata of a loaded pipeline."""
     if isinstance(pipeline, str | Path):
         return str(pipeline)
     metadata = getattr(pipeline, "metadata", None) or {}
@@ -239,6 +285,7 @@ def _find_name(pipeline: object) -> str:
 
 
 def _set_variables(variables: Mapping[str, str | None]) -> None:
+    """Set environment variables. A variable whose value is None is removed."""
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)

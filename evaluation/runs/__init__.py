@@ -1,1 +1,1 @@
-"""Run an evaluation and keep its results."""
+"""Run an evaluation on all questions and store its results in a folder."""

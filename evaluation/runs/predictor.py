@@ -1,4 +1,7 @@
-"""Run the pipeline under test on a question, and score the result."""
+"""Run the pipeline under test on a question, and score the result.
+
+Each worker process opens one predictor, which runs one question per call.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,13 +19,21 @@ from prefrag.pipelines.asking import RunFailed, ask_async
 def open_predictor(
     setup: Setup, retries: int, deadline: float, contents: bool, simulated: bool
 ) -> Iterator[Callable[[Question], Awaitable[tuple[PredictionLine, bool]]]]:
-    """Build the pipeline under test in the process that will run it, and yield a function that runs one question."""
+    """Build the pipeline under test in the process that will run it.
+
+    :param setup: The pipeline and the settings of the evaluation.
+    :param retries: The number of further attempts if the run of a question breaks off.
+    :param deadline: The maximum time of one attempt in seconds.
+    :param contents: Whether the predictions contain the texts of the documents.
+    :param simulated: Whether the simulated reader answers. Each prediction says so.
+    :returns: A context manager with a function that runs one question, see :meth:`Predictor.predict`.
+    """
     with setup.environment():
         yield Predictor(setup.build(), retries, deadline, contents, simulated).predict
 
 
 class Predictor:
-    """Runs the pipeline under test, one question per call."""
+    """Runs the pipeline under test, one question per call. :func:`open_predictor` explains the parameters."""
 
     def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
         self.pipeline = pipeline
@@ -30,10 +41,18 @@ class Predictor:
         self.deadline = deadline
         self.contents = contents
         self.simulated = simulated
+        # Whether any call so far reached the server that the pipeline needs.
         self._reached = False
 
     async def predict(self, question: Question) -> tuple[PredictionLine, bool]:
-        """Return a question's prediction, and whether any call so far reached the server that the pipeline needs."""
+        """Run a question and score the result.
+
+        If an attempt breaks off, the question is run again, up to ``retries`` times. Only the last attempt counts.
+
+        :param question: The question.
+        :returns: The prediction, and whether any call so far reached the server that the pipeline needs.
+        :raises ValueError: If the question cannot be replayed, because the recording lacks a reply.
+        """
         from prefrag.evaluation.metrics import score
 
         started = time.perf_counter()
@@ -44,6 +63,7 @@ class Predictor:
             started = time.perf_counter()
             result, error = await self._attempt(question)
         seconds = time.perf_counter() - started
+
         scores = score(question, result, failed=error is not None)
         if not self.contents:
             documents = [{**document, "content": ""} for document in result.get("documents") or ()]
@@ -59,6 +79,10 @@ class Predictor:
         return prediction, self._reached
 
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
+        """Run a question once.
+
+        Return the result and no error, or what there is of the result and the text of the error.
+        """
         try:
             options: dict[str, Any] = {}
             if question.answer_type != "short":
@@ -69,7 +93,7 @@ class Predictor:
             self._reached = True
             return result, None
         except Exception as error:
-            # Unless a ConnectionError caused the error, the server was reached.
+            # If the error was not caused by a ConnectionError, the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
             missing = find_cause(error, NotRecorded)
             if missing:

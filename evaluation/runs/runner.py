@@ -1,4 +1,7 @@
-"""Run an evaluation on all questions, in one or several processes. Write its folder and show its progress."""
+"""Run an evaluation on all questions, in one or several processes.
+
+:func:`run` writes the folder of the run and shows its progress. It is the function behind ``prefrag evaluate``.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +25,8 @@ from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners import make_runner
 from prefrag.pipelines.runners.runner import Build, Runner
 
-# The run gives up if its first questions all fail to reach a server: as many as run at once, and this many more.
+# The run stops if its first questions all fail because a server cannot be reached. This number, and as many questions
+# as run at once, must have failed.
 _FURTHER_UNREACHED = 5
 
 
@@ -30,10 +34,14 @@ _FURTHER_UNREACHED = 5
 class Run:
     """The results of an evaluation."""
 
-    predictions: list[PredictionLine]  # one prediction per question, in the order of the questions
-    metrics: dict[str, Any]  # scores in percent and counts as means per question, as in `metrics.json`
-    config: dict[str, Any]  # the settings, as in `config.json`
-    output: Path | None = None  # the folder, if there is one
+    # One prediction per question, in the order of the questions.
+    predictions: list[PredictionLine]
+    # Scores in percent and counts as means per question, as in `metrics.json`.
+    metrics: dict[str, Any]
+    # The settings, as in `config.json`.
+    config: dict[str, Any]
+    # The folder of the run. None if nothing was written.
+    output: Path | None = None
 
 
 def run(
@@ -55,37 +63,42 @@ def run(
     print(run.metrics["acc"], run.metrics["recall"])
     ```
 
-    With an ``output`` folder, each prediction is written as soon as it is made, and the same call continues a run that
-    was stopped. The concurrency and the number of workers only change the order in which predictions are written.
+    If an ``output`` folder is named, each prediction is written as soon as it is made. The same call then continues a
+    run that was stopped. The concurrency and the number of workers only change the order in which predictions are
+    written.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param questions: A file of questions, or a list of :class:`Question`.
-    :param experiment: The settings of the evaluation.
-    :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
-    :param retry_failed: Run again the questions that failed, or ended without an answer, in an earlier call.
-    :param progress: Show a progress bar with the scores so far.
+    :param experiment: The settings of the evaluation. None means the defaults.
+    :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``. None means that nothing
+        is written.
+    :param retry_failed: Whether to run again the questions that failed, or ended without an answer, in an earlier call.
+    :param progress: Whether to show a progress bar with the scores so far.
     :param replaced: Fields of :class:`Evaluation` that override the fields of ``experiment``.
     :returns: The predictions, the metrics and the settings.
-    :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting is invalid, when another process uses the folder, when the folder holds a run
-        with other settings, or when the corpus has none of the questions' gold passages.
-    :raises ConnectionError: When all of the first questions fail because a server cannot be reached.
+    :raises FileNotFoundError: If a file is absent.
+    :raises ValueError: If a setting is invalid, another process uses the folder, the folder has a run with other
+        settings, or the corpus has none of the questions' gold passages.
+    :raises ConnectionError: If all of the first questions fail because a server cannot be reached.
     """
     settings = experiment
     if not isinstance(settings, Evaluation):
         settings = Evaluation(**vars(experiment or Experiment()))
     plan = replace(settings, **replaced)
     runner = make_runner(plan.concurrency, plan.workers, plan.ray)
-    file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
-    chosen = _read_questions(questions if file is None else file, plan)
+
+    question_file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
+    chosen = _read_questions(questions if question_file is None else question_file, plan)
+
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
-        setup = Setup(pipeline, plan, file, plan.format)
+        setup = Setup(pipeline, plan, question_file, plan.format)
         gold_missing = setup.gold_missing(chosen)
-    folder_name = file.resolve().parent.name if file is not None else "questions"
+
+    folder_name = question_file.resolve().parent.name if question_file is not None else "questions"
     config = {
         **setup.config,
         "dataset": chosen[0].dataset or folder_name,
-        "questions": None if file is None else str(file),
+        "questions": None if question_file is None else str(question_file),
         "gold_missing": gold_missing,
         "limit": plan.limit,
         "deadline": plan.deadline,
@@ -96,40 +109,46 @@ def run(
         "haystack_version": version("haystack-ai"),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
     folder = None if output is None else RunFolder(Path(output).expanduser())
     with nullcontext() if folder is None else folder.lock():
-        done = [] if folder is None else _read_done(folder, config, chosen, retry_failed)
-        done_ids = {prediction["id"] for prediction in done}
+        predictions = [] if folder is None else _read_done(folder, config, chosen, retry_failed)
+        done_ids = {prediction["id"] for prediction in predictions}
         pending = [question for question in chosen if question.id not in done_ids]
-        written = config
+        written_config = config
         if folder is not None and pending:
-            # The settings are written only now: a call that is refused or has nothing to run must not change them.
+            # The settings are written only now. A call that is refused or has nothing to run must not change them.
             folder.open(config)
-            if file is not None and isinstance(pipeline, str | Path):
-                folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=file))
+            if question_file is not None and isinstance(pipeline, str | Path):
+                folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=question_file))
             if retry_failed:
-                folder.rewrite(done)
+                folder.rewrite(predictions)
             folder.begin()
         elif folder is not None:
-            written = folder.config() or config
-        with open_score_bar(len(chosen), done, progress) as bar:
+            written_config = folder.config() or config
+
+        with open_score_bar(len(chosen), predictions, progress) as bar:
             if pending:
                 build = partial(open_predictor, setup, plan.retries, plan.deadline, plan.contents, config["simulated"])
                 for prediction in _predict_all(runner, build, pending):
                     if folder is not None:
                         folder.add(prediction)
-                    done.append(prediction)
+                    predictions.append(prediction)
                     bar.show(prediction)
-        order = {question.id: number for number, question in enumerate(chosen)}
-        done.sort(key=lambda prediction: order[prediction["id"]])
-        metrics = _summarise(done, config)
+
+        number_by_id = {question.id: number for number, question in enumerate(chosen)}
+        predictions.sort(key=lambda prediction: number_by_id[prediction["id"]])
+        metrics = _summarise(predictions, config)
         if folder is not None:
             folder.finish(metrics)
-        return Run(done, metrics, written, None if folder is None else folder.path)
+        return Run(predictions, metrics, written_config, None if folder is None else folder.path)
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[PredictionLine]:
-    """Run questions. If no server can be reached, start no further questions and wait for those in progress."""
+    """Run the questions and yield each prediction as soon as it is made.
+
+    If no server can be reached, no further questions are started, and an error is raised after those in progress.
+    """
     unreached: list[ConnectionError] = []
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))
@@ -149,6 +168,10 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
 
 
 def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
+    """Read the questions of a file or a list, up to the limit.
+
+    Raise ValueError if there are none or if two have the same id.
+    """
     if isinstance(questions, Path):
         from prefrag.evaluation.datasets import load_questions
 
@@ -157,6 +180,7 @@ def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
         chosen = list(questions)[: plan.limit]
     if not chosen:
         raise ValueError("There are no questions to run: give a file of questions.")
+
     seen: set[str] = set()
     for question in chosen:
         if question.id in seen:
@@ -168,27 +192,31 @@ def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
 def _read_done(
     folder: RunFolder, config: Mapping[str, object], chosen: Sequence[Question], retry_failed: bool
 ) -> list[PredictionLine]:
-    """Return the predictions of earlier calls, except for questions that are run again."""
+    """Return the predictions of earlier calls, except for questions that are run again.
+
+    Raise ValueError if a question was asked with other values than now, for example with other gold answers.
+    """
     from prefrag.evaluation.metrics import has_failed
 
     folder.check(config)
     by_id = {question.id: question for question in chosen}
-    done = folder.predictions(by_id)
-    for prediction in done:
-        question = by_id[prediction["id"]].to_prediction()
+    predictions = folder.predictions(by_id)
+    for prediction in predictions:
+        now = by_id[prediction["id"]].to_prediction()
         before = Question.of_prediction(prediction).to_prediction()
-        changed = sorted(name for name in question.keys() | before.keys() if question.get(name) != before.get(name))
+        changed = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
         if changed:
             raise ValueError(
                 f"In {folder.path} the question '{prediction['id']}' was asked with other values of "
                 f"{', '.join(changed)}: choose another output folder, or the questions of that run to continue it."
             )
     if retry_failed:
-        return [prediction for prediction in done if not has_failed(prediction)]
-    return done
+        return [prediction for prediction in predictions if not has_failed(prediction)]
+    return predictions
 
 
 def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, object]) -> dict[str, Any]:
+    """Return the metrics as they are after being written as JSON and read again."""
     from prefrag.evaluation.metrics import summarise
 
     summary: dict[str, Any] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
@@ -196,10 +224,16 @@ def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, objec
 
 
 class ScoreBar:
-    """A progress bar with the scores so far."""
+    """A progress bar with the scores so far.
+
+    :param bar: The bar of the library rich.
+    :param total: The number of questions.
+    :param done: The predictions of earlier calls.
+    """
 
     def __init__(self, bar: Progress, total: int, done: Sequence[PredictionLine]):
         self._bar = bar
+        # The values of each score so far, in the order in which the bar shows the scores.
         self._values: dict[str, list[float]] = {}
         self._errors = 0
         self._task = bar.add_task("", total=total, scores="")
@@ -208,7 +242,10 @@ class ScoreBar:
             self._count(prediction)
 
     def show(self, prediction: PredictionLine) -> None:
-        """Count one more prediction. Print its error, unless an error was printed before."""
+        """Count one more prediction. Print its error, unless an error was printed before.
+
+        :param prediction: The prediction.
+        """
         if prediction.get("error") and not self._failure_shown and not self._bar.disable:
             self._failure_shown = True
             message = f"Question '{prediction['id']}' failed: {prediction['error']}"
@@ -216,6 +253,7 @@ class ScoreBar:
         self._count(prediction)
 
     def _count(self, prediction: PredictionLine) -> None:
+        """Add a prediction to the scores and show their means."""
         from prefrag.evaluation.metrics import has_failed
 
         scores = prediction.get("scores") or {}
@@ -225,6 +263,7 @@ class ScoreBar:
         for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
         self._errors += has_failed(prediction)
+
         parts = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
         if self._errors:
             parts.append(f"errors {self._errors}")
@@ -233,7 +272,13 @@ class ScoreBar:
 
 @contextmanager
 def open_score_bar(total: int, done: Sequence[PredictionLine], shown: bool) -> Iterator[ScoreBar]:
-    """Open a progress bar on the error stream."""
+    """Open a progress bar on the error stream.
+
+    :param total: The number of questions.
+    :param done: The predictions of earlier calls.
+    :param shown: Whether the bar is visible.
+    :returns: A context manager with the bar.
+    """
     columns = (
         TextColumn("evaluating"),
         BarColumn(),
