@@ -1,4 +1,8 @@
-"""Read from the prompt of a model call the kind of reply that it expects, its question and its passages."""
+"""Read a call to the model, so that the simulated reader knows what to reply.
+
+:func:`read_call` finds out three things from the messages and parameters of a call: the kind of reply that is expected,
+    the question, and the passages.
+"""
 
 import json
 import re
@@ -12,21 +16,29 @@ from haystack.tools import Tool
 
 from prefrag.evaluation.simulated_reader.gold import one_line
 
+# The kinds of replies that a call may expect, see `Call.kind`.
 Kind = Literal[
     "step", "verdict", "reflection", "review", "question", "summary", "retrieval", "critique", "relevance", "keywords"
 ]
+# The formats of a step: plain text, a JSON object, a call of a tool, or the next sentence of a chain of thought.
 Form = Literal["text", "json", "tools", "cot"]
 
-# The line that states the question, such as "Question: Who directed Jaws?".
+# Matches the line that has the question, such as "Question: Who directed Jaws?" or "Original question: Who directed
+# Jaws?".
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
+# Matches the limit of searches in a prompt, such as "at most 5 times".
 _MOST = re.compile(r"at most (\d+) times")
-# The actions in the prompt's instructions, such as "Action: local or web" or "Action: ... exactly as local".
+# Matches the actions in the prompt's instructions, such as "Action: local or web". In "Action: ... exactly as local",
+# only "local" is taken.
 _TEXT_TOOLS = re.compile(r"^Action: (?:.* exactly as )?(.+)$", re.MULTILINE)
-# A search in the transcript: "Action: local", and below "Action Input: director of Jaws".
+# Matches a search in the transcript: "Action: local", and in the next line "Action Input: director of Jaws".
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
-# The words before the latest results in the judge's prompt and in the reasoner's transcript.
+# Matches the label before the latest results, such as "Observation:". It occurs in the judge's prompt and in the
+# reasoner's transcript.
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
+# The label before the answer, in prompts that ask for a check of the answer.
 _ANSWER = "\nAnswer: "
+# The labels before the sentences of a chain of thought, and before the next sentence.
 _SENTENCES = "\nSentences so far:\n"
 _NEXT_SENTENCE = "Next sentence:"
 
@@ -35,23 +47,42 @@ _NEXT_SENTENCE = "Next sentence:"
 class Call:
     """One call to the model."""
 
-    # The expected reply: a `step` of the reasoner, the judge's `verdict`, a `reflection` on an answer, a `review` of an
-    # answer, a `summary` of passages, a `question` that is rewritten to stand alone, a decision whether `retrieval` is
-    # needed, an answer with a `critique` of its passage, the `relevance` of each passage, or the question's `keywords`.
+    # The reply that is expected:
+    # - `step`: the reasoner searches or answers
+    # - `verdict`: the judge says whether the new passages help
+    # - `reflection` and `review`: a check of an answer
+    # - `question`: a question that is rewritten so that it can be understood alone
+    # - `summary`: a summary of passages
+    # - `retrieval`: the decision whether retrieval is needed
+    # - `critique`: an answer, with a judgement of the passage that it is from
+    # - `relevance`: a score of each passage
+    # - `keywords`: the keywords of the question
     kind: Kind
     question: str
-    text: str  # the text of the prompt; in a call for a verdict, without the passages to judge
-    transcript: str = ""  # the text after the question
-    new: str = ""  # in a call for a verdict, the passages to judge
-    answer: str = ""  # the answer to reflect on or to review
-    form: Form = "text"  # the format of a step
-    tools: tuple[str, ...] = ()  # the names of the actions that search
-    searches: tuple[tuple[str, str], ...] = ()  # the searches so far, as (action, query)
-    most: int | None = None  # the number of searches that the prompt allows; None if it sets no limit
-    may_search: bool = False  # whether a step may search
-    may_answer: bool = True  # whether a step may answer
-    choices: tuple[str, ...] = ()  # the only queries that a step may use, if the prompt lists them
-    evaluates: bool = False  # whether the answer must come with a label of its correctness
+    # The text of the prompt. In a call for a verdict, the passages to judge are left out.
+    text: str
+    # The text behind the question.
+    transcript: str = ""
+    # In a call for a verdict, the passages to judge.
+    new: str = ""
+    # The answer to reflect on or to review.
+    answer: str = ""
+    # The format of a step.
+    form: Form = "text"
+    # The names of the actions that search.
+    tools: tuple[str, ...] = ()
+    # The searches so far, each as (action, query).
+    searches: tuple[tuple[str, str], ...] = ()
+    # The number of searches that the prompt allows. None if the prompt sets no limit.
+    most: int | None = None
+    # Whether a step may search.
+    may_search: bool = False
+    # Whether a step may answer.
+    may_answer: bool = True
+    # The only queries that a step may use. Empty if the prompt does not list them.
+    choices: tuple[str, ...] = ()
+    # Whether the answer must come with a label of its correctness.
+    evaluates: bool = False
 
 
 def read_call(
@@ -60,7 +91,15 @@ def read_call(
     tools: Sequence[Tool] | None,
     questions: Container[str],
 ) -> Call:
-    """Read the expected reply from a call's parameters, and the question and the passages from its messages."""
+    """Read the expected reply from the parameters of a call, and the question and the passages from its messages.
+
+    :param messages: The messages of the call.
+    :param generation_kwargs: The parameters of the call, such as the JSON schema of the reply.
+    :param tools: The tools that the model may call.
+    :param questions: The texts of all questions that the reader knows, each on one line.
+    :returns: The call.
+    :raises ValueError: If the prompt has none of the questions, or an unknown task.
+    """
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)
     matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
@@ -69,25 +108,29 @@ def read_call(
             "The simulated reader does not know the question of this prompt: it answers only questions from its "
             f"`questions` files, in the same words. The prompt ends: {text[-200:]!r}"
         )
-    stated = matches[0]
-    question = one_line(stated["question"])
-    head = text[: stated.start()]
-    transcript = text[stated.end() :]
+    question_match = matches[0]
+
+    question = one_line(question_match["question"])
+    head = text[: question_match.start()]
+    transcript = text[question_match.end() :]
+
     response_format = kwargs.get("response_format") or {}
     schema = response_format.get("json_schema") or {}
     stop = kwargs.get("stop") or []
     most = _MOST.search(head)
     step = partial(Call, "step", question, text, transcript, most=int(most[1]) if most else None)
+    # The name of the JSON schema of the reply says what is expected.
     match schema.get("name"):
         case "verdict":
-            place = _find_last_results(messages, text)
-            return Call("verdict", question, text[:place], new=text[place:])
+            results_at = _find_last_results(messages, text)
+            return Call("verdict", question, text[:results_at], new=text[results_at:])
         case "reflection" | "review" as kind if _ANSWER in transcript:
             return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
         case "question" | "retrieval" | "critique" | "relevance" | "keywords" as kind:
             return Call(kind, question, text)
         case "step":
             return _json_step(step, transcript, schema["schema"])
+    # A step without a JSON schema: the model calls tools, writes an action as text, or writes the next sentence.
     if tools:
         calls = [call for message in messages for call in message.tool_calls]
         searches_by_tools = [(call.tool_name, str(call.arguments.get("query", ""))) for call in calls]
@@ -100,9 +143,9 @@ def read_call(
         )
     if "\nObservation:" in stop:
         instruction = _TEXT_TOOLS.search(head)
-        named = instruction[1].split(" or ") if instruction else []
+        action_names = instruction[1].split(" or ") if instruction else []
         return step(
-            tools=tuple(named),
+            tools=tuple(action_names),
             searches=tuple(_TEXT_SEARCH.findall(transcript)),
             may_search=not text.rstrip().endswith("Final Answer:"),
             evaluates="Self-Evaluation:" in head,
@@ -112,12 +155,15 @@ def read_call(
         # A chain of thought first searches for the question, and then for each sentence that it has written.
         searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
         return step(form="cot", tools=("",), searches=searches, may_search=True)
+
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
+
     raise ValueError(f"The simulated reader does not know the task of this prompt. The prompt begins: {text[:200]!r}")
 
 
 def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
+    """Return the position in the prompt at which the latest results begin."""
     results = [str(result.result) for message in messages for result in message.tool_call_results]
     if results:
         return text.rfind(results[-1])
@@ -125,9 +171,10 @@ def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
 
 
 def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, Any]) -> Call:
-    ways = [way["properties"] for way in schema.get("anyOf", [schema])]
-    search: Mapping[str, Any] = next((way for way in ways if "query" in way), {})
-    answer: Mapping[str, Any] = next((way for way in ways if "answer" in way), {})
+    """Read a step that expects a JSON object. Its schema says whether a search, an answer or both are possible."""
+    forms = [form["properties"] for form in schema.get("anyOf", [schema])]
+    search: Mapping[str, Any] = next((form for form in forms if "query" in form), {})
+    answer: Mapping[str, Any] = next((form for form in forms if "answer" in form), {})
     actions: Sequence[str] = search["action"]["enum"] if search else ()
     choices: Sequence[str] = search["query"].get("enum", ()) if search else ()
     return step(
@@ -142,13 +189,14 @@ def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, 
 
 
 def _json_searches(transcript: str) -> list[tuple[str, str]]:
+    """List the searches of a transcript of JSON objects, each as (action, query)."""
     searches = []
     for line in transcript.split("\n"):
         if line.startswith("{"):
             try:
                 reply = json.loads(line)
             except ValueError:
-                # This line is part of a passage.
+                # A line that is not JSON is part of a passage.
                 continue
             if reply.get("query"):
                 searches.append((str(reply.get("action", "")), str(reply["query"])))

@@ -1,4 +1,8 @@
-"""Write the queries of the simulated reader."""
+"""Write the queries of the simulated reader.
+
+The reader knows the gold passages, but a query must not give away what the reader was not shown. So a query contains a
+gold title or a gold answer only if the question or a passage in the prompt contains it too.
+"""
 
 import re
 from collections.abc import Collection, Iterator
@@ -9,8 +13,10 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, find_about, fold_words
 from prefrag.evaluation.simulated_reader.policy import Queries
 
+# Matches a reference to the answer of an earlier sub-question, such as "#1" in "When was #1 born?".
 _REFERENCE = re.compile(r"#(\d+)")
-# A word or a punctuation mark. A name ends at a punctuation mark.
+# Matches a word or a punctuation mark: "Alice", "'s" belongs to the word in "Alice's", and "," is a token of its own. A
+# name ends at a punctuation mark.
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
 _SMALL = (
@@ -21,37 +27,56 @@ _SMALL_WORDS = frozenset(_SMALL.split())
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
-    """Yield the possible next queries, best first. No query names a gold title or answer that was not shown yet.
+    """Yield the possible next queries, best first. No query contains a gold title or answer that was not shown yet.
 
-    With the kind ``dataset``, the first queries are sub-questions or facts from the dataset. Each is used only if its
-    passage was not shown yet, and all names in it occur in the question or the transcript. Then follow variations of
-    these queries (their keywords, or joined with the question), the question with the title of a shown gold passage,
-    the question alone, titles that were mentioned, and words of the question.
+    With the kind "dataset", the first queries are sub-questions or facts from the dataset. Each is used only if its
+    passage was not shown yet, and all names in it occur in the question or the transcript. Then follow, in this order:
 
-    With the kind ``alike``, queries are made in the same way for every dataset. The first query is the question. Each
-    further query joins a name and the words of the question that no shown gold passage contains. The names are the
-    titles of shown gold passages, then the names in their texts. The last queries are words of the question.
+    - variations of these queries: their keywords, and the queries joined with the question
+    - the question with the title of a shown gold passage
+    - the question alone
+    - the titles of missing gold passages, if they were mentioned
+    - words of the question
+
+    With the kind "alike", queries are made in the same way for every dataset. The first query is the question. Each
+    further query joins a name with the words of the question that no shown gold passage contains. The names are the
+    titles of shown gold passages, and then the names in their texts. The last queries are words of the question.
+
+    :param gold: The question with its gold passages.
+    :param shown: The ids of the gold passages that were shown.
+    :param seen: The transcript, which the reader has seen.
+    :param kind: The kind of queries, "dataset" or "alike".
+    :returns: An iterator over different queries.
     """
     question = gold.question
-    read = fold_words(f"{question.question} {seen}")
-    possible = _alike_queries if kind == "alike" else _dataset_queries
-    secrets = _secrets(gold, read, kind)
-    offered = set()
-    for open_query in possible(gold, shown, read):
+    seen_words = fold_words(f"{question.question} {seen}")
+    make_queries = _alike_queries if kind == "alike" else _dataset_queries
+    secrets = _secrets(gold, seen_words, kind)
+
+    used = set()
+    for open_query in make_queries(gold, shown, seen_words):
         query = plain_query(open_query)
         words = fold_words(query)
-        if not words.strip() or words in offered or any(secret in words for secret in secrets):
+        if not words.strip() or words in used or any(secret in words for secret in secrets):
             continue
-        offered.add(words)
+        used.add(words)
         yield query
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Return the missing gold passage that the best next query is meant to find, or else all missing gold passages."""
-    read = fold_words(f"{gold.question.question} {seen}")
-    first = next((wanted for _, wanted in (*_hops(gold.question, shown), *_facts(gold, shown, read))), None)
+    """Find the gold passage that the best next query is meant to find.
+
+    :param gold: The question with its gold passages.
+    :param shown: The ids of the gold passages that were shown.
+    :param seen: The transcript, which the reader has seen.
+    :returns: This passage. If it is not known, all missing gold passages.
+    """
+    seen_words = fold_words(f"{gold.question.question} {seen}")
+    wanted_id = next(
+        (passage_id for _, passage_id in (*_hops(gold.question, shown), *_facts(gold, shown, seen_words))), None
+    )
     missing = [passage for passage in gold.passages if passage.id not in shown]
-    return [passage for passage in missing if passage.id == first] or missing
+    return [passage for passage in missing if passage.id == wanted_id] or missing
 
 
 def _secrets(gold: GoldQuestion, read: str, kind: Queries) -> set[str]:
@@ -62,12 +87,14 @@ def _secrets(gold: GoldQuestion, read: str, kind: Queries) -> set[str]:
     if kind == "dataset":
         names += (hop.answer for hop in question.decomposition)
         names += (end for subject, _, value in question.evidence_triples for end in (subject, value))
+
     secrets = {fold_words(name) for name in names} - {fold_words("")}
     question_words = fold_words(question.question)
     return {secret for secret in secrets if secret not in question_words and secret not in read}
 
 
 def _dataset_queries(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[str]:
+    """Yield the queries of the kind "dataset", also those that may not be used."""
     question = gold.question.question
     aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, read))]
     yield from aims
@@ -81,20 +108,23 @@ def _dataset_queries(gold: GoldQuestion, shown: Collection[str], read: str) -> I
 
 
 def _alike_queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
+    """Yield the queries of the kind "alike", also those that may not be used."""
     question = gold.question.question
-    read = [passage for passage in gold.passages if passage.id in shown]
-    covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
-    still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
-    names = [name for passage in read for name in _names(passage.text)]
-    # A query uses only names that were shown: sometimes the prompt shows only a part of a passage.
-    unasked = [name for name in names if fold_words(name) in seen and fold_words(name) not in fold_words(question)]
+    shown_passages = [passage for passage in gold.passages if passage.id in shown]
+    covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in shown_passages))
+    open_words = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
+    names = [name for passage in shown_passages for name in _names(passage.text)]
+    # A query uses only names that were shown. Sometimes a prompt shows only a part of a passage.
+    new_names = [name for name in names if fold_words(name) in seen and fold_words(name) not in fold_words(question)]
+
     yield question
-    for name in dict.fromkeys([*(passage.title for passage in read), *unasked]):
-        yield f"{name} {still_open}"
+    for name in dict.fromkeys([*(passage.title for passage in shown_passages), *new_names]):
+        yield f"{name} {open_words}"
     yield from _word_queries(question)
 
 
 def _word_queries(question: str) -> Iterator[str]:
+    """Yield the keywords of a question, then their first half, then their second half."""
     words = keywords(question).split()
     yield " ".join(words)
     yield " ".join(words[: len(words) // 2])
@@ -102,7 +132,10 @@ def _word_queries(question: str) -> Iterator[str]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield each sequence of capitalised words, without small words at its beginning."""
+    """Yield each sequence of capitalised words, without small words at its beginning.
+
+    For example, ``_names("The Orange County lies near Los Angeles.")`` yields ``["Orange County", "Los Angeles"]``.
+    """
     for is_name, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
         name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens)) if is_name else ""
         if name:
@@ -110,7 +143,10 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each sub-question whose passage is missing, with that passage's id, if it needs no unknown answers."""
+    """Yield each sub-question whose passage is missing, with the id of this passage.
+
+    A sub-question that refers to an unknown answer is left out. Other references are replaced by the answers.
+    """
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -122,7 +158,10 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[tuple[str, str | None]]:
-    """Yield each fact that is missing and whose subject is known, as "subject relation", with its passage's id."""
+    """Yield each fact that is missing and whose subject was shown, as "subject relation".
+
+    Each comes with the id of its passage, or None if no passage is about the subject.
+    """
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
         is_open = passage.id not in shown if passage else fold_words(value) not in read
@@ -131,5 +170,11 @@ def _facts(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[tu
 
 
 def keywords(text: str) -> str:
-    """Drop the words of a text that a search engine ignores."""
+    """Drop the words of a text that a search engine ignores.
+
+    For example, ``keywords("Who was the director of Jaws?")`` returns ``"director Jaws"``.
+
+    :param text: The text.
+    :returns: The other words, with single spaces. It may be empty.
+    """
     return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)
