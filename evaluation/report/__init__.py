@@ -1,4 +1,4 @@
-"""Write a report on any number of runs: a page, a Markdown file, and each table as a file."""
+"""Write a report that compares any number of runs: a page, a Markdown file, and each table as a file."""
 
 from prefrag.evaluation.report.page import write_report
 

@@ -1,4 +1,8 @@
-"""Compare two runs question by question."""
+"""Compare two runs question by question.
+
+For each measure, such as accuracy, the two values of every question are subtracted. The mean of these differences gets
+a confidence interval, a p-value and a verdict.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,14 +29,18 @@ from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import list_differences
 from prefrag.evaluation.report.significance import compute_p, correct
 
-# With fewer questions, a difference says little about other questions, even if the test finds it significant.
+# A comparison over fewer questions gets no verdict. Such a difference says little about other questions, even if the
+# test finds it significant.
 FEWEST = 30
-# If two runs differ (one right, the other wrong) on fewer questions than this, the bootstrap is unreliable.
+# If one run is right and the other wrong on fewer questions than this, the bootstrap is unreliable. Then Tango's
+# interval is used.
 FEW_DIFFERING = 10
+# The measures that are compared, in the order in which they are shown.
 COMPARED = (ACC, F1, EM, RECALL, TOTAL, TOTAL_WEB, LOOKUPS, CALLS, DOCUMENTS)
 
+# What the report says about a difference.
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
-# The intervals of scores, by the name of the run and the key of the measure.
+# The confidence intervals of scores, by the name of the run and the key of the measure.
 Intervals = Mapping[tuple[str, str], Interval]
 
 
@@ -41,13 +49,20 @@ class Difference:
     """The difference between two runs in one measure."""
 
     measure: Measure
-    interval: Interval  # the difference of the means over the paired questions
-    p: float  # the p-value of the paired test, see `compute_p`
-    corrected: float  # the p-value after the correction for the number of comparisons
+    # The difference of the means over the questions that both runs have, with its confidence interval.
+    interval: Interval
+    # The p-value of the paired test, see `compute_p`.
+    p: float
+    # The p-value after the correction for the number of comparisons.
+    corrected: float
 
     @property
     def verdict(self) -> Verdict:
-        """Better or worse only if the corrected p is at most 0.05. Fewer retrievals, calls or documents are better."""
+        """Whether the first run is better or worse.
+
+        It is only better or worse if the corrected p-value is at most 0.05. Fewer retrievals, calls or documents are
+        better.
+        """
         if self.interval.n < FEWEST:
             return "too few questions"
         if self.corrected > 1 - CONFIDENCE / 100:
@@ -56,7 +71,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The verdict. For counts, it also says whether the first run has fewer or more."""
+        """The verdict in words. For counts, the words also say whether the first run has fewer or more."""
         if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
             return self.verdict
         return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
@@ -83,22 +98,34 @@ class Comparison:
     """The comparison of two runs, over the questions that both have answered."""
 
     run: Run
-    other: Run  # the run that `run` is compared with
-    n: int  # the number of shared questions
-    only_run: tuple[str, ...]  # the ids of the questions that only `run` has, in order
-    only_other: tuple[str, ...]  # the ids of the questions that only `other` has
-    unlike: tuple[str, ...]  # the shared ids with different questions or gold answers
-    differing: tuple[str, ...]  # the names of the settings in which the two runs differ
-    # The value of `run` minus the value of `other`, by the key of the measure, for measures that both runs have.
+    # The run that `run` is compared with.
+    other: Run
+    # The number of shared questions.
+    n: int
+    # The ids of the questions that only `run` has, in order.
+    only_run: tuple[str, ...]
+    # The ids of the questions that only `other` has, in order.
+    only_other: tuple[str, ...]
+    # The ids that both runs have, but with different questions or gold answers.
+    unlike: tuple[str, ...]
+    # The names of the settings in which the two runs differ.
+    differing: tuple[str, ...]
+    # The value of `run` minus the value of `other`, by the key of the measure. Only measures that both runs have.
     differences: Mapping[str, Difference]
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
-    """Compute the confidence interval of every score of every run."""
-    # Runs with equally many questions are resampled together, because resampling takes most of the time.
+    """Compute the confidence interval of every score of every run.
+
+    :param runs: The runs.
+    :returns: The intervals by the name of the run and the key of the measure. Scores without any value are left out.
+    """
+    # Runs with equally many questions and repetitions are resampled together, because resampling takes most of the
+    # time.
     by_size: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
+
     by_measure: dict[tuple[str, str], Interval] = {}
     for (_, repetitions), sharing in by_size.items():
         columns = np.hstack([_collect_repetitions(run) for run in sharing])
@@ -112,7 +139,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def _widen(measure: Measure, interval: Interval) -> Interval:
-    """Return Wilson's interval if all scores are 0, or all are 100: the bootstrap interval would have no width."""
+    """Return Wilson's interval if all scores are 0 or all are 100. The bootstrap interval would have no width."""
     has_no_width = interval.low == interval.high and interval.mean in (0.0, 100.0)
     if measure.kind == "share" and has_no_width:
         return wilson(interval.mean, interval.n)
@@ -120,10 +147,18 @@ def _widen(measure: Measure, interval: Interval) -> Interval:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question. Each question counts with its mean over a run's repetitions."""
+    """Compare pairs of runs question by question.
+
+    If a run has several repetitions, each question counts with its mean over the repetitions.
+
+    :param pairs: The pairs. They form one family: their p-values are corrected for the number of pairs.
+    :returns: The comparison of each pair, in the same order.
+    """
+    # Pairs that share the same questions are computed together.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
         by_ids.setdefault(paired_ids(run, other), []).append((run, other))
+
     by_names = {
         (comparison.run.name, comparison.other.name): comparison
         for ids, sharing in by_ids.items()
@@ -133,21 +168,28 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
-    """List the ids of the questions that two runs share, with the same wording, earlier turns and gold."""
+    """List the questions that two runs share, with the same wording, earlier turns, gold answers and gold passages.
+
+    :param run: A run.
+    :param other: Another run on the same dataset.
+    :returns: The ids in the order of ``run``.
+    """
     asked = {id: prediction.asked for id, prediction in other.predictions.items()}
     return tuple(id for id, prediction in run.predictions.items() if asked.get(id) == prediction.asked)
 
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
+    """Compare pairs of runs over the questions with these ids, without the correction of p-values."""
     columns = [_collect_values(run, ids, COMPARED) - _collect_values(other, ids, COMPARED) for run, other in pairs]
     stacked = np.hstack(columns)
-    every = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
+    results = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
     common = set(ids)
+
     comparisons = []
     for run, other in pairs:
         differences = {}
         for measure in COMPARED:
-            interval, p, values = next(every)
+            interval, p, values = next(results)
             if interval.n:
                 differences[measure.key] = Difference(measure, _choose_interval(measure, interval, values), p, p)
         only_run = tuple(id for id in run.predictions if id not in other.predictions)
@@ -172,9 +214,9 @@ def _correct(family: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of each measure for the number of comparisons."""
     corrected: list[dict[str, Difference]] = [dict(comparison.differences) for comparison in family]
     for measure in COMPARED:
-        tested = [differences for differences in corrected if measure.key in differences]
-        ps = correct([differences[measure.key].p for differences in tested])
-        for differences, p in zip(tested, ps, strict=True):
+        with_measure = [differences for differences in corrected if measure.key in differences]
+        ps = correct([differences[measure.key].p for differences in with_measure])
+        for differences, p in zip(with_measure, ps, strict=True):
             differences[measure.key] = replace(differences[measure.key], corrected=p)
     return [
         replace(comparison, differences=differences) for comparison, differences in zip(family, corrected, strict=True)
@@ -189,13 +231,18 @@ def _collect_repetitions(run: Run) -> np.ndarray:
 
 
 def _collect_values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
+    """Return a column per measure, and a row per question. A missing value is NaN."""
     rows = []
     for id in ids:
         values = run.predictions[id].values
         rows.append([values.get(measure.key, math.nan) for measure in measures])
-    # Without questions, the array would have no columns.
+    # Without questions, the array would have no columns. So its shape is set.
     return np.array(rows, dtype=float).reshape(len(ids), len(measures))
 
 
 def _digits(p: float) -> str:
+    """Write a p-value with three decimals.
+
+    For example, ``_digits(0.0421)`` returns ``"0.042"``, and ``_digits(0.0002)`` returns ``"< 0.001"``.
+    """
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,4 +1,7 @@
-"""Collect the questions that only one of two runs answers correctly, with the traces of both runs."""
+"""Collect the data with which the page shows two runs side by side.
+
+The page lists the questions that only one of two runs answers correctly, and shows the steps (the trace) of both runs.
+"""
 
 import itertools
 import json
@@ -12,21 +15,31 @@ from prefrag.evaluation.report.comparison import Comparison, paired_ids
 from prefrag.evaluation.report.runs import Run
 from prefrag.pipelines.trace_text import trace_text
 
-# The maximum size in bytes of all traces together, as JSON. A browser opens a page of this size without delay.
+# The maximum size of all traces together, in bytes of JSON. A browser opens a page of this size without delay. Further
+# traces are left out.
 LIMIT = 6_000_000
-# The maximum number of characters shown of a thought, an analysis or an answer: enough to see a mistake.
+# The maximum number of characters that are shown of a thought, an analysis or an answer. This is enough to see a
+# mistake.
 _LONGEST = 600
-# The position of each question in its dataset's list.
+# The position of each question in the list of its dataset.
 _Numbers = dict[Question, int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
-    """Collect the data that the page needs to show two runs side by side."""
+    """Collect the data that the page needs to show two runs side by side.
+
+    :param runs: All runs of the report.
+    :param comparisons: The pairs of runs that were compared, the most important first.
+    :param limit: The maximum size of all traces in bytes.
+    :returns: Values for JSON: the questions of each dataset, the runs, the pairs of runs, the traces, and the number of
+        traces that were left out.
+    """
     # If a run has repetitions, the first repetition is shown.
     runs = [run.runs[0] for run in runs]
     comparisons = [
         replace(comparison, run=comparison.run.runs[0], other=comparison.other.runs[0]) for comparison in comparisons
     ]
+
     datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
@@ -37,24 +50,34 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
             if asked not in numbers:
                 numbers[asked] = len(listed)
                 listed.append({"id": asked.id, "q": asked.question, "gold": list(asked.answers)})
-    of_run = {run.name: number for number, run in enumerate(runs)}
-    traces, left_out = _collect_traces(comparisons, of_run, datasets, limit)
-    described = []
+
+    run_numbers = {run.name: number for number, run in enumerate(runs)}
+    traces, left_out = _collect_traces(comparisons, run_numbers, datasets, limit)
+
+    described_runs = []
     for run in runs:
         right = _mark_right(run, datasets[run.dataset])
-        described.append({"name": run.name, "method": run.method, "dataset": run.dataset, "right": right})
-    pairs = [[of_run[comparison.run.name], of_run[comparison.other.name]] for comparison in comparisons]
-    return {"datasets": questions, "runs": described, "pairs": pairs, "traces": traces, "left_out": left_out}
+        described_runs.append({"name": run.name, "method": run.method, "dataset": run.dataset, "right": right})
+    pairs = [[run_numbers[comparison.run.name], run_numbers[comparison.other.name]] for comparison in comparisons]
+    return {"datasets": questions, "runs": described_runs, "pairs": pairs, "traces": traces, "left_out": left_out}
 
 
 def differing_ids(comparison: Comparison) -> list[str]:
-    """List the questions that one of two runs gets right and the other wrong."""
+    """List the questions that one of two runs answers correctly and the other not.
+
+    :param comparison: The comparison of the two runs.
+    :returns: The ids of the questions, in order.
+    """
     run, other = comparison.run.predictions, comparison.other.predictions
     ids = paired_ids(comparison.run, comparison.other)
     return [id for id in ids if {run[id].right, other[id].right} == {True, False}]
 
 
 def _mark_right(run: Run, numbers: _Numbers) -> str:
+    """Return a text with one character for each question of the dataset.
+
+    The character is "1" for a right answer, "0" for a wrong one, and "-" if the run did not measure the question.
+    """
     marks = ["-"] * len(numbers)
     for prediction in run.predictions.values():
         if prediction.right is not None:
@@ -63,26 +86,34 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
 
 
 def _collect_traces(
-    comparisons: Sequence[Comparison], of_run: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
+    comparisons: Sequence[Comparison], run_numbers: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
 ) -> tuple[dict[int, dict[int, Any]], int]:
+    """Collect the traces of the questions that only one of two runs answers correctly, until the limit is reached.
+
+    Return the traces by the numbers of the run and the question, and the number of traces that were left out.
+    """
     by_question: dict[int, dict[int, Any]] = {}
+    # The number of bytes that are left.
     room = limit
     left_out = set[tuple[str, str]]()
     for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
-        wanted = [run for run in (pair.run, pair.other) if number not in by_question.get(of_run[run.name], {})]
+        missing_runs = [
+            run for run in (pair.run, pair.other) if number not in by_question.get(run_numbers[run.name], {})
+        ]
         traces = []
         if room > 0:
-            traces = [(run, _trace(next(run.full([id])))) for run in wanted]
+            traces = [(run, _trace(next(run.full([id])))) for run in missing_runs]
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
-            # Add no more traces. A pair with only one trace is useless, and the remaining questions matter less.
+            # From now on no trace is added. A pair with only one trace is useless, and the remaining questions matter
+            # less.
             room = 0
-            left_out.update((run.name, id) for run in wanted)
+            left_out.update((run.name, id) for run in missing_runs)
             continue
         room -= size
         for run, trace in traces:
-            by_question.setdefault(of_run[run.name], {})[number] = trace
+            by_question.setdefault(run_numbers[run.name], {})[number] = trace
     return by_question, len(left_out)
 
 
@@ -96,23 +127,25 @@ def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison,
 
 
 def _trace(prediction: PredictionLine) -> dict[str, Any]:
+    """Return what the page shows of a run's steps for one question. Empty values are left out."""
     result = prediction.get("result") or {}
     gold = set(prediction.get("supporting_ids") or ())
     documents = {document["id"]: document for document in result.get("documents") or ()}
-    shown = [_step(step, documents, gold) for step in result.get("steps") or ()]
+    steps = [_step(step, documents, gold) for step in result.get("steps") or ()]
     errors = [prediction.get("error"), *(result.get("errors") or ())]
     trace = {
         "answer": _shorten(result.get("answer")),
         "label": result.get("label") or "",
         "forced": bool(result.get("forced")),
         "gold": [len(gold & set(documents)), len(gold)],
-        "steps": shown,
+        "steps": steps,
         "errors": [_shorten(error) for error in errors if error],
     }
     return {key: value for key, value in trace.items() if value}
 
 
 def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
+    """Return what the page shows of one step. Empty values are left out."""
     # An action is named only if it could not be performed. The other fields show what was performed.
     action = step.get("action")
     verdict = step.get("verdict")
@@ -137,5 +170,9 @@ def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], g
 
 
 def _shorten(text: object, longest: int = _LONGEST) -> str:
+    """Put a text on one line and cut it to at most ``longest`` characters.
+
+    For example, ``_shorten("one two three", 8)`` returns ``"one two…"``.
+    """
     words = " ".join(str(text or "").split())
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"

@@ -11,6 +11,7 @@ from prefrag.evaluation.report.against import Against
 from prefrag.evaluation.report.comparison import Comparison
 from prefrag.evaluation.report.table import Table
 
+# The name of the file with all differences.
 COMPARISONS = "comparisons.csv"
 # The replacements for characters that are special in LaTeX, or that pdflatex does not know.
 _LATEX = str.maketrans(
@@ -24,18 +25,27 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # At the start of a row, LaTeX would read these as an argument of the line break before the row.
+        # At the start of a row, LaTeX would read these characters as an argument of the line break before the row.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
     }
 )
+# The replacements for signs that a spreadsheet does not read as part of a number.
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
+# Matches what becomes a hyphen in the name of a file: everything but small letters, digits and points. In "by yes/no",
+# this is the space and the slash.
 _NAME = re.compile(r"[^a-z0-9.]+")
 
 
 def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment: Environment) -> list[str]:
-    """Write each table as CSV and as LaTeX with booktabs, and return the file names."""
+    """Write each table as CSV and as LaTeX with booktabs.
+
+    :param tables: The name of the task and the table, for each table.
+    :param output: The folder.
+    :param environment: The Jinja environment with the template of a LaTeX table.
+    :returns: The names of the files.
+    """
     template = environment.get_template("table.tex.jinja")
     names = []
     for task, table in tables:
@@ -49,12 +59,21 @@ def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment:
 def write_comparisons(
     against: Iterable[tuple[str, Against]], one_change: Iterable[tuple[str, Comparison]], output: Path
 ) -> str:
-    """Write one CSV file with a line for every difference in the report, and return the file's name."""
+    """Write one CSV file with a line for every difference in the report.
+
+    :param against: The name of the task and the comparisons with the reference.
+    :param one_change: The name of the task and the comparison, for pairs of runs that differ in one setting.
+    :param output: The folder.
+    :returns: The name of the file.
+    """
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
-    every = [(task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons]
-    every += [(task, "one setting changed", comparison) for task, comparison in one_change]
+    all_comparisons = [
+        (task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons
+    ]
+    all_comparisons += [(task, "one setting changed", comparison) for task, comparison in one_change]
+
     lines = []
-    for task, setting, comparison in every:
+    for task, setting, comparison in all_comparisons:
         runs = [task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name]
         for difference in comparison.differences.values():
             interval = difference.interval
@@ -67,30 +86,42 @@ def write_comparisons(
 
 
 def escape_latex(text: object) -> str:
-    """Escape a text for LaTeX."""
+    r"""Put a text on one line and escape it for LaTeX.
+
+    For example, "5% of A_1" becomes "5\% of A\_1".
+
+    :param text: The text, or a value that is written as a text.
+    :returns: The escaped text.
+    """
     return " ".join(str(text).split()).translate(_LATEX)
 
 
 def _list_lines(table: Table) -> list[list[str]]:
-    """Return the lines of a table. Headings become the first column, and each interval gets a separate column."""
+    """Return the lines of a table for CSV.
+
+    Each line begins with its heading and its label. Each interval has a column of its own.
+    """
     has_interval = []
     for place in range(len(table.columns)):
         has_interval.append(any(row.cells and row.cells[place].interval for row in table.rows))
+
     head = ["setting", table.label.lower()]
-    for column, also in zip(table.flat_columns, has_interval, strict=True):
-        head += [column, f"{column} interval"] if also else [column]
+    for column, with_interval in zip(table.flat_columns, has_interval, strict=True):
+        head += [column, f"{column} interval"] if with_interval else [column]
+
     lines, heading = [head], ""
     for row in table.rows:
         if not row.cells:
             heading = row.label
             continue
         line = [heading, row.label]
-        for cell, also in zip(row.cells, has_interval, strict=True):
-            line += [cell.text, cell.interval] if also else [cell.text]
+        for cell, with_interval in zip(row.cells, has_interval, strict=True):
+            line += [cell.text, cell.interval] if with_interval else [cell.text]
         lines.append([text.translate(_PLAIN) for text in line])
     return lines
 
 
 def _write_csv(path: Path, lines: Iterable[Sequence[object]]) -> None:
+    """Write lines to a CSV file."""
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(lines)

@@ -1,4 +1,7 @@
-"""Group runs that can be compared: runs with the same task and settings, or runs that differ in one setting."""
+"""Group runs that can be compared.
+
+The runs of one group have the same task and the same settings. Other groups have runs that differ in one setting only.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,11 +10,16 @@ from dataclasses import replace
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 
+# The runs by their settings.
 Settings = Mapping[Setting, Sequence[Run]]
 
 
 def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
-    """Group runs by :attr:`Run.task`; a run without a task is in all groups."""
+    """Group runs by their task: the corpus is split between the sources, or it is used whole.
+
+    :param runs: All runs.
+    :returns: The runs of each task, see :attr:`Run.task`. A run without a task is in all groups.
+    """
     tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})]
     groups = {}
     for task in tasks or [None]:
@@ -20,9 +28,19 @@ def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs with equal settings. A run that lacks a setting joins the largest group with its other settings."""
+    """Group runs with equal settings, the largest group first.
+
+    A run may lack a setting, because its method does not use it. Such a run joins the largest group that has its other
+    settings. A method that was run with only one top-k may also join a larger group with another top-k.
+
+    :param runs: The runs of one task.
+    :returns: The runs by their settings.
+    """
     groups: dict[Setting, list[Run]] = {}
+    # The values of top-k that each method was run with.
     top_ks: dict[str, set[int | None]] = {}
+
+    # How often each value of a setting occurs, by the model and the name of the setting.
     values: dict[tuple[str, str], Counter[Value]] = {}
     for run in runs:
         top_ks.setdefault(run.method, set()).add(run.top_k)
@@ -33,31 +51,44 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     for run in runs:
         groups.setdefault(_complete(run, values), []).append(run)
     largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
+    # Each run goes to the largest group that fits.
     by_setting: dict[Setting, list[Run]] = {}
     for run in runs:
-        own = next(setting for setting in largest_first if setting.holds(run))
-        if all(len(top_ks[other.method]) == 1 for other in groups[own]):
-            larger = largest_first[: largest_first.index(own)]
-            own = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own)
-        by_setting.setdefault(own, []).append(run)
+        own_setting = next(setting for setting in largest_first if setting.holds(run))
+        # If the methods of this group were run with only one top-k, look for a larger group that differs only in top-k.
+        if all(len(top_ks[other.method]) == 1 for other in groups[own_setting]):
+            larger = largest_first[: largest_first.index(own_setting)]
+            own_setting = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own_setting)
+        by_setting.setdefault(own_setting, []).append(run)
+    # The text of a group leaves out what all groups share.
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in by_setting))
-    several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
-    if len(several) > 1:
+    different_ks = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
+    if len(different_ks) > 1:
         # The runs differ in top-k, so the text of every group names its top-k.
-        shared -= several
+        shared -= different_ks
+
     order = sorted(by_setting, key=lambda setting: (-len(by_setting[setting]), -setting.usual))
     return {replace(setting, shared=shared): by_setting[setting] for setting in order}
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Group the runs that are otherwise set as in ``main`` by the setting ``name``. Drop methods with one value."""
+    """Group the runs that differ from one setting only in one value.
+
+    :param runs: The runs.
+    :param main: The setting.
+    :param name: The name of the value that may differ, such as "judge error".
+    :returns: The runs by this value, in the order of the values. Methods that were run with only one value are left
+        out.
+    """
     by_value: dict[Value, list[Run]] = {}
+    # The values that each method was run with on each dataset.
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
         value = run.settings.get(name)
         if value is not None and main.put(name, value).holds(run):
             by_value.setdefault(value, []).append(run)
             values.setdefault((run.method, run.dataset), set()).add(value)
+
     varied = {}
     for value in sorted(by_value, key=sort_key):
         group = [run for run in by_value[value] if len(values[run.method, run.dataset]) > 1]
@@ -67,12 +98,19 @@ def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]
 
 
 def sort_key(value: Value) -> tuple[float, str]:
-    """Return a key that sorts values of different types: numbers first, then texts."""
+    """Return a key that sorts values of different types: numbers first, then texts.
+
+    :param value: The value of a setting.
+    :returns: The key.
+    """
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
-    """Fill in the settings that a run does not use: the usual value if another run has it, or the most frequent."""
+    """Fill in the settings that a run does not use.
+
+    The usual value is taken if another run with the same model has it, otherwise the most frequent value.
+    """
     setting = Setting.of(run)
     for name, value in setting.values:
         choices = values[run.model, name]

@@ -1,4 +1,9 @@
-"""Compute confidence intervals: bootstrap, Wilson's if all answers score the same, Tango's if few pairs differ."""
+"""Compute confidence intervals.
+
+Three kinds of intervals belong to the report. The bootstrap is the usual one. Wilson's is used if all answers of a run
+score the same. Tango's is used if two runs differ on few questions. A fourth function computes an upper bound of a
+proportion.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,14 +11,19 @@ from statistics import NormalDist
 
 import numpy as np
 
+# The number of resamples of a bootstrap, and of random draws of a test.
 RESAMPLES = 10_000
+# The seed of the resampling. It is fixed, so that the same runs always give the same report.
 SEED = 20_250_101
-CONFIDENCE = 95  # percent
-# The number of resamples that are drawn at a time: few enough for the processor's cache.
+# The confidence of all intervals, in percent.
+CONFIDENCE = 95
+# The number of resamples that are drawn at a time, so that their numbers fit into the processor's cache.
 _BLOCK = 250
-# The number of decimals of a resampled mean: more than the report shows, but few enough to hide rounding errors.
+# A resampled mean is rounded to this number of decimals. The report shows fewer. Rounding hides the errors of floating
+# point numbers.
 _DECIMALS = 9
-_HALVINGS = 50  # how often the range that contains a bound is halved; enough for these decimals
+# A bound is searched by halving a range this many times, which is enough for this number of decimals.
+_HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -21,9 +31,12 @@ class Interval:
     """A mean with its confidence interval."""
 
     mean: float
+    # The lower bound: the 2.5th percentile of the resampled means, or the bound of Wilson or Tango.
     low: float  # the 2.5th percentile of the resampled means, or Wilson's or Tango's bound
+    # The upper bound: the 97.5th percentile of the resampled means, or the bound of Wilson or Tango.
     high: float
-    n: int  # the number of questions that have a value
+    # The number of questions that have a value.
+    n: int
 
 
 def intervals(
@@ -34,48 +47,65 @@ def intervals(
     Questions are drawn with replacement. If each question has several repetitions, the repetitions of a drawn question
     are also drawn with replacement.
 
-    :param columns: One row per question and repetition; the rows of a question are adjacent. NaN means no value.
+    :param columns: One column per measure, and one row per question and repetition. The rows of a question are
+        adjacent. NaN means no value.
+    :param resamples: The number of resamples.
+    :param seed: The seed of the draws.
+    :param repetitions: The number of rows of each question.
+    :returns: The interval of each column. A column without any value has NaN as its mean and bounds.
     """
     rows, quantities = columns.shape
     questions = rows // repetitions
     present = ~np.isnan(columns)
-    filled = np.ascontiguousarray(np.where(present, columns, 0.0).T)
-    counted = np.ascontiguousarray(present.T.astype(float))
+    values_or_zero = np.ascontiguousarray(np.where(present, columns, 0.0).T)
+    has_value = np.ascontiguousarray(present.T.astype(float))
     complete = bool(present.all())
+    # The mean of each resample (row) and column.
     means = np.full((resamples, quantities), np.nan)
     random = np.random.default_rng(seed)
+
     for start in range(0, resamples if questions else 0, _BLOCK):
         size = min(_BLOCK, resamples - start)
         drawn = random.integers(questions, size=(size, questions))
         if repetitions > 1:
-            of_each = random.integers(repetitions, size=(size, questions, repetitions))
-            drawn = (drawn[:, :, None] * repetitions + of_each).reshape(size, rows)
+            drawn_repetitions = random.integers(repetitions, size=(size, questions, repetitions))
+            drawn = (drawn[:, :, None] * repetitions + drawn_repetitions).reshape(size, rows)
+        # Each resample gets its own range of row numbers, so that one call counts how often every row was drawn in
+        # each.
         drawn = drawn + rows * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
         for column in range(quantities):
             # Columns are summed one at a time, because a matrix product may add in another order on another processor.
-            number = rows if complete else weights @ counted[column]
+            n_drawn = rows if complete else weights @ has_value[column]
             with np.errstate(invalid="ignore"):
-                means[start : start + size, column] = (weights @ filled[column]) / number
+                means[start : start + size, column] = (weights @ values_or_zero[column]) / n_drawn
     # Differences that cancel out leave tiny remainders. Rounding removes them, so that a bound of zero gets no sign.
     means = np.round(means, _DECIMALS)
+
     tail = (100 - CONFIDENCE) / 2
     column_intervals = []
     for column in range(quantities):
-        values = int(present[:, column].sum())
-        if not values:
+        n_values = int(present[:, column].sum())
+        if not n_values:
             column_intervals.append(Interval(math.nan, math.nan, math.nan, 0))
             continue
         # If few questions have a value, some resamples have no value and so no mean.
         drawn_means = means[~np.isnan(means[:, column]), column]
         low, high = np.percentile(drawn_means, [tail, 100 - tail])
         n = int(present[:, column].reshape(questions, repetitions).any(axis=1).sum())
-        column_intervals.append(Interval(float(filled[column].sum() / values), float(low), float(high), n))
+        column_intervals.append(Interval(float(values_or_zero[column].sum() / n_values), float(low), float(high), n))
     return column_intervals
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), in percent. Its width is never 0."""
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927). Its width is never 0.
+
+    For example, ``round(wilson(100.0, 30).low, 1)`` returns ``88.6``.
+
+    :param percent: The proportion in percent.
+    :param n: The number of questions.
+    :returns: The proportion with its bounds, in percent.
+    """
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
     share = round(percent * n / 100) / n
     centre = share + z * z / (2 * n)
@@ -85,13 +115,24 @@ def wilson(percent: float, n: int) -> Interval:
 
 
 def tango(better: int, worse: int, n: int) -> Interval:
-    """Compute Tango's interval of a paired difference (T. Tango, 1998, section 3.1), in percent. It is never 0 wide."""
+    """Compute Tango's interval of a paired difference (T. Tango, 1998, section 3.1). Its width is never 0.
+
+    The interval has all differences that Tango's test does not reject. Each bound is found by halving the range between
+    the observed difference, which is always possible, and the largest or smallest difference.
+
+    :param better: The number of questions that only the first run answers correctly.
+    :param worse: The number of questions that only the other run answers correctly.
+    :param n: The number of all questions.
+    :returns: The difference in percentage points, with its bounds.
+    """
     z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
 
     def is_possible(difference: float) -> bool:
+        """Check whether this difference, from -1 to 1, is in the interval."""
         linear = (2 * n - better + worse) * difference - better - worse
         square = linear * linear + 8 * n * worse * difference * (1 - difference)
-        # The share of pairs where only the other run is right: its maximum likelihood estimate for this difference.
+        # The maximum likelihood estimate, for this difference, of the share of questions that only the other run
+        # answers correctly.
         share = (math.sqrt(max(0.0, square)) - linear) / (4 * n)
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance
@@ -109,11 +150,14 @@ def tango(better: int, worse: int, n: int) -> Interval:
 def clopper_pearson(events: int, n: int) -> float:
     """Compute the upper bound of a proportion, one-sided and exact (C. J. Clopper, E. S. Pearson, 1934).
 
-    :param events: How often it happened.
-    :param n: In how many independent trials.
-    :returns: The largest proportion, from 0 to 1, with which so few events still have a probability of 5%; 1 without
-        trials.
-    :raises ValueError: When there are more events than trials, or fewer than none.
+    For example, ``round(clopper_pearson(0, 59), 2)`` returns ``0.05``: after 59 trials without an event, a proportion
+    above 5% is unlikely.
+
+    :param events: The number of trials in which the event happened.
+    :param n: The number of independent trials.
+    :returns: The largest proportion, from 0 to 1, with which so few events still have a probability of 5%. It is 1
+        without trials.
+    :raises ValueError: If there are more events than trials, or fewer than none.
     """
     if not 0 <= events <= n:
         raise ValueError(f"{events} events in {n} trials: there must be at least 0, and at most one in each trial.")
@@ -122,12 +166,13 @@ def clopper_pearson(events: int, n: int) -> float:
     # The logarithms of the number of ways in which 0, 1, ... of the trials can be events.
     log_trials = math.lgamma(n + 1)
     ways = [log_trials - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(events + 1)]
+
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        # By logarithms, because of many trials the number of combinations is larger than a float.
-        few, many = math.log(middle), math.log1p(-middle)
-        probability = math.fsum(math.exp(ways[k] + k * few + (n - k) * many) for k in range(events + 1))
+        # Logarithms are needed, because the number of combinations of many trials is larger than a float can be.
+        log_event, log_no_event = math.log(middle), math.log1p(-middle)
+        probability = math.fsum(math.exp(ways[k] + k * log_event + (n - k) * log_no_event) for k in range(events + 1))
         low, high = (middle, high) if probability > 1 - CONFIDENCE / 100 else (low, middle)
-    # The bound itself is still possible, so round it up.
+    # The bound is between `low` and `high`. It is rounded up, so that it is never too low.
     return high

@@ -1,4 +1,8 @@
-"""Write the report as a page and as Markdown, with its tables as files."""
+"""Write the report as a page and as Markdown, with its tables as files.
+
+The report has a part for each task. A task is either to search a corpus that is split between the sources, or to search
+a whole corpus. :func:`write_report` is the function behind ``prefrag report``.
+"""
 
 import json
 from collections.abc import Collection, Sequence
@@ -23,11 +27,14 @@ from prefrag.evaluation.report.settings import Setting
 from prefrag.evaluation.report.table import Table
 from prefrag.evaluation.runs.run_folder import CONFIG
 
+# The folder of the templates, styles and scripts.
 _FOLDER = Path(__file__).parent
+# The names of the two files with the whole report.
 HTML = "report.html"
 MARKDOWN = "report.md"
 # The maximum number of ids that the report names when two runs did not answer the same questions.
 _IDS_NAMED = 10
+# The title of each part of the report, by the task of its runs.
 _TASKS = {
     "split": "Split corpus: a local source and a simulated web, each with passages that the other lacks",
     "whole": "Whole corpus: not divided between sources",
@@ -37,19 +44,26 @@ _TASKS = {
 
 @dataclass(frozen=True)
 class Task:
-    """The part of the report on one task: to search a split corpus, or a whole one. Two tasks are never compared."""
+    """The part of the report on one task. Runs of two tasks are never compared."""
 
-    name: str  # part of anchors and file names
+    # The name of the task, which is part of anchors and file names.
+    name: str
+    # The title of the part.
     title: str
+    # The runs, grouped by their settings.
     settings: Settings
+    # The tables of the papers, and the tables of settings that vary.
     tables: tuple[Table, ...]
-    against: tuple[Against, ...]  # the comparisons of methods with a reference
-    one_change: tuple[Comparison, ...]  # pairs of runs that differ in at most one setting
+    # The comparisons of methods with a reference.
+    against: tuple[Against, ...]
+    # The comparisons of runs that differ in at most one setting.
+    one_change: tuple[Comparison, ...]
+    # The plots below each title.
     plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property
     def main(self) -> list[Against]:
-        """The comparisons that the page shows unfolded, under the first setting of each dataset."""
+        """The comparisons that the page shows open, under the first setting of each dataset."""
         return [table for table in self.against if table.main]
 
     @property
@@ -72,33 +86,42 @@ class Task:
 def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
     """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
-    A folder that contains run folders at any depth may be given, too. All methods are compared with the method
-    ``reference``, by default with PrefRAG if it was run. Returns the path of ``report.html``.
+    :param run_folders: The folders of the runs, or folders that contain such folders at any depth.
+    :param output: The folder of the report.
+    :param reference: The name of the method that all others are compared with. None means PrefRAG, if it was run.
+    :returns: The path of ``report.html``.
+    :raises ImportError: If matplotlib is not installed.
+    :raises ValueError: If a folder has no run, or if the reference was not run.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         message = f'The report needs matplotlib ({error}): run pip install "prefrag[evaluation]".'
         raise ImportError(message) from error
+
     runs = read_runs(run_folders)
     methods = sorted({run.method for run in runs})
     if reference is not None and reference not in methods:
         raise ValueError(f"There is no run of the method {reference}: choose from {', '.join(methods)}.")
+
     intervals = score_intervals(runs)
     tasks = [
         _make_task(task, group_by_setting(task_runs), runs, intervals, reference)
         for task, task_runs in group_by_task(runs).items()
     ]
+
     output = Path(output).expanduser()
     folder = output / "tables"
     folder.mkdir(parents=True, exist_ok=True)
     tables = [(task.name, table) for task in tasks for table in task.tables]
     files = write_tables(tables, folder, _make_environment(html=False))
+
     comparisons = [comparison for task in tasks for comparison in task.comparisons]
     if comparisons:
-        every = [(task.name, table) for task in tasks for table in task.against]
+        named_tables = [(task.name, table) for task in tasks for table in task.against]
         one_change = [(task.name, comparison) for task in tasks for comparison in task.one_change]
-        files.append(write_comparisons(every, one_change, folder))
+        files.append(write_comparisons(named_tables, one_change, folder))
+
     parts_of_runs = [frozenset(Setting.of(run).parts) for run in runs]
     values: dict[str, Any] = {
         "runs": runs,
@@ -110,6 +133,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
         "files": [f"{folder.name}/{name}" for name in files],
         "drill_down": drill_down(runs, comparisons),
     }
+
     markdown = _make_environment(html=False).get_template("report.md.jinja").render(values)
     (output / MARKDOWN).write_text(markdown, "utf-8")
     page = output / HTML
@@ -120,12 +144,13 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
 def _make_task(
     task: str | None, settings: Settings, runs: Sequence[Run], intervals: Intervals, reference: str | None
 ) -> Task:
+    """Make the part of the report on one task."""
     from prefrag.evaluation.report.plots import draw_all
 
     against = compare_with_reference(settings, runs, reference)
-    every = [run for group in settings.values() for run in group]
+    task_runs = [run for group in settings.values() for run in group]
     tables = [*paper_tables(settings, intervals), *list_variations(settings, against)]
-    shares = describe_split(every) if task == "split" else None
+    shares = describe_split(task_runs) if task == "split" else None
     if shares:
         tables.insert(0, shares)
     name = task or ""
@@ -136,6 +161,7 @@ def _make_task(
 
 @cache
 def _make_environment(html: bool) -> Environment:
+    """Return the Jinja environment with the filters and functions that the templates use."""
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=html,
@@ -144,7 +170,7 @@ def _make_environment(html: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # `tojson` escapes the text for use in a script element.
+    # The filter `tojson` escapes a text for use in a script element.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["markdown"] = _markdown
     environment.filters["latex"] = escape_latex
@@ -158,7 +184,12 @@ def _make_environment(html: bool) -> Environment:
 
 
 def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
-    """Describe a run for the table "What was run", without the settings that all runs share."""
+    """Describe a run for the table "What was run".
+
+    :param run: The run.
+    :param shared: The settings that all runs share, in words. They are left out.
+    :returns: The texts by the heading of their column.
+    """
     config = run.config
     web = config.get("web")
     corpus = {"split": "split by source", "whole": "whole", None: DASH}[run.task]
@@ -187,16 +218,21 @@ def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
 
 
 def _short_path(path: object) -> str:
-    """Return the names of a file and its folder, which are enough to tell corpora apart."""
+    """Return the names of a file and its folder, which are enough to tell corpora apart.
+
+    For example, ``_short_path("/data/hotpotqa/corpus.jsonl")`` returns ``"hotpotqa/corpus.jsonl"``.
+    """
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 
 def _name_some(ids: Sequence[str]) -> str:
+    """Name the first ids, and say how many more there are."""
     more = len(ids) - _IDS_NAMED
     return ", ".join(ids[:_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _markdown(value: object) -> str:
+    """Put a text on one line and escape it for Markdown."""
     text = " ".join(str(value).split())
     for character in "\\`*[]<>|":
         text = text.replace(character, f"\\{character}")

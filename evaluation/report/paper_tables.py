@@ -1,4 +1,8 @@
-"""Make the tables of the papers, and further tables, from the available runs."""
+"""Make the tables of the papers, and further tables, from the available runs.
+
+Each table is made only if there are runs for it. `_PAPERS` describes the tables that list the methods of a paper. The
+functions above it make the other tables.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +36,16 @@ from prefrag.evaluation.report.runs import TOP_K, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Cell, Column, Lines, Row, Table, fill_table
 
-# Methods with a single retrieval. All times are multiples of the time of the first method here that was run.
+# Methods with a single retrieval. All times are shown as multiples of the time of such a method: the first of these
+# that was run.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
+# The column with the mean of accuracy, F1 and EM.
 AVERAGE = Measure("average", "Avg")
-# For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
+# Datasets whose tables have only accuracy. For yes/no questions, F1 and EM add nothing (PrefRAG, table 1).
 _ACCURACY_ALONE = ("bioasq",)
+# The values of `source` in a corpus that can be split.
 _SOURCES = ("local", "web", "both")
+# The note below the table of :func:`describe_split`.
 _NOTE_OF_SPLIT = (
     "The shares of the gold passages that are only in the local source, only on the web, and in both. Neither half "
     "alone: the number of questions for which no single source contains all gold passages."
@@ -50,14 +58,20 @@ class _Rows:
 
     id: str
     title: str
-    methods: tuple[str, ...]  # names of methods; a name with a final * stands for all names that begin with it
-    columns: Callable[[str], list[Column]]  # returns the columns for a dataset
+    # The names of the methods, in the order of the table. A name with a final * stands for all names that begin with
+    # it.
+    methods: tuple[str, ...]
+    # Returns the columns for a dataset.
+    columns: Callable[[str], list[Column]]
+    # The table is made only if the name of at least one method that was run begins with one of these.
     needed: tuple[str, ...]  # the table is made only if the name of a run's method begins with one of these
+    # The note below the table.
     note: str = ""
-    is_timed: bool = False  # whether the last column is the time relative to single-step RAG
+    # Whether the last column is the time relative to a method with a single retrieval.
+    is_timed: bool = False
 
     def place(self, run: Run) -> int | None:
-        """Return the position of a run's line in the table; None if the table has no line for the run."""
+        """Return the position of a run's line in the table. None if the table has no line for the run."""
         for place, name in enumerate(self.methods):
             fits = run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name
             if fits:
@@ -66,7 +80,12 @@ class _Rows:
 
 
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
-    """Make every table for which there are runs."""
+    """Make every table for which there are runs.
+
+    :param settings: The runs of one task, grouped by their settings.
+    :param intervals: The confidence intervals of all scores.
+    :returns: The tables, in the order of the report.
+    """
     tables = [
         _certainty(settings, intervals),
         _overall(settings, intervals),
@@ -81,11 +100,15 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
 
 
 def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table about answers that are given and withheld.
+
+    It has the runs in which the extractive reader answers.
+    """
     by_reader = _only(settings, lambda run: run.llm.get("kind") == READER)
-    every = [run for runs in by_reader.values() for run in runs]
+    reader_runs = [run for runs in by_reader.values() for run in runs]
 
     def columns(dataset: str) -> list[Column]:
-        runs = [run for run in every if run.dataset == dataset]
+        runs = [run for run in reader_runs if run.dataset == dataset]
         return [_plain(measure, ranked=False) for measure in CERTAINTY if _is_measured(measure, runs)]
 
     return _table_by_setting(
@@ -103,8 +126,9 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _overall(settings: Settings, intervals: Intervals) -> Table | None:
-    number = {run.dataset: len(run.predictions) for group in settings.values() for run in group}
-    questions = ", ".join(f"{dataset} {number[dataset]}" for dataset in sorted(number))
+    """Make the table of all methods."""
+    question_counts = {run.dataset: len(run.predictions) for group in settings.values() for run in group}
+    questions = ", ".join(f"{dataset} {question_counts[dataset]}" for dataset in sorted(question_counts))
     return _table_by_setting(
         "overall",
         "All methods",
@@ -118,6 +142,7 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Table | None:
+    """Make one table of a paper. The runs of each setting are in the order of the paper's methods."""
     placed_runs: dict[Setting, list[Run]] = {}
     for setting, runs in settings.items():
         placed = []
@@ -126,9 +151,12 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
             if place is not None:
                 placed.append((place, run.order, run))
         shown = [run for _, _, run in sorted(placed)]
+
+        # A group of runs is shown only if it has a method of the paper's own, and at least two methods.
         is_of_paper = any(run.family.startswith(rows.needed) for run in shown)
         if is_of_paper and len({run.method for run in shown}) > 1:
             placed_runs[setting] = shown
+
     time: list[Column] = []
     if rows.is_timed:
         time = [_relative_time([run for group in placed_runs.values() for run in group])]
@@ -140,6 +168,7 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
 
 
 def _top_ks(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table of the numbers of documents per retrieval."""
     runs = [run for group in settings.values() for run in group]
     values = vary(runs, next(iter(settings)), TOP_K)
     title = "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)"
@@ -147,12 +176,14 @@ def _top_ks(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _retrievers(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table of retrievers."""
     values = _by_retriever(next(iter(settings.values())))
     title = "Retrievers (PrefRAG, table 17)"
     return _table_of_values("retrievers", title, "retriever", values, intervals, lambda run: run.family)
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table of retrievals per question."""
     every = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
     runs = [run for group in settings.values() for run in group]
     measures = [measure for measure in every if _is_measured(measure, runs)]
@@ -175,6 +206,7 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _recall(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table of recall."""
     return _table_by_setting(
         "recall",
         "Recall by documents given",
@@ -187,6 +219,7 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _cost(settings: Settings, intervals: Intervals) -> Table | None:
+    """Make the table of model calls and times."""
     runs = [run for group in settings.values() for run in group]
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
@@ -208,14 +241,15 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _relative_time(runs: Sequence[Run]) -> Column:
-    """Make the column of seconds as a multiple of those of single-step RAG."""
+    """Make the column of seconds as a multiple of the seconds of a method with a single retrieval."""
+    # The multiples that were computed so far, by the name of the run.
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
             own = run.value(SECONDS)
             single = find_single_step(run, runs)
-            # Seconds include waiting for concurrent questions, so the concurrency of both runs must be equal.
+            # Seconds include waiting for concurrent questions. So the concurrency of both runs must be equal.
             base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
             multiples[run.name] = own / base if own is not None and base else None
         return multiples[run.name]
@@ -224,37 +258,50 @@ def _relative_time(runs: Sequence[Run]) -> Column:
 
 
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
-    """Find the run of single-step RAG with the same dataset, model and, if possible, top-k and concurrency."""
+    """Find the run of a method with a single retrieval, with which the time of a run is compared.
+
+    :param run: The run.
+    :param runs: All runs.
+    :returns: A run on the same dataset with the same model, if possible with the same top-k and concurrency. None if
+        there is no such run.
+    """
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
-    # False sorts before True: first the runs with the same top-k, and among them those with the same concurrency.
+    # False sorts before True. So the runs with the same top-k come first, and among them those with the same
+    # concurrency.
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
 
 
 def _scores(dataset: str) -> list[Column]:
+    """Return the columns of answer scores for a dataset."""
     if dataset.lower().startswith(_ACCURACY_ALONE):
         return [_plain(ACC)]
     return [_plain(ACC), _plain(F1), _plain(EM), Column(AVERAGE, _average)]
 
 
 def _recalls(dataset: str) -> list[Column]:
+    """Return the columns of recall."""
     return [_plain(RECALL), _plain(RECALL_ALL), _plain(DOCUMENTS, ranked=False)]
 
 
 def _plain(measure: Measure, ranked: bool = True) -> Column:
+    """Make the column of a measure. ``ranked`` says whether the best value is marked."""
     return Column(measure, lambda run: run.value(measure), ranked)
 
 
 def _is_measured(measure: Measure, runs: Sequence[Run]) -> bool:
+    """Check whether at least one run has a value of this measure."""
     return any(run.value(measure) is not None for run in runs)
 
 
 def _average(run: Run) -> float | None:
+    """Return the mean of accuracy, F1 and EM. None if one of the three is missing."""
     values = [run.value(measure) for measure in (ACC, F1, EM)]
-    stated = [value for value in values if value is not None]
-    return sum(stated) / len(stated) if len(stated) == len(values) else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if len(present) == len(values) else None
 
 
+# The tables of the papers: id, title, methods, columns, needed methods, and a note.
 _PAPERS = (
     _Rows(
         "prefrag-1",
@@ -342,22 +389,23 @@ _PAPERS = (
 
 
 def _only(settings: Settings, is_wanted: Callable[[Run], bool]) -> dict[Setting, list[Run]]:
-    chosen = {}
+    """Leave out the runs that are not wanted, and the groups that are then empty."""
+    wanted_runs_of_settings = {}
     for setting, runs in settings.items():
-        wanted = [run for run in runs if is_wanted(run)]
-        if wanted:
-            chosen[setting] = wanted
-    return chosen
+        wanted_runs = [run for run in runs if is_wanted(run)]
+        if wanted_runs:
+            wanted_runs_of_settings[setting] = wanted_runs
+    return wanted_runs_of_settings
 
 
 def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
     """Group runs by retriever, but only runs of methods that were run with several retrievers."""
-    of_family: dict[str, set[Value]] = {}
+    retrievers_of_method: dict[str, set[Value]] = {}
     for run in runs:
-        of_family.setdefault(run.family, set()).add(run.retriever)
+        retrievers_of_method.setdefault(run.family, set()).add(run.retriever)
     by_retriever: dict[Value, list[Run]] = {}
     for run in runs:
-        if len(of_family[run.family] - {None}) > 1:
+        if len(retrievers_of_method[run.family] - {None}) > 1:
             by_retriever.setdefault(run.retriever, []).append(run)
     return {value: by_retriever[value] for value in sorted(by_retriever, key=sort_key)}
 
@@ -365,10 +413,12 @@ def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
 def _table_by_setting(
     id: str, title: str, note: str, settings: Settings, intervals: Intervals, columns: Callable[[str], list[Column]]
 ) -> Table | None:
+    """Make a table with a heading for each group of settings. Below it is a line for each method."""
     blocks = []
     for setting, group in settings.items():
         lines = Lines()
         for run in group:
+            # The line of a run says its top-k if it differs from that of the group.
             own_k = "" if run.top_k in (None, setting.get(TOP_K)) else f" (k {run.top_k})"
             lines.add(run.method, run.method + own_k, run)
         blocks.append((setting.text, lines))
@@ -396,7 +446,12 @@ def _table_of_values(
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:
-    """Make a table of how each split corpus divides the gold passages among the sources."""
+    """Make a table of how each split corpus divides the gold passages between the sources.
+
+    :param runs: The runs.
+    :returns: The table. None if no run has a split corpus.
+    """
+    # The ids of the gold passages of each question, by dataset and corpus.
     gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):
@@ -404,33 +459,38 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
             ids_of_questions.update({id: prediction.asked.supporting_ids for id, prediction in run.predictions.items()})
     if not gold:
         return None
+
+    # The number of corpora of each dataset. If there are several, each label names its corpus.
     corpora = Counter(dataset for dataset, _ in gold)
     rows = []
-    for (dataset, corpus), of_question in sorted(gold.items()):
+    for (dataset, corpus), ids_by_question in sorted(gold.items()):
         label = dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})"
-        gold_ids = {id for ids in of_question.values() for id in ids}
-        rows.append(Row(label, _fill_cells(of_question, _read_sources(Path(corpus), gold_ids))))
+        gold_ids = {id for ids in ids_by_question.values() for id in ids}
+        rows.append(Row(label, _fill_cells(ids_by_question, _read_sources(Path(corpus), gold_ids))))
+
     columns = ("Questions", "Gold passages", "Local only %", "Web only %", "Both %", "Neither half alone")
     title = "The split (dataset statistics: PrefRAG, table 3)"
     return Table("shares", title, _NOTE_OF_SPLIT, (("", len(columns)),), columns, tuple(rows), label="Dataset")
 
 
-def _fill_cells(of_question: Mapping[str, Sequence[str]], sources: Mapping[str, str] | None) -> tuple[Cell, ...]:
+def _fill_cells(ids_by_question: Mapping[str, Sequence[str]], sources: Mapping[str, str] | None) -> tuple[Cell, ...]:
+    """Return the cells of one corpus. If the corpus cannot be read, all but the number of questions are dashes."""
     if not sources:
-        return (Cell(str(len(of_question))), *[Cell(DASH)] * 5)
-    number = Counter(sources.values())
-    shares = [f"{100 * number[source] / len(sources):.1f}" for source in _SOURCES]
-    neither = 0
-    for ids in of_question.values():
+        return (Cell(str(len(ids_by_question))), *[Cell(DASH)] * 5)
+    passages_of_source = Counter(sources.values())
+    shares = [f"{100 * passages_of_source[source] / len(sources):.1f}" for source in _SOURCES]
+    n_neither = 0
+    for ids in ids_by_question.values():
         sources_of_question = {sources.get(id) for id in ids}
+        # Some gold passages are only in the local source and some only on the web, so no source alone has all of them.
         if {"local", "web"} <= sources_of_question:
-            neither += 1
-    texts = [str(len(of_question)), str(len(sources)), *shares, str(neither)]
+            n_neither += 1
+    texts = [str(len(ids_by_question)), str(len(sources)), *shares, str(n_neither)]
     return tuple(Cell(text) for text in texts)
 
 
 def _read_sources(corpus: Path, ids: set[str]) -> dict[str, str] | None:
-    """Return the source of each of these passages, or None if the corpus cannot be read."""
+    """Return the source of each of these passages. None if the corpus cannot be read."""
     sources = {}
     try:
         with corpus.open("rb") as stream:

@@ -1,4 +1,8 @@
-"""Draw the plots as SVG, with the colours of the page around them."""
+"""Draw the plots of the report as SVG.
+
+Matplotlib draws each plot with placeholder colours. These are then replaced by the colours of the page, which has a
+light and a dark form. :func:`draw_all` makes all plots.
+"""
 
 import html
 import io
@@ -31,26 +35,33 @@ from prefrag.evaluation.report.measures import (
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholder colours in the SVG, which are replaced by colours of the page. The page has light and dark colours.
+# Placeholder colours in the SVG, which stand for colours of the page: text and axes,
 _TEXT = "#010101"
+# the lines of the grid,
 _GRID = "#010102"
+# and the series of data.
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
+# The CSS colours that replace the placeholders.
 _COLOURS = {
     _TEXT: "currentColor",
     _GRID: "var(--grid)",
     **{placeholder: f"var(--series-{number})" for number, placeholder in enumerate(_SERIES, start=1)},
 }
-# The methods of a family share one colour.
+# The methods whose names begin with the same of these words share one colour. All other methods share one more colour.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
 # The methods that PrefRAG's figure 3 compares.
 _REACT_MIX_AND_PREFRAG = {"react_mix", "prefrag"}
 # The methods that PrefRAG's figure 5 compares.
 _STRATEGIES = ("vanilla_mix", "prefrag_direct", "prefrag")
+# The strokes of lines, for methods that share a colour.
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
+# The marks of points, one per family.
 _MARKS = ("o", "s", "^", "D", "v", "P")
-_WIDTH = 5.6  # of a plot, in inches
-_SIZE = 9.5  # of the letters, in points
-# How many letters fit in a line of the legend, approximately, without its marks and gaps.
+# The width of a plot in inches.
+_WIDTH = 5.6
+# The size of the letters in points.
+_SIZE = 9.5
+# The approximate number of letters that fit in a line of the legend, without its marks and gaps.
 _LETTERS = 66
 
 
@@ -59,13 +70,21 @@ class Plot:
     """A plot of the report."""
 
     dataset: str
+    # The text below the plot, such as the setting of its runs.
     note: str
-    svg: str  # the picture, safe to embed in HTML
+    # The picture, which is safe to embed in HTML.
+    svg: str
 
 
 def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:
-    """Draw every plot for which there are runs, for one setting of each dataset."""
-    # A dollar sign in a name must not start a formula.
+    """Draw every plot for which there are runs, for one setting of each dataset.
+
+    :param settings: The runs of one task, grouped by their settings.
+    :param intervals: The confidence intervals of scores.
+    :param task: The name of the task, which becomes part of the ids in the SVG.
+    :returns: The titles that have plots, with their plots.
+    """
+    # A dollar sign in a name must not start a formula, so formulas are turned off.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
             ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals, task))),
@@ -79,7 +98,7 @@ def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[t
 
 
 def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
-    """For each dataset, yield the first setting with several methods, and the runs of this setting."""
+    """For each dataset, yield the first setting that has several methods, and the runs of this setting."""
     seen: set[str] = set()
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs} - seen):
@@ -90,7 +109,10 @@ def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
-    """Return, for each method on a dataset, the runs that differ from ``setting`` only in ``name``, sorted by it."""
+    """Return the runs on a dataset that differ from ``setting`` only in the value ``name``.
+
+    There is a list for each method, sorted by this value.
+    """
     runs = [run for group in settings.values() for run in group if run.dataset == dataset]
     lines: dict[str, list[Run]] = {}
     for group in vary(runs, setting, name).values():
@@ -100,6 +122,7 @@ def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) ->
 
 
 def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    """Draw accuracy against the number of retrievals, with a point for each run."""
     for dataset, setting, shown in _runs_to_draw(settings):
         points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
         if len(points) > 1:
@@ -109,11 +132,15 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
 
 
 def _sources(settings: Settings, task: str) -> Iterator[Plot]:
-    """Draw what both sources were asked, if a method with a preference and ReAct-Mix, which has none, were run."""
+    """Draw how often both sources were searched.
+
+    The plot is made only if PrefRAG, which prefers a source, and ReAct-Mix, which prefers none, were run.
+    """
     for dataset, setting, runs in _runs_to_draw(settings):
         shown = [run for run in runs if run.value(TOTAL_LOCAL) is not None and run.value(TOTAL_WEB) is not None]
         if not {run.method for run in shown} >= _REACT_MIX_AND_PREFRAG:
             continue
+
         figure, axes = _new_figure(1.1 + 0.27 * len(shown))
         for place, run in enumerate(shown):
             local = run.value(TOTAL_LOCAL) or 0.0
@@ -122,6 +149,7 @@ def _sources(settings: Settings, task: str) -> Iterator[Plot]:
             axes.barh(place, web, left=local, height=0.6, color=_colour(run), alpha=0.4, linewidth=0)
             accuracy = f"{ACC.title} {ACC.text(run.value(ACC))}"
             axes.annotate(accuracy, (local + web, place), xytext=(4, 0), textcoords="offset points", va="center")
+
         axes.set_yticks(range(len(shown)), _labels(shown))
         axes.margins(x=0.2, y=0.02)
         axes.set_xlim(left=0)
@@ -132,11 +160,16 @@ def _sources(settings: Settings, task: str) -> Iterator[Plot]:
 
 
 def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
-    """Draw the scores of two retrievals at once, of a preference in the tools' words only, and of PrefRAG."""
+    """Draw the scores of three ways to prefer a source.
+
+    The first searches both sources at once. In the second, only the words of the prompt prefer a source. The third is
+    PrefRAG.
+    """
     for dataset, setting, runs in _runs_to_draw(settings):
         shown = [run for name in _STRATEGIES for run in runs if run.method == name]
         if {run.method for run in shown} != set(_STRATEGIES):
             continue
+
         figure, axes = _new_figure(3.0)
         for number, run in enumerate(shown):
             for place, measure in enumerate((ACC, F1, EM)):
@@ -146,6 +179,7 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
                 axes.bar(x, run.value(measure) or 0.0, width=0.24, linewidth=0, **look)
                 if interval is not None:
                     axes.plot([x, x], [interval.low, interval.high], color=_TEXT, linewidth=1)
+
         axes.set_xticks(range(3), [ACC.title, F1.title, EM.title])
         axes.grid(visible=False, axis="x")
         axes.set_ylabel("%")
@@ -155,27 +189,30 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
 
 
 def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    """Draw recall against the number of documents that the model was given."""
     for dataset, setting, runs in _runs_to_draw(settings):
         lines = _vary_main(settings, dataset, setting, TOP_K)
-        every = {run.name: run for run in runs}
+        runs_by_name = {run.name: run for run in runs}
         for line in lines:
-            every.update((run.name, run) for run in line)
+            runs_by_name.update((run.name, run) for run in line)
 
-        shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
+        shown = [run for run in runs_by_name.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
-            axis = "Documents given to the model per question"
+            x_label = "Documents given to the model per question"
             name = f"{task}-{dataset}"
-            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", name, lines)
+            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, x_label, "Recall (%)", name, lines)
             yield Plot(dataset, setting.text, svg)
 
 
 def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    """Draw the seconds per question."""
     for dataset, setting, shown in _runs_to_draw(settings):
         note = setting.text
         timed = [run for run in shown if run.value(SECONDS)]
         timed.sort(key=lambda run: run.value(SECONDS) or 0.0)
         if len(timed) < 2:
             continue
+
         figure, axes = _new_figure(0.9 + 0.27 * len(timed))
         labels = _labels(timed)
         for place, run in enumerate(timed):
@@ -188,6 +225,7 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
                 end = max(value, interval.high)
             digits = f"{value:.3g}" if value < 100 else f"{value:.0f}"
             axes.annotate(digits, (end, place), xytext=(4, 0), textcoords="offset points", va="center")
+
         axes.set_yticks(range(len(timed)), labels)
         axes.margins(x=0.14, y=0.02)
         axes.set_xlim(left=0)
@@ -201,6 +239,7 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
 
 
 def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    """Draw accuracy against the share of verdicts that the simulated judge gets wrong, with a line for each method."""
     main = next(iter(settings))
     for dataset in sorted({run.dataset for group in settings.values() for run in group}):
         shown = []
@@ -210,13 +249,14 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
                 shown.append(measured)
         if not shown:
             continue
+
         figure, axes = _new_figure(3.3)
-        drawn: Counter[int] = Counter()
+        drawn_of_family: Counter[int] = Counter()
         for line in shown:
             method, colour, family = line[0].method, _colour(line[0]), _family_number(line[0])
-            # Methods of one family share a colour, so each method gets a different stroke.
-            stroke = _STROKES[drawn[family] % len(_STROKES)]
-            drawn[family] += 1
+            # Methods of one family share a colour. So each method gets a stroke of its own.
+            stroke = _STROKES[drawn_of_family[family] % len(_STROKES)]
+            drawn_of_family[family] += 1
             xs = [100 * (run.judge_error or 0.0) for run in line]
             ys = [run.value(ACC) or 0.0 for run in line]
             bounds = [intervals[run.name, ACC.key] for run in line if (run.name, ACC.key) in intervals]
@@ -224,8 +264,9 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
                 lows = [interval.low for interval in bounds]
                 highs = [interval.high for interval in bounds]
                 axes.fill_between(xs, lows, highs, color=colour, alpha=0.14, linewidth=0)
-            look: dict[str, Any] = {"color": colour, "marker": _MARKS[family], "ls": stroke}
-            axes.plot(xs, ys, **look, markersize=5, linewidth=1.6, label=method)
+            style: dict[str, Any] = {"color": colour, "marker": _MARKS[family], "ls": stroke}
+            axes.plot(xs, ys, **style, markersize=5, linewidth=1.6, label=method)
+
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
         _add_legend(figure)
@@ -244,36 +285,43 @@ def _scatter(
     name: str,
     lines: Sequence[Sequence[Run]] = (),
 ) -> str:
+    """Draw a point for each run, and join the points of each line.
+
+    ``across`` is the measure of the horizontal axis, ``up`` that of the vertical axis. ``lines`` has the runs that
+    differ only in top-k.
+    """
     figure, axes = _new_figure(4.2)
     for line in lines:
         xs = [run.value(across) or 0.0 for run in line]
         ys = [run.value(up) or 0.0 for run in line]
         axes.plot(xs, ys, color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # The points on a line have the line's name and mark. The number beside each point is its k.
+
+    # The points on a line have the name and the mark of the line. The number beside each point is its top-k.
     on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
     marks: dict[str, str] = {}
-    drawn: Counter[int] = Counter()
+    drawn_of_family: Counter[int] = Counter()
     for run, label in zip(runs, _labels(runs), strict=True):
         x = run.value(across) or 0.0
         y = run.value(up) or 0.0
-        named = on_line.get(run.name, label)
-        is_new = named not in marks
+        point_name = on_line.get(run.name, label)
+        is_new = point_name not in marks
         if is_new:
             family = _family_number(run)
-            marks[named] = _MARKS[(family + drawn[family]) % len(_MARKS)]
-            drawn[family] += 1
-        look: dict[str, Any] = {
+            marks[point_name] = _MARKS[(family + drawn_of_family[family]) % len(_MARKS)]
+            drawn_of_family[family] += 1
+        style: dict[str, Any] = {
             "color": _colour(run),
-            "marker": marks[named],
+            "marker": marks[point_name],
             "ls": "none",
-            "label": named if is_new else None,
+            "label": point_name if is_new else None,
         }
-        axes.plot([x], [y], **look, markersize=7, zorder=3)
+        axes.plot([x], [y], **style, markersize=7, zorder=3)
         interval = intervals.get((run.name, up.key))
         if interval is not None:
             axes.plot([x, x], [interval.low, interval.high], color=_colour(run), linewidth=1, alpha=0.3, zorder=1)
         if run.name in on_line:
             axes.annotate(f"k {run.top_k}", (x, y), xytext=(5, 4), textcoords="offset points", color=_colour(run))
+
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.margins(x=0.06, y=0.08)
@@ -286,6 +334,7 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     methods = [run.method for run in runs]
     most_common = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     usual_k = most_common[0][0] if most_common else None
+
     labels = []
     for run in runs:
         same = [other for other in runs if other.method == run.method]
@@ -297,14 +346,16 @@ def _labels(runs: Sequence[Run]) -> list[str]:
             parts.append(run.retriever or "no retriever")
         labels.append(" ".join([run.method, *parts]))
 
-    distinct = []
+    # Runs that still have the same label get the name of their folder.
+    distinct_labels = []
     for label, run in zip(labels, runs, strict=True):
-        is_clear = labels.count(label) == 1 or methods.count(run.method) == 1
-        distinct.append(label if is_clear else f"{label} ({run.folder.name})")
-    return distinct
+        is_distinct = labels.count(label) == 1 or methods.count(run.method) == 1
+        distinct_labels.append(label if is_distinct else f"{label} ({run.folder.name})")
+    return distinct_labels
 
 
 def _new_figure(height: float) -> tuple[Figure, Axes]:
+    """Make an empty plot in the style of the page. ``height`` is in inches."""
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
@@ -318,18 +369,22 @@ def _new_figure(height: float) -> tuple[Figure, Axes]:
 
 
 def _add_legend(figure: Figure) -> None:
+    """Add a legend below the plot, in as many columns as its longest label allows."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     longest = max(map(len, labels), default=1)
     columns = max(1, min(3, _LETTERS // longest))
+    # The plot grows by 0.19 inches for each line of the legend.
     figure.set_figheight(figure.get_figheight() + 0.19 * math.ceil(len(labels) / columns))
     figure.legend(handles, labels, loc="outside lower left", ncols=columns, frameon=False, fontsize=_SIZE - 1)
 
 
 def _colour(run: Run) -> str:
+    """Return the placeholder colour of a run's method."""
     return _SERIES[_family_number(run)]
 
 
 def _family_number(run: Run) -> int:
+    """Return the position of a method's family, or the number of families for any other method."""
     method = "vanilla" if run.method == "no_retrieval" else run.method
     return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
 
@@ -346,21 +401,26 @@ def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = No
 
 
 def _svg(figure: Figure, name: str, words: str) -> str:
-    """Return the figure as an SVG element for HTML, with unique ids and the colours of the page."""
+    """Return the figure as an SVG element for HTML, with unique ids and the colours of the page.
+
+    ``name`` makes the ids unique, and ``words`` describes the picture for screen readers.
+    """
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Remove the style element, which would apply to the whole page.
+    # The style element is removed, because it would apply to the whole page.
     svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    # Remove the comments, which repeat the text of the labels.
+    # The comments are removed, because they repeat the text of the labels.
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    # All ids, and all references to them, get a prefix: `id="m1"` becomes `id="p123-m1"`.
     prefix = f"p{zlib.crc32(name.encode())}-"
     svg = re.sub(r'(\bid=")', rf"\1{prefix}", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
     for placeholder, colour in _COLOURS.items():
         svg = svg.replace(placeholder, colour)
+    # The size in points is removed, so that the page decides the size.
     svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
     return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(words)}"', 1)

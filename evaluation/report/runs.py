@@ -1,4 +1,8 @@
-"""Read the runs for the report from their folders."""
+"""Read the runs for the report from their folders.
+
+A run is one method on one dataset. Runs that differ only in their seed are merged into one run with their means. The
+seeds are then the repetitions of this run.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,11 @@ from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.measures import ACC, MEASURES, SECONDS, Measure
 from prefrag.evaluation.runs.run_folder import CONFIG, FREE, METRICS, PREDICTIONS
 
+# The value of a setting.
 Value = float | str | None
+# The name of the setting for the number of documents per retrieval.
 TOP_K = "top-k"
-# The order of methods in the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
+# The order of the methods in the tables. Baselines come first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
 _ORDER = (
     "no_retrieval",
     "vanilla_local",
@@ -41,9 +47,10 @@ _ORDER = (
     "mspr",
     "prefrag",
 )
-# Endings of a pipeline's name that only name its retriever.
+# The endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# Fields of an experiment that the report does not list as settings: files, and fields described in other ways.
+# The fields of an experiment that the report does not list as settings. They are files, or they are described in other
+# ways.
 _DESCRIBED = (
     "changes",
     "corpus",
@@ -59,21 +66,30 @@ _DESCRIBED = (
     "record",
     "replay",
 )
+# The default values of all other fields.
 _DEFAULTS: dict[str, Value] = {
     field.name: getattr(Experiment, field.name) for field in fields(Experiment) if field.name not in _DESCRIBED
 }
-# Keys of `llm` in the config.json of a simulated reader that the report does not list as settings.
+# The keys of `llm` in the `config.json` of a simulated reader that the report does not list as settings.
 _NOT_LISTED = ("kind", "seed", "judge_error", "own")
-# Rounding may make a score in metrics.json differ from the predictions' mean by this many percentage points.
+# A score in `metrics.json` may differ from the mean of the predictions by this many percentage points, because of
+# rounding. A larger difference gets a warning.
 _ROUNDING = 0.06
 
 
 def name_setting(key: str) -> str:
-    """Return the name of a setting as the report writes it."""
+    """Return the name of a setting as the report writes it.
+
+    For example, ``name_setting("yes_no")`` returns ``"yes/no"``, and ``name_setting("second_try")`` returns ``"second
+    try"``.
+
+    :param key: The name of the field.
+    :returns: The name in the report.
+    """
     return {"yes_no": "yes/no", "embedder": "embedding model"}.get(key, key.replace("_", " "))
 
 
-# The usual value of each setting; for top-k, the value in PrefRAG (section 4.1).
+# The usual value of each setting. For top-k, this is the value in PrefRAG (section 4.1).
 USUAL: dict[str, Value] = {
     TOP_K: 5,
     "judge error": 0.0,
@@ -85,15 +101,17 @@ USUAL: dict[str, Value] = {
 class Prediction:
     """A run's prediction for one question, without the trace."""
 
-    # All that identifies the question, such as its text, earlier turns and gold answers. Two files may use one id for
-    # different questions.
+    # All that identifies the question, such as its text, earlier turns and gold answers. The id is not enough, because
+    # two files may use one id for different questions.
     asked: Question
-    values: Mapping[str, float]  # the measures that have a value, by key; scores in percent
+    # The measures that have a value, by key. Scores are in percent.
+    values: Mapping[str, float]
+    # The position in bytes at which the line of the prediction starts in `predictions.jsonl`.
     offset: int  # the position in `predictions.jsonl` at which the prediction's line starts, in bytes
 
     @property
     def right(self) -> bool | None:
-        """Whether accuracy counts the answer as right; None if accuracy was not measured."""
+        """Whether accuracy counts the answer as right. None if accuracy was not measured."""
         acc = self.values.get(ACC.key)
         return None if acc is None else acc >= 50
 
@@ -102,17 +120,24 @@ class Prediction:
 class Run:
     """A run of one method on one dataset, or the mean of several runs that differ only in their seed."""
 
-    folder: Path  # the folder of the run, or of the first repetition
-    name: str  # a short name, unique in the report
-    config: Mapping[str, Any]  # the content of `config.json`
-    metrics: Mapping[str, Any]  # the content of `metrics.json`: scores in percent, counts as means per question
-    predictions: Mapping[str, Prediction]  # by the id of the question
+    # The folder of the run. For several repetitions, that of the first.
+    folder: Path
+    # A short name, which is unique in the report.
+    name: str
+    # The content of `config.json`.
+    config: Mapping[str, Any]
+    # The content of `metrics.json`: scores in percent, and counts as means per question.
+    metrics: Mapping[str, Any]
+    # The predictions by the id of the question.
+    predictions: Mapping[str, Prediction]
+    # Sentences about problems, such as questions that failed.
     warnings: tuple[str, ...] = ()
-    repetitions: tuple[Run, ...] = ()  # the runs that were averaged into this run; empty for a single run
+    # The runs that were merged into this run. Empty for a single run.
+    repetitions: tuple[Run, ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The repetitions, or else the run itself."""
+        """The repetitions, or the run itself if it has none."""
         return self.repetitions or (self,)
 
     @cached_property
@@ -138,7 +163,7 @@ class Run:
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """The description of the model in config.json."""
+        """The description of the model in `config.json`."""
         llm = self.config.get("llm")
         if isinstance(llm, Mapping):
             return llm
@@ -155,13 +180,13 @@ class Run:
         if self.simulated:
             return "simulated reader"
         kind = self.llm.get("kind")
-        named = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
+        model_name = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
         if kind == "embedded":
-            return f"embedded model {named or ''}".strip()
+            return f"embedded model {model_name or ''}".strip()
         if kind == "reader":
-            facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
-            named = ", ".join(["extractive reader, no language model", *facts])
-        model = str(named or kind or "model not recorded")
+            reader_facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
+            model_name = ", ".join(["extractive reader, no language model", *reader_facts])
+        model = str(model_name or kind or "model not recorded")
         judge = self.llm.get("judge")
         if isinstance(judge, Mapping):
             return f"{model}, judge {judge.get('model') or 'not recorded'}"
@@ -169,7 +194,7 @@ class Run:
 
     @property
     def judge_error(self) -> float | None:
-        """The share of verdicts that the simulated judge gets wrong, 0 to 1; None if no simulated model judges."""
+        """The share of verdicts that the simulated judge gets wrong, from 0 to 1. None if no simulated model judges."""
         if self.config.get("judged") is False:
             return None
         error = self.llm.get("judge_error") if self.simulated else None
@@ -177,24 +202,24 @@ class Run:
 
     @property
     def top_k(self) -> int | None:
-        """Documents per retrieval; None if config.json does not say, or if nothing is retrieved."""
+        """The number of documents per retrieval. None if `config.json` does not say, or if nothing is retrieved."""
         return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
 
     @property
     def retriever(self) -> str | None:
-        """The kind of retriever; None if config.json does not say, or if nothing is retrieved."""
+        """The kind of retriever. None if `config.json` does not say, or if nothing is retrieved."""
         retriever = self.config.get("retriever")
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
     def seed(self) -> int | None:
-        """The seed of random draws; None if the run has none."""
+        """The seed of random draws. None if the run has none."""
         seed = self.llm.get("seed", self.config.get("seed"))
         return None if seed is None else int(seed)
 
     @property
     def concurrency(self) -> int | None:
-        """The number of questions that run at the same time; None if config.json does not say."""
+        """The number of questions that run at the same time. None if `config.json` does not say."""
         workers = self.config.get("workers") or 1
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"]) * int(workers)
 
@@ -213,9 +238,10 @@ class Run:
 
     @property
     def task(self) -> str | None:
-        """`split` if the corpus is split between the sources, or `whole`. None if nothing was searched or recorded.
+        """The task: `split` if the corpus is split between the sources, otherwise `whole`.
 
-        Runs of different tasks are not comparable, because methods choose a source only if the corpus is split.
+        It is None if nothing was searched, or if `config.json` does not say. Runs of different tasks are not
+        comparable, because methods choose a source only if the corpus is split.
         """
         split = None if self.family == "no_retrieval" else self.config.get("split")
         if split is None:
@@ -224,8 +250,11 @@ class Run:
 
     @property
     def passages(self) -> tuple[str, str]:
-        """The searched corpus, and the search engine or corpus of the web; empty texts if config.json does not say."""
-        # Without the name of a corpus, the names of the collections identify what was searched.
+        """The corpus that was searched, and the search engine or corpus of the web.
+
+        A text is empty if `config.json` does not say.
+        """
+        # If no corpus is named, the names of the collections identify what was searched.
         collections = ", ".join(str(name) for name in self.config.get("indexes") or () if name)
         corpus = str(self.config.get("corpus") or collections)
         web = "" if self.config.get("split") else str(self.config.get("web") or "")
@@ -233,17 +262,25 @@ class Run:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """The sort key for the run's position in a table."""
-        longest = max((name for name in _ORDER if self.method.startswith(name)), key=len, default=None)
-        return (_ORDER.index(longest) if longest else len(_ORDER), self.method, self.dataset, self.name)
+        """The sort key for the position of the run in a table."""
+        best_match = max((name for name in _ORDER if self.method.startswith(name)), key=len, default=None)
+        return (_ORDER.index(best_match) if best_match else len(_ORDER), self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
-        """Return the value of a measure over all questions, from ``metrics.json``; None if there is no value."""
+        """Get the value of a measure over all questions, from ``metrics.json``.
+
+        :param measure: The measure.
+        :returns: The value. None if there is none.
+        """
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[PredictionLine]:
-        """Read whole predictions from ``predictions.jsonl``, because they are too large to keep in memory."""
+        """Read whole predictions from ``predictions.jsonl``, because they are too large to stay in memory.
+
+        :param ids: The ids of the questions.
+        :returns: An iterator over the predictions, in the order of the ids.
+        """
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:
                 file.seek(self.predictions[id].offset)
@@ -251,7 +288,13 @@ class Run:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read every run in these folders and the folders below. Runs that differ only in the seed are merged."""
+    """Read every run in these folders and the folders below. Runs that differ only in the seed are merged.
+
+    :param folders: The folders.
+    :returns: The runs in the order of the tables.
+    :raises FileNotFoundError: If a folder does not exist.
+    :raises ValueError: If a folder has no run, or a file is invalid.
+    """
     folders_of_runs = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
     if not folders_of_runs:
         raise ValueError("There are no runs to report: give the folders that `prefrag evaluate --output` wrote.")
@@ -261,7 +304,12 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
-    """Merge the runs that differ only in their seed into one run with their means."""
+    """Merge the runs that differ only in their seed into one run with their means.
+
+    :param runs: The runs.
+    :returns: The merged runs, and all other runs unchanged.
+    """
+    # Runs belong to one group if their settings, their models and their questions are equal.
     groups: dict[str, list[Run]] = {}
     for run in runs:
         same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
@@ -270,9 +318,10 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
         groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
     merged = []
     for group in groups.values():
+        # The runs of a group are merged only if each has a seed of its own.
         seeds = {run.seed for run in group} - {None}
-        repeated = len(group) > 1 and len(seeds) == len(group)
-        if repeated:
+        are_repetitions = len(group) > 1 and len(seeds) == len(group)
+        if are_repetitions:
             merged.append(_merge(sorted(group, key=lambda run: run.seed or 0)))
         else:
             merged += group
@@ -280,11 +329,13 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
 
 
 def _merge(runs: Sequence[Run]) -> Run:
+    """Return the mean of several runs. Its folder and settings are those of the first run."""
     first = runs[0]
     predictions = {}
     for id, prediction in first.predictions.items():
         values = _average([run.predictions[id].values for run in runs])
         predictions[id] = replace(prediction, values=values)
+
     warnings = tuple(f"seed {run.seed}: {warning}" for run in runs for warning in run.warnings)
     metrics_of_runs = []
     for run in runs:
@@ -300,6 +351,10 @@ def _merge(runs: Sequence[Run]) -> Run:
 
 
 def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the mean of each number, over the dictionaries that have it.
+
+    For example, ``_average([{"acc": 50.0}, {"acc": 100.0, "f1": None}])`` returns ``{"acc": 75.0}``.
+    """
     by_key: dict[str, list[float]] = {}
     for run_values in values:
         for key, value in run_values.items():
@@ -309,6 +364,7 @@ def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
 
 
 def _run_folders(folder: Path) -> list[Path]:
+    """List the folders of runs in a folder, at any depth."""
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}: give the output folder of `prefrag evaluate`.")
@@ -319,12 +375,14 @@ def _run_folders(folder: Path) -> list[Path]:
 
 
 def _read_run(folder: Path, name: str) -> Run:
+    """Read a run from its folder. The warnings say what is unusual about the run."""
     config = _read_object(folder / CONFIG)
     if config is None:
         raise ValueError(f"The run {folder} has no {CONFIG}, which says what was run: run `evaluate` again.")
     missing = [key for key in ("pipeline", "dataset") if not config.get(key)]
     if missing:
         raise ValueError(f"{folder / CONFIG} lacks its {' and '.join(missing)}: run `evaluate` again.")
+
     predictions, warnings = _read_predictions(folder / PREDICTIONS)
     metrics = _read_object(folder / METRICS)
     run = Run(folder, name, config, metrics or {}, predictions)
@@ -335,9 +393,12 @@ def _read_run(folder: Path, name: str) -> Run:
         )
     else:
         warnings.extend(_contradictions(run))
-    lost = config.get("gold_missing")
-    if isinstance(lost, Mapping) and lost.get("passages"):
-        warnings.append(f"gold passages not in the corpus: {lost['passages']} (questions: {lost.get('questions')})")
+
+    gold_missing = config.get("gold_missing")
+    if isinstance(gold_missing, Mapping) and gold_missing.get("passages"):
+        warnings.append(
+            f"gold passages not in the corpus: {gold_missing['passages']} (questions: {gold_missing.get('questions')})"
+        )
     failed = run.metrics.get("errors")
     if failed:
         warnings.append(f"questions that failed: {failed}")
@@ -345,6 +406,7 @@ def _read_run(folder: Path, name: str) -> Run:
 
 
 def _read_object(path: Path) -> dict[str, Any] | None:
+    """Read a JSON object from a file. None if there is no such file."""
     if not path.is_file():
         return None
     try:
@@ -357,6 +419,7 @@ def _read_object(path: Path) -> dict[str, Any] | None:
 
 
 def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
+    """Read the predictions of a run, without their traces. Return them with the warnings about unusual lines."""
     predictions: dict[str, Prediction] = {}
     warnings = []
     lines, offset = 0, 0
@@ -370,13 +433,14 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
             except ValueError:
                 if line.endswith(b"\n"):
                     raise
-                # A run that is killed may leave an unfinished line, which is cut off when the run is continued.
+                # A run that is killed may leave an unfinished line. It is cut off when the run is continued.
                 warnings.append("the last line of the predictions is incomplete and left out")
                 continue
             lines += 1
             predictions[prediction.asked.id] = prediction
     if not predictions:
         raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
+
     repeated = lines - len(predictions)
     if repeated:
         warnings.append(f"ids that occur twice (the last prediction of each counts): {repeated}")
@@ -384,6 +448,10 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
 
 
 def _prediction(line: bytes, offset: int, where: str) -> Prediction:
+    """Read a prediction from a line. Scores that the line lacks are computed again.
+
+    ``where`` names the line in errors.
+    """
     try:
         data = json.loads(line)
         question = Question.of_prediction(data)
@@ -396,17 +464,17 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "
             "it continues with the questions that are missing."
         ) from error
-    stated = {key: value for key, value in values.items() if not math.isnan(value)}
-    return Prediction(question, stated, offset)
+    present = {key: value for key, value in values.items() if not math.isnan(value)}
+    return Prediction(question, present, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:
-    """Yield a warning for each score of metrics.json that is not the mean of the predictions."""
+    """Yield a warning for each score of `metrics.json` that is not the mean of the predictions."""
     for measure in MEASURES:
-        stated = run.value(measure)
+        recorded = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]
         numbers = [value for value in values if value is not None]
-        if measure.kind == "share" and stated is not None and len(numbers) == len(values):
+        if measure.kind == "share" and recorded is not None and len(numbers) == len(values):
             mean = sum(numbers) / len(numbers)
-            if abs(mean - stated) > _ROUNDING:
-                yield f"{METRICS} states {measure.key} {stated:g}, but the predictions give {mean:.1f}"
+            if abs(mean - recorded) > _ROUNDING:
+                yield f"{METRICS} states {measure.key} {recorded:g}, but the predictions give {mean:.1f}"

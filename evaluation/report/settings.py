@@ -1,4 +1,7 @@
-"""Compare the settings of runs: find the settings that differ, and check whether the runs may be compared."""
+"""Compare the settings of runs.
+
+The functions here find the settings in which two runs differ, and say whether the runs may be compared.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
+# The names of what a run searched.
 _CORPUS = "corpus"
 _WEB = "web"
 _SPLIT = "split of the corpus"
@@ -18,20 +22,35 @@ OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 class Setting:
     """A combination of settings: the values that are fixed in a table, while methods and datasets vary."""
 
-    values: tuple[tuple[str, Value], ...]  # name and value of each; None for a setting that the runs do not use
-    shared: frozenset[str] = field(default=frozenset(), compare=False)  # parts that all runs share; not in `text`
+    # The name and value of each setting. The value is None if the runs do not use the setting.
+    values: tuple[tuple[str, Value], ...]
+    # The values that all runs share, in words. The property `text` leaves them out.
+    shared: frozenset[str] = field(default=frozenset(), compare=False)
 
     @classmethod
     def of(cls, run: Run) -> Setting:
-        """Return the combination of settings that a run has."""
+        """Return the combination of settings that a run has.
+
+        :param run: The run.
+        :returns: The settings.
+        """
         return cls(tuple(run.settings.items()))
 
     def get(self, name: str) -> Value:
-        """Return the value of one setting; None if the runs do not use it."""
+        """Get the value of one setting.
+
+        :param name: The name of the setting.
+        :returns: The value. None if the runs do not use the setting.
+        """
         return dict(self.values).get(name)
 
     def put(self, name: str, value: Value) -> Setting:
-        """Return a copy in which the setting ``name`` has this value."""
+        """Copy the settings and change one of them.
+
+        :param name: The name of the setting.
+        :param value: Its new value.
+        :returns: The copy.
+        """
         return Setting(tuple({**dict(self.values), name: value}.items()), self.shared)
 
     @property
@@ -41,7 +60,10 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """The values that not all runs share, in words. If all runs share all values: top-k and the unusual values."""
+        """The values that not all runs share, in words.
+
+        If all runs share all values, the text has top-k and the unusual values.
+        """
         unlike = [part for part in self.parts if part not in self.shared]
         return ", ".join(unlike or [describe(*part) for part in self.values if _is_worth_naming(*part)])
 
@@ -51,20 +73,33 @@ class Setting:
         return sum(USUAL.get(name) == value for name, value in self.values)
 
     def holds(self, run: Run) -> bool:
-        """Check whether a run has these values. A setting that the run does not use counts as equal."""
+        """Check whether a run has these values.
+
+        :param run: The run.
+        :returns: True if all values are equal. A setting that the run does not use counts as equal.
+        """
         own = run.settings
         names = {**dict(self.values), **own}
         return all(own.get(name) in (None, self.get(name)) for name in names)
 
 
 def _is_worth_naming(name: str, value: Value) -> bool:
+    """Check whether a value is named although all runs share it: top-k, and any value that is not the usual one."""
     if value is None:
         return False
     return name == TOP_K or USUAL.get(name) != value
 
 
 def describe(name: str, value: Value) -> str:
-    """Write the name and value of a setting in words."""
+    """Write the name and value of a setting in words.
+
+    For example, ``describe("judge error", 0.1)`` returns ``"judge error 0.1"``, and ``describe("top-k", 5)`` returns
+    ``"k 5"``.
+
+    :param name: The name of the setting.
+    :param value: Its value.
+    :returns: The words.
+    """
     digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     if name == "model":
         return digits
@@ -74,22 +109,35 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ. A setting that one of the runs lacks counts as equal."""
-    mine, theirs = _list_all(run), _list_all(other)
-    names = {**mine, **theirs}
+    """List the settings in which two runs differ.
+
+    :param run: A run.
+    :param other: Another run.
+    :returns: The names of the settings. A setting that one of the runs lacks counts as equal.
+    """
+    values, other_values = _list_all(run), _list_all(other)
+    names = {**values, **other_values}
     if run.method != other.method:
         # The files of two methods always differ.
         names.pop("pipeline file")
-    pairs = ((name, mine.get(name), theirs.get(name)) for name in names)
-    return tuple(name for name, value, another in pairs if None not in (value, another) and value != another)
+    pairs = ((name, values.get(name), other_values.get(name)) for name in names)
+    return tuple(
+        name for name, value, other_value in pairs if None not in (value, other_value) and value != other_value
+    )
 
 
 def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:
-    """List the differences that keep two methods from being compared."""
+    """List the differences that keep two methods from being compared.
+
+    :param run: A run.
+    :param other: A run of another method.
+    :returns: The names of the settings.
+    """
     return tuple(name for name in list_differences(run, other) if name not in OF_METHODS - {TOP_K})
 
 
 def _list_all(run: Run) -> dict[str, Value]:
+    """Return all settings of a run that may keep it from being compared with another."""
     return {"method": run.family, **run.settings, **dict(_list_searched(run))}
 
 

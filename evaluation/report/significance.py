@@ -1,4 +1,8 @@
-"""Test paired differences without assuming a distribution, and correct p-values for multiple comparisons."""
+"""Test whether two runs differ, and correct the p-values of several tests.
+
+The tests use the differences between two runs on the same questions. They do not assume a distribution of the
+differences.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,44 +11,62 @@ import numpy as np
 
 from prefrag.evaluation.report.intervals import RESAMPLES, SEED
 
-# The number of resamples that are drawn at a time: few enough for the processor's cache.
+# The number of resamples that are drawn at a time, so that their numbers fit into the processor's cache.
 _BLOCK = 250
-# If at most this many differences are not 0, the test tries all combinations of their signs: at most 4,096.
+# If at most this many differences are not 0, the test tries all combinations of their signs. These are at most 4,096.
 _ENUMERATED = 12
 
 
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    The test is two-sided. It is exact if at most 12 differences are not 0 or if all of these have the same size. In the
-    second case, it is McNemar's exact test (Q. McNemar, 1947). All other columns are tested with the same random signs.
+    If two runs are equally good, each difference could as well have the opposite sign. The p-value is the share of all
+    combinations of signs whose sum is at least as far from zero as the observed sum. The test is two-sided.
+
+    The test is exact in two cases. In the first case, all differences that are not 0 have the same size: this is
+    McNemar's exact test (Q. McNemar, 1947). In the second case, at most 12 differences are not 0. All other columns are
+    tested with the same random signs.
+
+    :param columns: One column of differences per measure, and one row per question. NaN counts as 0.
+    :param resamples: The number of random draws of all signs.
+    :param seed: The seed of the draws.
+    :returns: The p-value of each column.
     """
     differences = np.nan_to_num(columns)
     ps = [math.nan] * differences.shape[1]
-    drawn = []
+    drawn_columns = []
     for column, values in enumerate(differences.T):
         sizes = np.abs(values[values != 0])
         if np.allclose(sizes, sizes[:1]):
             ps[column] = _sign_test(int((values > 0).sum()), len(sizes))
         elif len(sizes) <= _ENUMERATED:
+            # All combinations of signs: the bits of a number are the signs of one combination.
             signs = 1.0 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
             ps[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
         else:
-            drawn.append(column)
-    drawn_differences = differences[:, drawn]
-    observed, further = drawn_differences.sum(axis=0), np.zeros(len(drawn))
+            drawn_columns.append(column)
+
+    drawn_differences = differences[:, drawn_columns]
+    observed, as_far = drawn_differences.sum(axis=0), np.zeros(len(drawn_columns))
+
     random = np.random.default_rng(seed)
-    for start in range(0, resamples if drawn else 0, _BLOCK):
+    for start in range(0, resamples if drawn_columns else 0, _BLOCK):
         signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(drawn_differences)))
-        further += _is_as_far(signs @ drawn_differences, observed).sum(axis=0)
-    for column, number in zip(drawn, further, strict=True):
+        as_far += _is_as_far(signs @ drawn_differences, observed).sum(axis=0)
+    for column, number in zip(drawn_columns, as_far, strict=True):
         # The observed signs count as one more draw, so that p is never 0.
         ps[column] = float((number + 1) / (resamples + 1))
     return ps
 
 
 def correct(ps: Sequence[float]) -> list[float]:
-    """Correct p-values for multiple comparisons (S. Holm, 1979)."""
+    """Correct p-values for multiple comparisons (S. Holm, 1979).
+
+    For example, ``correct([0.01, 0.04])`` returns ``[0.02, 0.04]``.
+
+    :param ps: The p-values.
+    :returns: The corrected p-values, in the same order.
+    """
     order = np.argsort(ps)
     stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
     corrected = np.empty(len(ps))
@@ -58,7 +80,10 @@ def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _sign_test(positive: int, n: int) -> float:
-    """Compute the p-value of ``positive`` heads in n throws of a fair coin (exact binomial test, two-sided)."""
+    """Compute the p-value of ``positive`` heads in ``n`` throws of a fair coin (exact binomial test, two-sided).
+
+    For example, ``_sign_test(5, 5)`` returns ``0.0625``.
+    """
     if not n:
         return 1.0
     rarer = min(positive, n - positive)

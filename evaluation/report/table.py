@@ -1,4 +1,7 @@
-"""Build the tables of the report: a line for each method, and a group of columns for each dataset."""
+"""Build the tables of the report.
+
+A table has a line for each method, and a group of columns for each dataset. :func:`fill_table` makes one from runs.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +15,12 @@ from prefrag.evaluation.report.runs import Run
 class Cell:
     """A cell of a table."""
 
-    text: str  # the number in digits, or a dash
-    interval: str = ""  # the 95% interval in digits, if there is one
-    best: bool = False  # whether this number is the best of its column among the lines under the same heading
+    # The number in digits, or a dash.
+    text: str
+    # The 95% interval in digits. Empty if there is none.
+    interval: str = ""
+    # Whether this number is the best of its column among the lines under the same heading.
+    best: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,25 +28,32 @@ class Row:
     """A line of a table."""
 
     label: str
-    cells: tuple[Cell, ...] = ()  # one cell per column; empty for a heading above other lines
+    # One cell per column. Empty for a heading above other lines.
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
 class Table:
     """A table of the report."""
 
+    # The name of the table in anchors and file names.
     id: str
     title: str
+    # The text below the table.
     note: str
-    groups: tuple[tuple[str, int], ...]  # the upper headings, each with its number of columns
-    columns: tuple[str, ...]  # the lower headings
+    # The upper headings, each with its number of columns.
+    groups: tuple[tuple[str, int], ...]
+    # The lower headings, one per column.
+    columns: tuple[str, ...]
     rows: tuple[Row, ...]
-    folded: bool = False  # whether the page folds all lines except those below the first heading
+    # Whether the page shows only the lines below the first heading, and the others after a click.
+    folded: bool = False
+    # The heading of the first column, which has the labels of the lines.
     label: str = "Method"
 
     @property
     def starts(self) -> set[int]:
-        """The columns at which a group starts."""
+        """The columns at which a group starts, counted from 0."""
         starts = set()
         column = 0
         for _, width in self.groups:
@@ -50,7 +63,7 @@ class Table:
 
     @property
     def parts(self) -> list[tuple[Row, ...]]:
-        """The lines that the page shows unfolded, and the lines that it folds, if there are any."""
+        """The lines that the page shows open, and the lines that it shows after a click, if there are any."""
         headings = [number for number, row in enumerate(self.rows) if not row.cells]
         if not self.folded or len(headings) < 2:
             return [self.rows] if self.rows else []
@@ -60,8 +73,8 @@ class Table:
     @property
     def flat_columns(self) -> list[str]:
         """Upper and lower headings joined, for formats with a single line of headings."""
-        upper = [name for name, width in self.groups for _ in range(width)]
-        return [f"{name} {column}".strip() for name, column in zip(upper, self.columns, strict=True)]
+        upper_headings = [name for name, width in self.groups for _ in range(width)]
+        return [f"{name} {column}".strip() for name, column in zip(upper_headings, self.columns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -69,8 +82,10 @@ class Column:
     """A column in the group of a dataset."""
 
     measure: Measure
-    value: Callable[[Run], float | None]  # returns the value of a run, or None
-    ranked: bool = True  # whether the best value is marked
+    # Returns the value of a run, or None.
+    value: Callable[[Run], float | None]
+    # Whether the best value is marked.
+    ranked: bool = True
 
 
 @dataclass
@@ -81,10 +96,16 @@ class Lines:
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to the line with this key. If this line already has a run on the dataset, make a new line."""
+        """Add a run to a line. If the line already has a run on the dataset, make a new line.
+
+        :param key: What identifies the line.
+        :param label: The label of the line.
+        :param run: The run.
+        """
         runs_of_line = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in runs_of_line:
-            # The new line's label contains the retriever or, if both runs have the same retriever, the run's name.
+            # The label of the new line contains the retriever. If both runs have the same retriever, it contains the
+            # run's name.
             other = run.retriever if run.retriever != runs_of_line[run.dataset].retriever else run.name
             further = self.lines.setdefault((key, other), (f"{label} ({other})", {}))
             further[1].setdefault(run.dataset, run)
@@ -102,11 +123,24 @@ def fill_table(
     columns: Callable[[str], list[Column]],
     folded: bool = False,
 ) -> Table | None:
-    """Make a table with a group of columns for each dataset; None if there are no runs."""
+    """Make a table with a group of columns for each dataset.
+
+    :param id: The name of the table in anchors and file names.
+    :param title: The title.
+    :param note: The text below the table. Further sentences are added if runs have different questions, corpora or
+        seeds.
+    :param blocks: The headings, each with the lines below it.
+    :param runs: All runs of the table.
+    :param intervals: The confidence intervals of scores.
+    :param columns: Returns the columns for a dataset.
+    :param folded: Whether the page shows only the lines below the first heading at first.
+    :returns: The table. None if there are no runs.
+    """
     if not runs:
         return None
     datasets = sorted({run.dataset for run in runs})
     by_dataset = {dataset: columns(dataset) for dataset in datasets}
+
     rows = []
     for heading, lines in blocks:
         rows.append(Row(heading))
@@ -114,60 +148,68 @@ def fill_table(
         for label, runs_of_line in lines.lines.values():
             cells = [
                 _fill_cell(runs_of_line.get(dataset), column, intervals, best[dataset, column.measure.key])
-                for dataset, shown in by_dataset.items()
-                for column in shown
+                for dataset, columns_of_dataset in by_dataset.items()
+                for column in columns_of_dataset
             ]
             rows.append(Row(label, tuple(cells)))
+
     notes = [note] if note else []
     notes += _list_unlike(runs)
-    groups = tuple((dataset, len(shown)) for dataset, shown in by_dataset.items())
-    titles = tuple(column.measure.title for shown in by_dataset.values() for column in shown)
+    groups = tuple((dataset, len(columns_of_dataset)) for dataset, columns_of_dataset in by_dataset.items())
+    titles = tuple(column.measure.title for columns_of_dataset in by_dataset.values() for column in columns_of_dataset)
     return Table(id, title, " ".join(notes), groups, titles, tuple(rows), folded)
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield a sentence for each way in which the lines of a table are not alike: questions, corpora, or numbers of
+    seeds.
+    """
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)
-    unlike = []
-    unlike_searched = []
+    unlike_questions = []
+    unlike_corpora = []
     for dataset, group in sorted(of_dataset.items()):
         if len({_list_questions(run) for run in group}) > 1:
-            unlike.append(dataset)
+            unlike_questions.append(dataset)
         if len({run.passages[0] for run in group if run.passages[0]}) > 1:
-            unlike_searched.append(dataset)
-    if unlike:
-        yield f"Not all lines have the same questions ({', '.join(unlike)}): see the paired comparisons."
-    if unlike_searched:
-        yield f'Not all lines searched the same corpus ({", ".join(unlike_searched)}): see "What was run".'
+            unlike_corpora.append(dataset)
+
+    if unlike_questions:
+        yield f"Not all lines have the same questions ({', '.join(unlike_questions)}): see the paired comparisons."
+    if unlike_corpora:
+        yield f'Not all lines searched the same corpus ({", ".join(unlike_corpora)}): see "What was run".'
+
     seeds = max(len(run.runs) for run in runs)
     if seeds > 1:
         fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
-        named = ", ".join(f"{method} ({number})" for method, number in fewer.items())
-        with_fewer = f"; methods with fewer seeds: {named}" if named else ""
+        names_with_number = ", ".join(f"{method} ({number})" for method, number in fewer.items())
+        with_fewer = f"; methods with fewer seeds: {names_with_number}" if names_with_number else ""
         yield f"Means over {seeds} seeds, intervals over questions and seeds{with_fewer}."
 
 
 def _list_questions(run: Run) -> frozenset[object]:
+    """Return all questions of a run, with their gold answers."""
     return frozenset(prediction.asked for prediction in run.predictions.values())
 
 
 def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
     """Return the highest value of each column that has at least two values."""
     best: dict[tuple[str, str], float | None] = {}
-    for dataset, shown in by_dataset.items():
-        for column in shown:
+    for dataset, columns in by_dataset.items():
+        for column in columns:
             values = [
                 column.value(runs_of_line[dataset])
                 for _, runs_of_line in lines.lines.values()
                 if dataset in runs_of_line
             ]
-            stated = [value for value in values if value is not None]
-            best[dataset, column.measure.key] = max(stated) if column.ranked and len(stated) > 1 else None
+            present = [value for value in values if value is not None]
+            best[dataset, column.measure.key] = max(present) if column.ranked and len(present) > 1 else None
     return best
 
 
 def _fill_cell(run: Run | None, column: Column, intervals: Intervals, best: float | None) -> Cell:
+    """Return the cell of a run: the value, its interval, and whether the value is the best."""
     value = column.value(run) if run is not None else None
     text = column.measure.text(value)
     if run is None or value is None:
@@ -176,6 +218,6 @@ def _fill_cell(run: Run | None, column: Column, intervals: Intervals, best: floa
     bounds = ""
     if interval:
         bounds = f"{column.measure.text(interval.low)}{DASH}{column.measure.text(interval.high)}"
-    # The best value as it is shown: values that look the same are all the best.
+    # Values are compared as they are shown. So all values that look like the best are marked.
     is_best = best is not None and text == column.measure.text(best)
     return Cell(text, bounds, is_best)
