@@ -1,4 +1,8 @@
-"""Asks each question in each of its worlds, through the pipeline that `prefrag ask` runs."""
+"""Ask each question in each of its worlds, through the pipeline that `prefrag ask` runs.
+
+A world is a copy of the index (a shadow) in which the sentences of the questions are changed, for example taken out.
+``worlds.py`` lists the worlds.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +47,12 @@ class Plan:
     :param answers: The file to which each answered question is appended.
     :param pipeline: The name of a pipeline, or a YAML file.
     :param number: The maximum number of questions.
-    :param minutes: After this time no further question is begun.
+    :param minutes: After this time, no further question is begun.
     :param seed: The seed of the choice of questions.
     :param replace: Replacements in the pipeline, as :func:`prefrag.pipelines.load` takes them.
     :param key: What must be the same for earlier answers to count, such as the version of the index and the model.
-    :param writer: The model that writes questions; None to ask those by form alone.
-    :param other_loop: Another reply format of the model, in which the questions are asked too; empty for none.
+    :param writer: The model that writes questions. None means that questions are made only by the form of a sentence.
+    :param other_loop: Another reply format of the model, in which the questions are asked too. Empty means none.
     """
 
     index: Path
@@ -68,22 +72,24 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
 
     :param plan: What is to be measured.
     :param sentences: The sentences of the index.
-    :param on_progress: Called with the number of answered questions and of all.
-    :returns: ``cases``, a record for each answered question, and ``dropped``, how many were dropped for each reason.
-    :raises PrefragError: When a run or its language model fails. What was answered before is kept.
+    :param on_progress: Called with the number of answered questions and the number of all questions.
+    :returns: ``cases`` has a record for each answered question. ``dropped`` is the number of questions that were
+        dropped for each reason. ``questions`` is the number of all questions.
+    :raises PrefragError: If a run or its language model fails. Earlier answers stay in the file.
     """
     deadline = time.monotonic() + plan.minutes * 60
-    # The label tells these questions in the audit log from those that people ask.
+    # The label tells these questions in the audit log from the questions of people.
     label_audit(measured=plan.index.name)
+
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
-    changed = [change_value(question, sentences) for question in questions]
+    changed_values = [change_value(question, sentences) for question in questions]
     answered = _read_answers(plan)
     waiting = [place for place, question in enumerate(questions) if _name(question) not in answered]
     if waiting and time.monotonic() < deadline:
         with ExitStack() as stack:
-            worlds = _make_worlds(plan, questions, changed, sentences, stack.enter_context(shadow_folder()))
-            # The pipelines have files of the shadows open, and Windows deletes no open file. So they are forgotten
-            # before the folder is deleted.
+            worlds = _make_worlds(plan, questions, changed_values, sentences, stack.enter_context(shadow_folder()))
+            # The pipelines have files of the shadows open, and Windows does not delete an open file. So the pipelines
+            # are dropped before the folder is deleted.
             stack.callback(worlds.clear)
             for place in waiting:
                 if time.monotonic() >= deadline:
@@ -91,7 +97,7 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
                 try:
                     question = await _write(plan, questions[place], sentences, worlds)
                     other = questions[place - 1] if len(questions) > 1 else None
-                    record = await _ask(question, other, changed[place], worlds)
+                    record = await _ask(question, other, changed_values[place], worlds)
                 except (_Failed, ModelServerError) as error:
                     raise PrefragError(
                         f"The answers to '{questions[place].text}' failed, so they are not counted: {error} "
@@ -102,6 +108,7 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
                 answered[record["id"]] = record
                 if on_progress is not None:
                     on_progress(len(answered), len(questions))
+
     cases = [answered[name] for name in map(_name, questions) if name in answered]
     return {"cases": cases, "dropped": dict(dropped), "questions": len(questions)}
 
@@ -110,10 +117,11 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
 class _Worlds:
     """The pipelines that are asked, by the name of the world that they search.
 
-    :param closed: For every world, the pipeline that is measured. Its web is closed.
-    :param looped: For two worlds, a pipeline with the other loop of the model. Empty if the loops are not compared.
-    :param held_back: For two worlds, a pipeline whose web is open, but which holds every query back. Empty if the
-        pipeline has no web, or the web is switched off.
+    :param closed: For every world, the pipeline that is measured. It may not search the web.
+    :param looped: For two worlds, a pipeline with the other reply format of the model. Empty if the formats are not
+        compared.
+    :param held_back: For two worlds, a pipeline that may search the web, but whose gate sends no query. Empty if the
+        pipeline has no web, or if the web is switched off.
     """
 
     closed: dict[str, Any] = field(default_factory=dict)
@@ -121,56 +129,60 @@ class _Worlds:
     held_back: dict[str, Any] = field(default_factory=dict)
 
     def clear(self) -> None:
-        """Forget the pipelines."""
+        """Drop the pipelines."""
         for pipelines in (self.closed, self.looped, self.held_back):
             pipelines.clear()
 
 
 class _Failed(Exception):
-    """The error when there is no answer to measure, because a run or its language model failed."""
+    """There is no answer to measure, because a run or its language model failed."""
 
 
 def _name(question: Question) -> str:
+    """Return the id of a question: its form, and where its answer stands."""
     return f"{question.form}:{question.sentence.passage.id}:{question.sentence.begin}:{question.at}"
 
 
 def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Read the answers of an earlier call. If it measured something else, its file begins anew."""
+    """Read the answers of an earlier call. If that call measured something else, its file is emptied."""
     make_private_folder(plan.answers.parent)
     key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
     lines = plan.answers.read_text(encoding="utf-8").splitlines() if plan.answers.is_file() else []
     if not lines or lines[0] != key:
         write_private(plan.answers, f"{key}\n")
         return {}
-    read = {}
+
+    records = {}
     for line in lines[1:]:
         try:
             record = json.loads(line)
-            read[record["id"]] = record
+            records[record["id"]] = record
         except (ValueError, KeyError, TypeError):
             # The last line of a call that was killed may be cut off.
             continue
-    return read
+    return records
 
 
 def _make_worlds(
     plan: Plan, questions: list[Question], changed: list[str], sentences: Sentences, folder: Path
 ) -> _Worlds:
     """Make a shadow for each world, in which the sentences of all questions are changed together."""
-    removed: list[str | None] = [""] * len(questions)
-    follow: list[str | None] = []
+    removed_texts: list[str | None] = [""] * len(questions)
+    changed_texts: list[str | None] = []
+    # A question for which there is no other value stays as it is in this world.
     for question, value in zip(questions, changed, strict=True):
-        follow.append(_put(question, value) if value else None)
-    denied = [deny(question) or None for question in questions]
+        changed_texts.append(_put(question, value) if value else None)
+    denied_texts = [deny(question) or None for question in questions]
     worlds = _Worlds()
-    for world, texts in ((AS_IS, None), (WITHOUT, removed), (CHANGED, follow), (DENIED, denied)):
+    for world, texts in ((AS_IS, None), (WITHOUT, removed_texts), (CHANGED, changed_texts), (DENIED, denied_texts)):
         edited = edit_passages(questions, texts, sentences) if texts is not None else ((), ())
         make_shadow(plan.index, folder / world, *edited)
         worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
+
     for world in (AS_IS, WITHOUT):
         pipeline = None if web_setting() == "off" else load_on(plan.pipeline, folder / world, plan.replace)
         if pipeline is not None and hold_queries(pipeline):
-            # The consent is written into the shadow. The consent of the index that it copies stays as it is.
+            # The user's consent to the web is written into the shadow only. The consent of the index stays as it is.
             keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
             worlds.held_back[world] = pipeline
         if plan.other_loop:
@@ -185,7 +197,7 @@ def list_open_loops(pipeline: Any) -> list[Any]:
     """List the parts of a pipeline whose reply format depends on the model, and that work with any reply format.
 
     :param pipeline: A loaded pipeline.
-    :returns: The parts; none if one of them lacks the reader that checks a small model's answers.
+    :returns: The parts. Empty if one of them lacks the reader that checks a small model's answers.
     """
     parts = [part for _, part in walk_parts(pipeline) if read_attribute(part, "reply_format") == "auto"]
     if any(read_attribute(part, "reader") is None for part in parts):
@@ -194,13 +206,17 @@ def list_open_loops(pipeline: Any) -> list[Any]:
 
 
 def _put(question: Question, value: str) -> str:
+    """Return the sentence of a question with another value in place of the answer."""
     text = question.sentence.text
     end = question.at + len(question.value)
     return f"{text[: question.at]}{value}{text[end:]}"
 
 
 async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _Worlds) -> Question:
-    """Have a model write the question. Without a model, or if it asks for something else, return the question."""
+    """Have a model write the question.
+
+    Return the question by form if there is no model, or if its question does not fit.
+    """
     parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
     if plan.writer is None or not parts or not is_written_about(question):
         return question
@@ -209,24 +225,32 @@ async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _
 
 
 async def _ask(question: Question, other: Question | None, changed: str, worlds: _Worlds) -> dict[str, Any]:
+    """Ask a question in all of its worlds at the same time, and return the record for the file.
+
+    ``other`` is the question of the first turn in the world with a second turn. ``changed`` is the changed value.
+    """
     history: list[dict[str, str]] = []
     if other is not None:
         history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
-    wanted = {AS_IS: True, WITHOUT: True, CHANGED: bool(changed), DENIED: bool(deny(question)), SECOND: bool(history)}
-    asks: list[tuple[Any, list[dict[str, str]] | None, bool]] = []
-    for world, is_wanted in wanted.items():
-        if is_wanted and world == SECOND:
-            asks.append((worlds.closed[WITHOUT], history, False))
-        elif is_wanted:
-            asks.append((worlds.closed[world], None, False))
-    asks += [(pipeline, None, False) for pipeline in worlds.looped.values()]
-    asks += [(pipeline, None, True) for pipeline in worlds.held_back.values()]
+
+    is_asked = {AS_IS: True, WITHOUT: True, CHANGED: bool(changed), DENIED: bool(deny(question)), SECOND: bool(history)}
+    calls: list[tuple[Any, list[dict[str, str]] | None, bool]] = []
+    for world, should_ask in is_asked.items():
+        if should_ask and world == SECOND:
+            calls.append((worlds.closed[WITHOUT], history, False))
+        elif should_ask:
+            calls.append((worlds.closed[world], None, False))
+    calls += [(pipeline, None, False) for pipeline in worlds.looped.values()]
+    calls += [(pipeline, None, True) for pipeline in worlds.held_back.values()]
+
     began = time.perf_counter()
-    # The results come in the order of the calls: first those of the worlds that are wanted, then the other two groups.
-    results = iter(await asyncio.gather(*(_ask_in(question.text, *ask) for ask in asks)))
-    answers = {world: _record(question, world, changed, next(results)) for world in wanted if wanted[world]}
+    # The results come in the order of the calls: first those of the worlds, then those with the other reply format,
+    # then those in which queries are only counted.
+    results = iter(await asyncio.gather(*(_ask_in(question.text, *call) for call in calls)))
+    answers = {world: _record(question, world, changed, next(results)) for world in is_asked if is_asked[world]}
     looped = {world: _record(question, world, changed, next(results)) for world in worlds.looped}
-    leaving = {world: would_leave(next(results)) for world in worlds.held_back}
+    would_leave_in = {world: would_leave(next(results)) for world in worlds.held_back}
+
     meta = question.sentence.passage.meta
     return {
         "id": _name(question),
@@ -245,22 +269,24 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
         "seconds": round(time.perf_counter() - began, 2),
         "worlds": answers,
         "other_loop": looped,
-        "would_leave": leaving,
+        "would_leave": would_leave_in,
     }
 
 
 async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> Any:
+    """Ask a question in one world and return the result. Raise _Failed if the run or its model failed."""
     from prefrag import pipelines
 
     try:
-        # The web is closed even if the index allows it: the questions are made of the sentences of the index.
+        # The web is closed even if the user allows it for the index, because the questions are made of the sentences of
+        # the index.
         web = None if is_held else False
         result = await pipelines.ask_async(pipeline, question, history=history, web=web)
     except pipelines.RunFailed as error:
         raise _Failed(str(error)) from error
     failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
-    # A reply that cannot be used is an answer of the model, and is measured. After any other failure of the model,
-    # the extractive reader has answered in its place.
+    # A reply that cannot be used is an answer of the model, and is measured. After any other failure of the model, the
+    # extractive reader has answered in its place. Such an answer is not measured.
     failure = next((message for message in failures if message != UNREAD), "")
     if failure:
         raise _Failed(failure)
@@ -268,6 +294,7 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
 
 
 def _record(question: Question, world: str, changed: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored of one answer: its verdict, its certainty and its evidence."""
     evidence = result.get("evidence") or [{}]
     sentence = str(evidence[0].get("sentence") or "")
     answer = result.get("answer") or result.get("guess") or ""
@@ -282,5 +309,10 @@ def _record(question: Question, world: str, changed: str, result: dict[str, Any]
 
 
 def count_verdicts(cases: list[dict[str, Any]], world: str) -> Counter[str]:
-    """Count the verdicts of a world."""
+    """Count the verdicts of a world.
+
+    :param cases: The records of the questions.
+    :param world: The name of the world.
+    :returns: How often each verdict occurs.
+    """
     return Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])

@@ -1,4 +1,8 @@
-"""What the answers to the questions say about *Stated*, and how much they cannot say."""
+"""Compute what the answers to the questions say about *Stated* answers.
+
+The main number is an upper bound of the share of documents with a wrong *Stated* answer. The module also chooses a
+threshold for *Stated* answers and compares two reply formats of the model (its loops).
+"""
 
 from __future__ import annotations
 
@@ -17,23 +21,29 @@ from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITH
 from prefrag.evaluation.report.intervals import clopper_pearson
 from prefrag.evaluation.report.significance import compute_p
 
+# The record of one question, as `asking.py` writes it.
 Case = dict[str, Any]
-_AIM = 0.05  # the share of documents with a wrong answer that a threshold is chosen for
-_CHANCE = 0.05  # the largest p with which one loop counts as better than the other
-_FEWEST = 20  # documents in each half, to choose a threshold by one half and measure it by the other
+# The share of documents with a wrong answer that a threshold is chosen for, from 0 to 1. The threshold is the lowest
+# whose share is not larger.
+_AIM = 0.05
+# The largest p-value with which one loop counts as better than the other.
+_CHANCE = 0.05
+# To choose a threshold, each half of the documents must have at least this many with a stated answer. One half chooses
+# it, the other measures it.
+_FEWEST = 20
 
 
 @dataclass(frozen=True)
 class Bound:
     """The number of documents with a wrong stated answer, and an upper bound of their share.
 
-    The answers in the worlds of one question depend on each other, but documents do not. So each document counts once,
-    as wrong if any of its answers is wrong. The average share of wrong answers in a document is never larger than the
-    share of such documents, so the bound holds for it too.
+    The answers in the worlds of one question depend on each other, but documents do not. So each document counts once.
+    It counts as wrong if any of its answers is wrong. The average share of wrong answers in a document is never larger
+    than the share of such documents. So the bound holds for this average too.
 
-    :param wrong: The documents with a wrong answer that was given as stated.
-    :param documents: The documents with any answer that was given as stated.
-    :param answers: The answers that were given as stated.
+    :param wrong: The number of documents with a wrong answer that was given as stated.
+    :param documents: The number of documents with any answer that was given as stated.
+    :param answers: The number of answers that were given as stated.
     """
 
     wrong: int
@@ -42,7 +52,7 @@ class Bound:
 
     @property
     def most(self) -> float:
-        """The upper bound of the share of such documents, from 0 to 1, one-sided (95%)."""
+        """The upper bound of the share of such documents, from 0 to 1 (95%, one-sided)."""
         return clopper_pearson(self.wrong, self.documents)
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,8 +64,10 @@ def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -
     """Count the documents in which a stated answer was wrong.
 
     :param cases: The records of the questions.
-    :param threshold: Answers with a lower probability count as not stated.
-    :param strict: Whether an answer counts as wrong that has the value that was taken out, from another sentence.
+    :param threshold: Answers with a lower probability (0 to 1) count as not stated.
+    :param strict: Whether an answer counts as wrong if it has the value that was taken out and another sentence still
+        has this value.
+    :returns: The numbers with their upper bound.
     """
     counts_as_wrong = ("wrong", "unseen") if strict else ("wrong",)
     verdicts: defaultdict[str, list[str]] = defaultdict(list)
@@ -64,26 +76,32 @@ def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -
             is_given = answer["probability"] is None or answer["probability"] >= threshold
             if is_given and answer["verdict"] in ("right", *counts_as_wrong):
                 verdicts[case["document"]].append(answer["verdict"])
+
     wrong = 0
     answers = 0
-    for of_document in verdicts.values():
-        answers += len(of_document)
-        if any(verdict in counts_as_wrong for verdict in of_document):
+    for verdicts_of_document in verdicts.values():
+        answers += len(verdicts_of_document)
+        if any(verdict in counts_as_wrong for verdict in verdicts_of_document):
             wrong += 1
     return Bound(wrong, len(verdicts), answers)
 
 
 def hardest(cases: Sequence[Case]) -> list[Case]:
-    """Return the third of the cases whose questions have the fewest words of their sentence."""
+    """Select the third of the questions that have the fewest words of their sentence.
+
+    :param cases: The records of the questions.
+    :returns: The records of this third, rounded up.
+    """
     ordered = sorted(cases, key=lambda case: (case["shared"], case["id"]))
     return ordered[: ceil(len(cases) / 3)]
 
 
 def say_sentence(of: Bound, answerer: str) -> str:
-    """Write the main sentence of the report: how many stated answers were wrong.
+    """Write the main sentence of the report, which says how many stated answers were wrong.
 
-    :param of: What was counted.
+    :param of: The number of wrong documents.
     :param answerer: What answered, such as the name of a model.
+    :returns: The sentence.
     """
     if not of.documents:
         return (
@@ -99,7 +117,13 @@ def say_sentence(of: Bound, answerer: str) -> str:
 
 
 def say_percent(share: float) -> str:
-    """Write the share of a bound in percent, rounded up, so that no bound is written smaller than it is."""
+    """Write the share of a bound in percent. It is rounded up, so that no bound is written smaller than it is.
+
+    For example, ``say_percent(0.0651)`` returns ``"6.6%"``.
+
+    :param share: The share, from 0 to 1.
+    :returns: The percentage with at most one decimal.
+    """
     return f"{ceil(round(share * 1000, 6)) / 10:g}%"
 
 
@@ -108,6 +132,7 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
 
     :param cases: The records of the questions.
     :param answerer: What answered.
+    :returns: Plain values: the main sentence, the bounds, the rates, the threshold and the comparison of the two loops.
     """
     whole = bound(cases)
     rates_of_kinds = {}
@@ -116,6 +141,7 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
     shared_words = None
     if cases:
         shared_words = round(sum(case["shared"] for case in cases) / len(cases), 3)
+
     by_model = sum(case["written_by"] == "model" for case in cases)
     kind_of_answerer = "reader" if answerer == READER else "model"
     return {
@@ -133,11 +159,15 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
 
 
 def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    """Count how often each of several things happened. Each rate has ``events`` and the number of trials ``n``."""
+
     def count(world: str, *verdicts: str) -> dict[str, int]:
+        """Count the answers of a world that have one of these verdicts."""
         counts = Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])
         return {"events": sum(counts[verdict] for verdict in verdicts), "n": counts.total()}
 
     def count_leaving(world: str) -> dict[str, int]:
+        """Count the questions of a world for which a query would have been sent to the web."""
         leaving = [case["would_leave"][world] for case in cases if world in case["would_leave"]]
         return {"events": sum(leaving), "n": len(leaving)}
 
@@ -159,20 +189,22 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
 
 
 def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
-    """Choose the lowest certainty of a stated answer by one half of the documents, and measure it by the other half.
+    """Choose the lowest probability with which an answer is still stated.
 
-    A hash of a document's name decides which half it is in. Only the answers of the reader or only those of the model
-    count (``by``), because each of them has a threshold of its own.
+    One half of the documents chooses the threshold, and the other half measures it. A hash of a document's name decides
+    to which half the document belongs. Only the answers of the reader or only those of the model count (``by``),
+    because each of the two has a threshold of its own.
 
     :param cases: The records of the questions.
     :param by: What is measured: ``reader`` or ``model``.
-    :returns: ``from``, the probability; ``measured``, the bound on the half that did not choose it; ``lost``, how many
-        of the right answers there are no longer stated. None if it cannot be chosen: too few documents, no
-        probabilities, or none in which the share of documents with a wrong answer is small enough.
+    :returns: ``from`` is the threshold. ``measured`` is the bound on the half that did not choose it. ``lost`` is the
+        number of answers in this half that are no longer stated. The result is None if no threshold can be chosen.
+        There are three reasons: too few documents, no probabilities, or at every threshold too many documents have a
+        wrong answer.
     """
-    own = [_only_by(by, case) for case in cases]
-    choosing = [case for case in own if half_of(case["document"]) == 0]
-    measuring = [case for case in own if half_of(case["document"]) == 1]
+    own_cases = [_only_by(by, case) for case in cases]
+    choosing = [case for case in own_cases if half_of(case["document"]) == 0]
+    measuring = [case for case in own_cases if half_of(case["document"]) == 1]
     stated = [
         answer["probability"]
         for case in choosing
@@ -181,9 +213,10 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
     ]
     if not stated or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
         return None
+    # The candidates are 0, and each probability plus 0.001.
     for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in stated})):
-        left = bound(choosing, threshold)
-        if left.documents and left.wrong <= _AIM * left.documents:
+        remaining = bound(choosing, threshold)
+        if remaining.documents and remaining.wrong <= _AIM * remaining.documents:
             measured = bound(measuring, threshold)
             lost = bound(measuring).answers - measured.answers
             return {"from": threshold, "measured": measured.to_dict(), "lost": lost}
@@ -191,33 +224,37 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
 
 
 def _only_by(answerer: str, case: Case) -> Case:
+    """Return a record with only the answers of the reader or of the model."""
     own = {world: answer for world, answer in case["worlds"].items() if answer["by"] == answerer}
     return {**case, "worlds": own}
 
 
 def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
-    """Compare the loop that a model has with the other one, on the questions that were asked in both.
+    """Compare the model's reply format (its loop) with the other one, on the questions that were asked in both.
 
     Each question was asked in two worlds: with its sentence and without it. A loop scores 1 if it states the right
-    answer with the sentence, -1 if it states a wrong answer in either world, and otherwise 0. The other loop is chosen
-    if it scores higher on significantly more questions (exact sign test, two-sided, 5%) and is not wrong more often.
+    answer with the sentence. It scores -1 if it states a wrong answer in either world. Otherwise it scores 0. The other
+    loop is chosen if it scores higher on significantly more questions (exact sign test, two-sided, 5%) and is not wrong
+    more often.
 
     :param cases: The records of the questions.
-    :returns: ``n`` questions, of which the other loop did ``better`` and ``worse``, the wrong ones of both, and whether
-        it is to be ``chosen``; None if none was asked in both.
+    :returns: ``n`` is the number of questions. ``better`` and ``worse`` are the numbers of questions on which the other
+        loop scored higher and lower. ``wrong`` and ``wrong_other`` are the numbers of wrong questions of both loops.
+        ``chosen`` says whether the other loop is better. The result is None if no question was asked in both loops.
     """
-    both = [(case["worlds"], case["other_loop"]) for case in cases if case["other_loop"]]
-    if not both:
+    answers_of_both = [(case["worlds"], case["other_loop"]) for case in cases if case["other_loop"]]
+    if not answers_of_both:
         return None
-    scores = [(_score(own), _score(other)) for own, other in both]
+    scores = [(_score(own), _score(other)) for own, other in answers_of_both]
     better = sum(own < other for own, other in scores)
     worse = sum(own > other for own, other in scores)
     wrong = sum(own < 0 for own, _ in scores)
     wrong_other = sum(other < 0 for _, other in scores)
+    # The sign test needs only the signs of the differences. Equal scores do not count.
     signs = np.array([[1.0]] * better + [[-1.0]] * worse).reshape(-1, 1)
     is_beyond_chance = better > worse and compute_p(signs)[0] <= _CHANCE
     return {
-        "n": len(both),
+        "n": len(answers_of_both),
         "better": better,
         "worse": worse,
         "wrong": wrong,
@@ -227,6 +264,7 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
 
 
 def _score(worlds: dict[str, Any]) -> int:
+    """Return the score of a loop for one question, see :func:`compare_loops`."""
     verdicts = [worlds[world]["verdict"] for world in (AS_IS, WITHOUT)]
     if "wrong" in verdicts:
         return -1
@@ -234,16 +272,20 @@ def _score(worlds: dict[str, Any]) -> int:
 
 
 def half_of(document: str) -> int:
-    """Assign a document to one of two halves, 0 or 1, by a hash of its name."""
+    """Assign a document to one of two halves by a hash of its name.
+
+    :param document: The name of the document.
+    :returns: 0 or 1.
+    """
     return sha256(document.encode(errors="backslashreplace")).digest()[0] % 2
 
 
 def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
-    """Find the worst answers: wrong ones first, the surest first.
+    """Find the worst answers. Wrong answers come first, and among them those with the highest probability.
 
     :param cases: The records of the questions.
-    :param number: How many.
-    :returns: Each case with its world.
+    :param number: The maximum number of answers.
+    :returns: The record and the name of the world of each answer.
     """
     wrong = [
         (case, world)
@@ -253,6 +295,7 @@ def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
     ]
 
     def rank(answered: tuple[Case, str]) -> tuple[bool, float, str]:
+        """Return the sort key of an answer."""
         case, world = answered
         answer = case["worlds"][world]
         return answer["verdict"] != "wrong", -(answer["probability"] or 1.0), case["id"]

@@ -1,6 +1,8 @@
-"""What a sentence answers by its form alone: a date, a name, a number, a place, a cell of a table, a step.
+"""Find the questions that a sentence answers by its form alone.
 
-`prefrag prove` asks such questions in other words, and the page suggests some of them.
+A form is a pattern of a plain sentence, such as "The THING is NAME", with the question that it answers, "Who is
+THING?". Answers are dates, names, numbers, places, cells of a table, or steps. `prefrag prove` asks such questions in
+other words, and the page suggests some of them. A sentence that does not clearly state something answers none.
 """
 
 from __future__ import annotations
@@ -19,12 +21,18 @@ from prefrag.components.text.table_rows import read_tables
 from prefrag.evaluation.prove.sentences import Sentence, numbers_in
 from prefrag.evaluation.prove.wording import is_telling, words
 
-_LENGTHS = (24, 200)  # the fewest and the most characters of a sentence
-_FEWEST_WORDS = 3  # that tell something, of the aim of a step
+# The minimum and the maximum number of characters of a sentence that is compared with the forms.
+_LENGTHS = (24, 200)
+# The aim of a step must have at least this many words that say something ("change filter pump").
+_FEWEST_WORDS = 3
+# Passages of these kinds are program code or data. They answer no questions.
 _CODE_KINDS = ("code", "json")
-# Marks of markup, formulas, quotations and asides, and shortened negations such as "isn't".
+# Matches what a plain sentence does not have: marks of markup, formulas, quotations and asides, and shortened
+# negations. For example, it matches the colon in "Note: closed", the " -" in "the mill - a ruin", and the "n't" in
+# "isn't open". It does not match "well-known".
 _ODD = re.compile(r"[<>{}|=\\/@#*_\"\u201c\u201d()\[\];:!?~^$\u2026+]|\s-|--|\u2013|\u2014|\.\.|n['\u2019]t\b")
-# A sentence that begins so speaks of something in the sentence before it.
+# Matches the first word of a sentence that speaks of something in the sentence before it, such as "It" in "It was built
+# in 1890". It does not match "Italy".
 _POINTS_BACK = re.compile(
     r"(?:it|its|he|she|they|this|that|these|those|there|here|we|you|i|his|her|their|such|then|so|but|and|or|also|however"
     r"|another|other|others|both|each|some|all|many|most|either|neither|once|later|after|before|when|while|if|since"
@@ -33,8 +41,9 @@ _POINTS_BACK = re.compile(
     r"|today|now|nowadays|several|at|during|under|over|within|about)\b",
     re.IGNORECASE,
 )
-# A sentence with one of these words may not state what it says, or states it under a condition, or from hearsay.
-# "May" is a month if it has a capital within a sentence, or a number beside it.
+# Matches words with which a sentence may not state what it says, or states it under a condition, or repeats what others
+# say. For example, it matches "if", "planned", "according", and "may" in "The hall may open". It does not match "May"
+# in "in May 2026". "May" is taken for the month if it has a capital within a sentence, or a number behind it.
 DOUBTFUL = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|except|unless|if|whether|would|could|should|might|must|can|cannot"
     r"|(?-i:may)|(?<=^)may(?! \d)|will|shall|until|till|nearly|almost|perhaps|probably|possibly|supposed|planned|plans"
@@ -42,11 +51,13 @@ DOUBTFUL = re.compile(
     r"|copyright|instead|wrong\w*|false)\b",
     re.IGNORECASE,
 )
-# Where the first clause of a sentence ends. "and" may also join two nouns: the first of them is then no clause.
+# Matches where the first clause of a sentence ends, such as ", " before "which", or " and". The comma of "1,250" does
+# not match. "and" may also join two nouns. Then the part before it has no verb, and the sentence answers nothing.
 _CLAUSE_END = re.compile(
     r",(?! ?\d{3}\b)| (?:and|but|or|so|which|who|whose|whom|where|while|when|because|although|though)\b"
 )
-# A first clause with one of these words says two things, or speaks of something named elsewhere.
+# Matches words with which a first clause says two things, or speaks of something that is named elsewhere, such as
+# "than", "now", "these" or "chapter".
 _NOT_PLAIN = re.compile(
     r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
     r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"
@@ -54,15 +65,16 @@ _NOT_PLAIN = re.compile(
     r"|version|following|above|below)\b",
     re.IGNORECASE,
 )
-# "In 1890, the bridge was opened by the mayor."
+# Matches a sentence that begins with a date: "In 1890, the bridge was opened by the mayor." The date is "1890".
 _DATE_FIRST = re.compile(r"(?:In|On) (?P<date>[^,]{4,20}?),? (?P<rest>(?:the|an?|[A-Z])\w* .+)\.$")
-# "Opening hours: 9 to 5"
+# Matches a line with the name of a fact and its value: "Opening hours: 9 to 5".
 _FIELD = re.compile(r"(?P<key>[A-Z][a-z]{2,}(?: [a-z]{2,}){0,2}) ?: (?P<value>[^:;|<>{}=]{2,40})")
-# A key that is no name of a fact, as in "Note: restart the server".
+# Matches a name that is no name of a fact, as in "Note: restart the server".
 _NO_FIELD = re.compile(
     r"\b(?:note|warning|example|usage|see|default|caution|description|options?|input|output|date|from|to|name)\b", re.I
 )
-# Verbs that a plain sentence has: some forms that are common, and every word in -ed.
+# Matches the verb of a plain sentence: some common forms, and every word in -ed. In "The bridge was built", it matches
+# "was" and "built".
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|\w{2,}ed|began|begins|built|bought|brought|came|cost|costs|died|drew|ends|fell|gave"
     r"|grew|held|holds|kept|keeps|lasts|led|leads|left|lies|lost|made|makes|met|opens|owns|paid|pays|ran|runs|sat|saw|sent"
@@ -70,40 +82,48 @@ _FINITE = re.compile(
     r"|uses|closes|starts|measures|serves|belongs|consists|rises|sells|lives|supports|produces|provides|requires|allows"
     r"|manages|chairs)\b"
 )
-# "Mondays", "Sunday" and "May" are no places.
+# Matches values that are no places, such as "Mondays", "Sunday" and "May".
 _NO_PLACE = re.compile(rf"days?\b|\b(?:{'|'.join(month_name[1:])})\b", re.IGNORECASE)
-# Two verbs that count as one: "was built", "has been moved".
+# Matches two verbs that count as one: "was built", "has been moved".
 _COMPOUND = re.compile(r"\b(?:is|are|was|were|has|have|had)(?: been)? \w+")
-# "To change the filter of the pump, open the cover and turn the ring."
+# Matches an instruction with its aim: "To change the filter of the pump, open the cover and turn the ring." The aim is
+# "change the filter of the pump".
 _STEP = re.compile(
     r"^To (?P<aim>[a-z]{3,}(?: [\w'-]+){2,10}), (?P<step>"
     r"(?:use|enter|put|create|run|type|press|click|open|set|add|select|choose|install|turn|remove|edit|call|specify|start"
     r"|write|send|copy|move|hold|place|drag|pull|push|fill|give|go|change|insert|connect|unplug|restart|load|save|delete"
     r"|take|read|switch|wait) .+)\.$"
 )
-# What is asked for and about. A thing is of words and blanks alone, so that no address or markup gets into a question.
+# The following are parts of the forms below. A thing, which a question asks about, has only words and spaces. So no
+# address or markup gets into a question. The first part is one word: "bridge" or "mayor's".
 _WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
-# " of the Old Mill"
+# What may follow the name of a thing: " of the Old Mill".
 _OF = rf"(?: (?:of|for|at|in) (?:the )?{_WORD}(?: [A-Z][\w'\u2019-]{{0,30}}){{0,3}})?"
-# "The manager of the Old Mill" or "Saint Mary"
+# A thing at the start of a sentence: "The manager of the Old Mill" or "Saint Mary".
 _THING = rf"(?P<thing>(?:The|An?) {_WORD}(?: {_WORD}){{0,4}}?{_OF}|{_WORD}(?: {_WORD}){{0,5}}?)"
-# "the old bridge": a thing that follows its verb
+# A thing that follows its verb: "the old bridge".
 _OBJECT = rf"(?P<thing>(?:(?:the|an?) )?{_WORD}(?: {_WORD}){{0,4}}?{_OF})"
+# A form of "to be".
 _BE = "(?P<be>is|are|was|were)"
-# "Anna Bell", "Jean-Paul Marat"
+# The name of a person: "Anna Bell" or "Jean-Paul Marat".
 _NAME = r"(?P<value>[A-Z][a-z\u00e0-\u00ff]+(?:[- ][A-Z][a-z\u00e0-\u00ff]+){1,2})"
-# "12", "1,250.50" or "seven", perhaps with the sign of a currency
+# A number: "12", "1,250.50" or "seven". The sign of a currency may stand before it, as in "€12".
 _AMOUNT = (
     r"(?P<value>[\u20ac\u00a3]?(?:\d[\d.,]*\d|\d)(?:\.\d+)?|(?:two|three|four|five|six|seven|eight|nine|ten|twelve)\b)"
 )
-# What may follow a name or a place: " in the spring", " late at night"
+# What may follow a name or a place: " in the spring" or " late at night".
 _TAIL = r"(?:(?: [a-z]+)*? (?:in|on|at) [^,]+)?"
-# A date is masked while a sentence is compared with the forms.
+# A date in a sentence, with what may stand before and behind it: " again in 1998". While a sentence is compared with
+# the forms, each character of its date is replaced by "\0".
 _DATED = r"(?: [^,;]{0,60})? (?:in|on) (?P<value>\0+)(?: [^,;]{0,60})?"
+# Past participles that do not end in -ed.
 _DONE_WORDS = "built|bought|sold|written|drawn|held|paid|born|made|won|led|run|begun|rebuilt"
+# A past participle: "opened" or "built".
 _DONE = rf"(?P<done>(?!housed|based|located|situated)\w{{2,}}ed|{_DONE_WORDS})"
+# Verbs in the past, and their forms in a question: "The fair opened ..." becomes "When did the fair open?".
 _BASES = {"opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "moved": "move"}
-# Kind, form and question of a sentence, with an example of each form.
+# The kind of the answer, the form of the sentence and the question. The comment above each has an example of the
+# sentence.
 _TEMPLATES = (
     # "The manager of the shop is Anna Bell."
     ("name", rf"{_THING} {_BE} {_NAME}", "Who {be} {thing}?"),
@@ -155,34 +175,38 @@ _TEMPLATES = (
     # "The bridge was built in 1890."
     ("date", rf"{_THING} {_BE} {_DONE}{_DATED}", "When {be} {thing} {done}?"),
 )
+# The same with compiled patterns. Each sentence ends with a full stop.
 _FORMS = [(kind, re.compile(rf"{pattern}\."), template) for kind, pattern, template in _TEMPLATES]
-# A value with one of these words is no person: "May Day".
+# Matches words that no name of a person has, such as the "May" in "May Day".
 _NO_PERSON = re.compile(
     r"\b(?:the|January|February|March|April|May|June|July|August|September|October|November|December)\b"
 )
-# Nor is one with these: "Bell Street".
+# Matches words of names of things, such as the "Street" in "Bell Street".
 _THING_WORDS = re.compile(
     r"\b(?:Ltd|Inc|Lane|Street|Road|Park|House|Hall|Court|Works|Linux|System|Project|Software|University|Company"
     r"|Institute)\b"
 )
-# What is counted: " bridges" in "seven bridges" or " old bridges".
+# Matches what is counted, behind the number: " bridges" in "seven bridges", or " old bridges" in "seven old bridges".
 _NOUN = re.compile(r" (?P<noun>[a-z]{3,}(?: [a-z]{3,})?)(?= |\.$)")
-# The words after a number that are not what is counted: "two thirds", "seven of".
+# Matches words behind a number that are not what is counted, as in "two thirds" or "seven of".
 _NOT_NOUN = re.compile(
     "thirds|halves|quarters|fold|in|on|at|of|by|for|with|are|was|were|is|has|had|the|have|and|or|as|per|from|to"
 )
-# Words that name several things.
+# Matches words that name several things, such as "bridges" or "people".
 _MANY = re.compile(r"\w+s|people|men|women|children|percent|feet|sheep|staff")
-# A number after one of these words tells which thing, and not how many: "version 3".
+# Matches words before a number that tells which thing is meant, and not how many: "version " before the 3 of "version
+# 3".
 _NO_AMOUNT = re.compile(
     r"(?:version|release|chapter|section|figure|table|page|step|part|line|level|port|rule|room|flat|number|no|type|bit"
     r"|extension|article|annex|item|level|phase|channel|mode|option|about)\s$",
     re.IGNORECASE,
 )
-# "the three", "the first three", "Debian 3" and "P 6" say no number of things.
+# Matches what stands before a number that is not the number of all things: "the " in "the three", "first " in "the
+# first three", "Debian " in "Debian 3".
 _PART_OF = re.compile(r"[^\s\w]\s?$|\b(?:the|first|last|next|all|remaining|top|all|these|those|[A-Z]\w*) $")
-# The name of a row: "Garden chair", but not "All chairs" and "Total".
+# Matches the name of a row in a table: "Garden chair". It does not match "All chairs" and "Total".
 _ROW_NAME = re.compile(r"(?!Any\b|All\b|None\b|Total)[A-Z][A-Za-z]{2,}(?: [A-Za-z]+){0,4}")
+# Matches the heading of a column that can be asked for: "Unit price". It does not match "2024".
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z ]{1,30}")
 
 
@@ -190,13 +214,14 @@ _COLUMN = re.compile(r"[A-Za-z][A-Za-z ]{1,30}")
 class Formed:
     """A question that a sentence answers by its form.
 
-    :param kind: ``date``, ``number``, ``name``, ``place``, ``cell``, ``step``, or ``time``, a day or an hour.
-    :param template: The question, with ``{thing}`` for what it asks about. It ends with a question mark, or it is only
-        what a person would type into a field for searching.
-    :param thing: What it asks about, as the sentence names it.
+    :param kind: ``date``, ``number``, ``name``, ``place``, ``cell``, ``step`` or ``time`` (a day or an hour).
+    :param template: The question, with ``{thing}`` for what it asks about. It is either a whole question with a
+        question mark, or only the words that a person would type into a search field.
+    :param thing: What the question asks about, as the sentence names it.
     :param value: The answer.
-    :param at: Where the value begins in the sentence.
-    :param place: What tells in which table or document this is asked, such as ``of the price list``.
+    :param at: The position in the sentence at which the answer begins.
+    :param place: The table or document in which the question is asked, such as ``of the price list``. Empty if the
+        question needs none.
     """
 
     kind: str
@@ -215,7 +240,11 @@ class Formed:
 def find_formed(sentence: Sentence) -> Iterator[Formed]:
     """Find the questions that a sentence answers by its form alone.
 
-    :param sentence: The sentence. One that may not state what it says, or of a superseded document, answers none.
+    For example, "The museum moved in 1998." answers "When did The museum move?" with "1998".
+
+    :param sentence: The sentence.
+    :returns: An iterator over the questions. It is empty if the sentence may not state what it says, or if its document
+        is superseded.
     """
     meta = sentence.passage.meta
     if standing_of(meta) or meta.get("kind") in _CODE_KINDS or is_heading(sentence.text, meta):
@@ -223,6 +252,7 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
     yield from _read_cells(sentence)
     yield from _read_field(sentence)
     text = sentence.text
+
     has_length = _LENGTHS[0] <= len(text) <= _LENGTHS[1]
     is_whole = text[:1].isupper() and text.endswith(".") and "\n" not in text
     if not has_length or not is_whole:
@@ -231,6 +261,7 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         return
     if not looks_english(f"what {text}"):
         return
+
     step = _STEP.match(text)
     if step:
         if len(words(step["aim"])) >= _FEWEST_WORDS:
@@ -238,6 +269,7 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         return
     if DOUBTFUL.search(text):
         return
+
     first = _DATE_FIRST.match(text)
     if first:
         clause = _CLAUSE_END.split(first["rest"])[0]
@@ -246,25 +278,29 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         if is_date and not _NOT_PLAIN.search(clause) and _count_verbs(clause) == 1:
             yield Formed("date", _ask_when(first["date"]), _keywords(clause), first["date"], first.start("date"))
         return
+
     clause = _CLAUSE_END.split(text.removesuffix("."))[0]
-    # The comma of a date or a number is no clause.
+    # A clause without a verb is no clause: its end was the comma of a date or of a number. The first word is never the
+    # verb.
     if not _NOT_PLAIN.search(clause) and _FINITE.search(clause, clause.find(" ")):
         for rule in (_read_forms, _read_date, _read_number):
             yield from rule(f"{clause}.")
 
 
 def _read_forms(text: str) -> Iterator[Formed]:
-    """Compare a sentence with the forms; the first of each kind counts."""
+    """Compare a sentence with the forms. Of each kind, only the first form that fits counts."""
     dates = find_dates(text)
     numbers = numbers_in(text)
+    # Dates are masked, so that the forms can recognise them by one character.
     masked = text
     for date in dates:
         masked = f"{masked[: date.begin]}{chr(0) * (date.end - date.begin)}{masked[date.end :]}"
-    read: set[str] = set()
+    kinds_read: set[str] = set()
     for kind, pattern, template in _FORMS:
-        match = None if kind in read else pattern.fullmatch(masked)
+        match = None if kind in kinds_read else pattern.fullmatch(masked)
         if match is None:
             continue
+
         begin, end = match.span("value")
         if kind == "number":
             is_clear = not dates and len(numbers) == 1 and (begin, end) == numbers[0][:2]
@@ -273,11 +309,11 @@ def _read_forms(text: str) -> Iterator[Formed]:
         elif kind == "name":
             is_clear = _is_person(text[begin:end], text)
         else:
-            # "On Mondays" and "in May" are no places.
+            # Words such as "Mondays" and "May" are no places.
             is_of_kind = kind == "time" or not _NO_PLACE.search(text[begin:end])
             is_clear = not dates and is_of_kind
         if is_clear:
-            read.add(kind)
+            kinds_read.add(kind)
             parts = match.groupdict()
             verb = parts.get("verb") or ""
             base = _BASES.get(verb) or verb.removesuffix("s")
@@ -286,31 +322,44 @@ def _read_forms(text: str) -> Iterator[Formed]:
 
 
 def _is_person(value: str, text: str) -> bool:
+    """Check whether a value is the name of a person that the text has only once."""
     others = text.replace(value, "", 1)
     return not _NO_PERSON.search(value) and not _THING_WORDS.search(value) and value not in others
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Check whether a date is a part of a longer word or a range, as in "1990s"."""
+    """Check whether a date is a part of a longer word or a range, as in "1990s".
+
+    For example, ``_goes_on("the 1990s", 8)`` returns ``True``.
+    """
     return re.match(r"\s?(?:[-\u2013/]|[a-z]+s\b)|\u2019?s\b", text[end:]) is not None
 
 
 def _count_verbs(text: str) -> int:
-    # "was built" is one verb.
+    """Count the verbs of a sentence.
+
+    For example, ``_count_verbs("The bridge was built and opened")`` returns ``2``.
+    """
+    # "was built" counts as one verb.
     return len(_FINITE.findall(_COMPOUND.sub("was", text)))
 
 
 def _ask_when(date: str) -> str:
+    """Return the question for a date: for the year, or for any other date."""
     return "what year {thing}" if re.fullmatch(r"\d{4}", date) else "when {thing}"
 
 
 def _keywords(text: str) -> str:
-    """Write what a person would type of a sentence: the words that say something."""
+    """Write what a person would type to search for a sentence: its words that say something.
+
+    For example, ``_keywords("The old bridge was built by the mayor.")`` returns ``"old bridge built mayor"``.
+    """
     typed = re.findall(r"[^\W_]+(?:['\u2019][a-z]+)?", re.sub(r"^(?:The|An?)\b", "", text))
     return " ".join(word for word in typed if is_telling(word.lower()))
 
 
 def _read_date(text: str) -> Iterator[Formed]:
+    """Yield the question for the date of a sentence, if the sentence has one date and one verb."""
     dates = find_dates(text)
     if len(dates) != 1 or _count_verbs(text) != 1:
         return
@@ -322,29 +371,36 @@ def _read_date(text: str) -> Iterator[Formed]:
 
 
 def _read_number(text: str) -> Iterator[Formed]:
+    """Yield the question for the number of a sentence, if the sentence has only one number and says what is counted."""
     numbers = numbers_in(text)
     if len(numbers) != 1 or find_dates(text) or len(re.findall(r"\d[\d.,]*", text)) > 1:
         return
     begin, end, _ = numbers[0]
+    # A word such as "million" belongs to the number.
     scale = re.match(r" (?:hundred|thousand|million|billion|dozen)\b", text[end:])
     if scale:
         end += scale.end()
+
     noun = _NOUN.match(text, end)
     if noun is None or _NO_AMOUNT.search(text[:begin]) or _PART_OF.search(text[:begin]):
         return
+
     first, *following = noun["noun"].split()
     if _NOT_NOUN.fullmatch(first) or _FINITE.match(first):
         return
+    # What is counted is one word in the plural, or two words whose second is in the plural.
     counted = first
     if not _MANY.fullmatch(first):
         if not following or _NOT_NOUN.fullmatch(following[0]) or not _MANY.fullmatch(following[0]):
             return
         counted = f"{first} {following[0]}"
+
     rest = f"{text[:begin]} {text[end + 1 + len(counted) :]}"
     yield Formed("number", f"how many {counted} {{thing}}", _keywords(rest), text[begin:end], begin)
 
 
 def _read_field(sentence: Sentence) -> Iterator[Formed]:
+    """Yield the question for a line such as "Opening hours: 9 to 5". Its passage must have a title."""
     title = str(sentence.passage.meta.get("title") or "")
     match = _FIELD.fullmatch(sentence.text)
     if match is None or not title:
@@ -352,19 +408,21 @@ def _read_field(sentence: Sentence) -> Iterator[Formed]:
     key, value = match["key"], match["value"]
     if _NO_FIELD.search(key) or _FINITE.search(value):
         return
-    # A value with a comma or "and" is a list, and one that ends like a sentence is no value.
+    # A value with a comma or "and" is a list. A text that ends like a sentence is no value.
     is_single = not re.search(r"[.,?!]$|,|\band\b", value) and len(re.findall(r"\d+", value)) < 2
     if is_single:
         yield Formed("cell", f"What is the {key.lower()}?", "", value, match.start("value"), f"of {title}")
 
 
 def _read_cells(sentence: Sentence) -> Iterator[Formed]:
+    """Yield the questions for the cells of a table row that is this sentence."""
     for table in read_tables(sentence.passage.meta):
         rows = [(row, _name_row(row.cells)) for row in table.rows]
-        named = Counter(name.lower() for _, name in rows)
+        name_counts = Counter(name.lower() for _, name in rows)
         for row, name in rows:
-            # The row may be whole or, in a wide table, only begin in this sentence.
-            if not name or named[name.lower()] > 1 or table.write(row) != sentence.text:
+            # Two rows with the same name cannot be told apart. The sentence may be the whole row or, in a wide table,
+            # its beginning.
+            if not name or name_counts[name.lower()] > 1 or table.write(row) != sentence.text:
                 continue
             for column, cell in zip(table.columns, row.cells, strict=False):
                 if cell == name or not _COLUMN.fullmatch(column) or not 2 <= len(cell) <= 40:
@@ -372,16 +430,16 @@ def _read_cells(sentence: Sentence) -> Iterator[Formed]:
                 if row.cells.count(cell) > 1 or cell.lower() in sentence.context.lower():
                     continue
                 at = sentence.text.find(f"{column}: {cell}")
-                # One number, perhaps with decimals.
+                # A cell may have one number, perhaps with decimals.
                 most_numbers = 2 if "." in cell else 1
                 is_single = not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= most_numbers
                 if at >= 0 and is_single:
-                    asked = f"What is the {column if column.isupper() else column.lower()} of {{thing}}?"
+                    question = f"What is the {column if column.isupper() else column.lower()} of {{thing}}?"
                     place = " ".join(filter(None, (table.title, row.group)))
                     begin = at + len(f"{column}: ")
-                    yield Formed("cell", asked, name, cell, begin, f"in {place}" if place else "")
+                    yield Formed("cell", question, name, cell, begin, f"in {place}" if place else "")
 
 
 def _name_row(cells: tuple[str, ...]) -> str:
-    """Name a row by the first of its cells that is a name; empty if there is none."""
+    """Return the name of a row: its first cell that can be a name. Empty if there is none."""
     return next((cell for cell in cells if _ROW_NAME.fullmatch(cell)), "")

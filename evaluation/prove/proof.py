@@ -1,4 +1,8 @@
-"""A proof: the measurement of one collection with what answers there, kept with the collection until much changes."""
+"""Measure one collection, and keep the result (the proof) with the collection.
+
+A proof belongs to a collection, to what answers there and to a pipeline. It says how many *Stated* answers were wrong.
+When much has changed since, :func:`say_kept` says so. :func:`prove` is the function behind ``prefrag prove``.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +35,12 @@ from prefrag.private_file import make_private_folder, write_private
 from prefrag.settings import ModelSettings, models
 from prefrag.version import find_version
 
-# The reply formats of the two loops: in each line one, and the one that it is compared with.
+# The two reply formats (loops) that a model may have, each with the one that it is compared with.
 _OTHER_LOOP = {"text": "steps", "steps": "text"}
-# If more than this share of the files has changed, a figure no longer holds.
+# If more than this share (0 to 1) of the files has changed, a proof no longer holds.
 _MOST_CHANGED = 0.1
-_WAIT_SECONDS = 1.0  # for another process that measures into the same folder
+# The number of seconds to wait for another process that measures into the same folder.
+_WAIT_SECONDS = 1.0
 
 
 def prove(
@@ -50,24 +55,25 @@ def prove(
     feedback: str = "",
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Measure how often an answer that is given as stated is wrong on a collection, and keep the figure with it.
+    """Measure how often a stated answer is wrong on a collection, and keep the result with the collection.
 
-    Without an answered question, an earlier figure stays.
-    The same call continues a measurement that was interrupted or whose time was up.
+    The same call continues a measurement that was interrupted or whose time was up. If no question was answered, an
+    earlier proof stays.
 
-    :param collection: The collection. Neither its index nor its files are changed.
+    :param collection: The collection. Its files are not changed.
     :param output: The folder of ``proof.json``, ``proof.html`` and the answers.
     :param pipeline: The name of a pipeline, or a YAML file.
     :param number: The maximum number of questions.
-    :param minutes: After this time no further question is begun.
+    :param minutes: After this time, no further question is begun.
     :param seed: The seed of the choice of questions.
-    :param applies: Whether the certainty and the loop of the model that were chosen are used from now on.
-    :param feedback: What the person's own verdicts say, a sentence for the report.
-    :param on_progress: Called with the number of answered questions and of all.
-    :returns: What `proof.json` has.
-    :raises FileNotFoundError: When there is no such collection.
-    :raises BadInput: When the pipeline searches no index of this machine.
-    :raises PrefragError: When a run or its language model fails. What was answered before is kept.
+    :param applies: Whether the threshold and the loop that were chosen are used from now on.
+    :param feedback: A sentence for the report about the person's own verdicts.
+    :param on_progress: Called with the number of answered questions and the number of all questions.
+    :returns: The content of ``proof.json`` without the cases, and ``switched``: whether the model now uses its other
+        loop.
+    :raises FileNotFoundError: If there is no such collection.
+    :raises BadInput: If the pipeline searches no index of this machine.
+    :raises PrefragError: If a run or its language model fails. Earlier answers stay in the folder.
     """
     block = loading.read_block(loading.find(pipeline))
     if not any(is_block_of(part, STORE) for part in blocks(block)):
@@ -75,6 +81,7 @@ def prove(
             f"The pipeline {pipeline} searches no index of this machine, in a copy of which sentences could be taken "
             "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
         )
+
     index = resolve_index(collection.name)
     answerer = name_answerer()
     model = _find_model(pipeline)
@@ -87,17 +94,20 @@ def prove(
         "number": number,
         "loop": loop,
     }
+
     writer = None if answerer == READER else QuestionWriter()
     other_loop = _OTHER_LOOP[loop] if loop and not models["llm"].format else ""
     plan = Plan(
         index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key, writer=writer, other_loop=other_loop
     )
+
     make_private_folder(output)
     with hold_lock(output / ".lock", _WAIT_SECONDS, "measuring into this folder"):
         asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
+
     cases = asked["cases"]
-    who = answerer if answerer.startswith("the ") else f"the model {answerer}"
-    proof = measure(cases, who) | {
+    answerer_in_words = answerer if answerer.startswith("the ") else f"the model {answerer}"
+    proof = measure(cases, answerer_in_words) | {
         "collection": collection.name,
         "answerer": answerer,
         "pipeline": pipeline,
@@ -111,13 +121,15 @@ def prove(
         "seconds": round(sum(case["seconds"] for case in cases), 1),
         "feedback": feedback,
     }
+
     write_private(output / "proof.json", json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1))
     write_private(output / "proof.html", write_page(proof, cases))
     if not cases:
         return proof | {"switched": False}
+
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
-    # A loop is chosen only once, when all questions were asked. With a choice after each part of the questions, chance
-    # alone would sooner or later choose one.
+    # A loop is chosen only once, when all questions were asked. If it could be chosen after each part of the questions,
+    # chance alone would choose one sooner or later.
     is_whole = len(cases) == asked["questions"]
     prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
     is_switched = False
@@ -127,9 +139,10 @@ def prove(
         better, of = proof["loops"]["better"], proof["loops"]["n"]
         model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
     stated_from = earlier
-    # The threshold was measured with the old loop, so it says nothing about the new one.
+    # The threshold was measured with the old loop. So it says nothing about the new loop.
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
+
     record = {
         **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
         "stated_from": stated_from,
@@ -143,7 +156,10 @@ def prove(
 
 
 def _find_model(pipeline: str) -> ChatModel | None:
-    """Find the model whose loop a pipeline leaves open, and try once what it can do, as the other commands do."""
+    """Find the model whose loop a pipeline leaves open, and try once what the model can do, as the other commands do.
+
+    Return None if the pipeline has no such model.
+    """
     loaded = loading.load(pipeline)
     chat_models = [
         part for _, part in walk_parts(list_open_loops(loaded)) if isinstance(part, ChatModel) and part.role == "llm"
@@ -156,39 +172,55 @@ def _find_model(pipeline: str) -> ChatModel | None:
 
 
 def index_version(index: Path) -> str:
-    """Return a checksum that changes whenever the passages of an index change."""
+    """Compute a checksum that changes whenever the passages of an index change.
+
+    :param index: The folder of the index.
+    :returns: The checksum: eight hexadecimal digits.
+    """
     return f"{zlib.crc32((index / 'meta.json').read_bytes()):08x}"
 
 
 def answering_version(pipeline: str) -> str:
-    """Return a digest of everything but the index that decides the answers: pipeline, models' settings and program.
+    """Compute a digest of everything that decides the answers, except the index.
+
+    These are the pipeline, the settings of the models, and the version of the program.
 
     :param pipeline: The name of a pipeline, or a YAML file.
+    :returns: The digest: 16 hexadecimal digits.
     """
     block = loading.read_block(loading.find(pipeline))
     names = sorted(ModelSettings.model_fields.keys() - {"api_key"})
-    own = {}
+    settings_of_models = {}
     for role, model in models.items():
-        own[role] = [getattr(model, name) for name in names]
-    return digest({"pipeline": block, "files": part_files(block), "models": own, "prefrag": find_version()})
+        settings_of_models[role] = [getattr(model, name) for name in names]
+    return digest(
+        {"pipeline": block, "files": part_files(block), "models": settings_of_models, "prefrag": find_version()}
+    )
 
 
 def reader_version() -> str:
-    """Return a checksum that changes whenever the shipped reader changes."""
+    """Compute a checksum that changes whenever the shipped reader changes.
+
+    :returns: The checksum: eight hexadecimal digits.
+    """
     return f"{zlib.crc32((SHIPPED_READER / CARD).read_bytes()):08x}"
 
 
 def file_marks(collection: LocalCollection) -> list[str]:
-    """Return a short mark of each file, which changes with its content."""
+    """Compute a short mark of each file, which changes with the content of the file.
+
+    :param collection: The collection.
+    :returns: The marks, sorted.
+    """
     marks = [repr((path, meta.get("modified"), meta.get("file_size"))) for path, meta in collection.metadata().items()]
     return sorted(f"{zlib.crc32(mark.encode()):08x}" for mark in marks)
 
 
 def say_kept(collection: LocalCollection) -> str:
-    """Say what was measured on a collection and when, or that something has changed since it was measured.
+    """Say what was measured on a collection and when, or that something has changed since.
 
     :param collection: The collection.
-    :returns: A sentence or two for each pipeline; empty if nothing was measured.
+    :returns: A sentence or two for each pipeline. Empty if nothing was measured.
     """
     try:
         proofs = read_proofs(resolve_index(collection.name))
@@ -205,31 +237,32 @@ def say_kept(collection: LocalCollection) -> str:
 
 
 def _is_of_another_loop(loop: str) -> bool:
-    """Check whether the model has another loop now: one that was applied on any folder holds on all of them."""
+    """Check whether the model has another loop now. A loop that was chosen on any folder is used on all of them."""
     if not loop:
         return False
     model = ChatModel()
     if model.is_absent:
         return False
-    # Before its trial, the loop of a model is only guessed. No measurement was made with a guessed loop.
+    # Before its trial, the loop of a model is only guessed. No proof was made with a guessed loop.
     return not model.is_format_guessed and model.reply_format != loop
 
 
 def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> str:
+    """Say what was measured with one pipeline, and what has changed since."""
     other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
     again = f"again: prefrag prove --collection {collection.name}{other}"
     with_other = f" with the pipeline {pipeline}" if other else ""
-    said = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
+    measured = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
     loop = str(proof.get("loop") or "")
-    # Earlier versions wrote down themselves that a figure no longer holds.
+    # Earlier versions of the program wrote into the proof that it no longer holds.
     if proof.get("before") or _is_of_another_loop(loop):
-        return f"{said}, before the loop of the model changed; {again}"
+        return f"{measured}, before the loop of the model changed; {again}"
     if proof.get("reader") != reader_version():
-        return f"{said}, before the reader changed; {again}"
+        return f"{measured}, before the reader changed; {again}"
     before = set(proof.get("files") or ())
     now = set(file_marks(collection))
     if not now and proof.get("version") != index_version(resolve_index(collection.name)):
-        return f"{said}, before the passages changed; {again}"
+        return f"{measured}, before the passages changed; {again}"
     if len(before ^ now) > _MOST_CHANGED * max(1, len(before)):
-        return f"{said}, before more than a tenth of the files changed; {again}"
-    return f"{said}."
+        return f"{measured}, before more than a tenth of the files changed; {again}"
+    return f"{measured}."

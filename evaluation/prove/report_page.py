@@ -1,4 +1,4 @@
-"""The report of a proof as one HTML page, which loads nothing."""
+"""Write the report of a proof as one HTML page, which loads nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from prefrag.components.text.counted import counted
 from prefrag.evaluation.prove.figures import Case, say_percent, worst
 
+# The style sheet of the page.
 _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
@@ -19,6 +20,7 @@ article { border-top: 1px solid #8888; padding: .6rem 0; }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } a { color: #9cf; } }
 """
 
+# The sentence of the report if the other reply format of the model is better.
 _OTHER_IS_BETTER = "That is beyond chance: prefrag prove with --apply has the model use it from now on, on all folders."
 
 
@@ -29,8 +31,8 @@ def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
     :param cases: The records of the questions.
     :returns: The page.
     """
-    beside = "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))
-    parts = [f"<h1>{escape(proof['sentence'])}</h1>", beside]
+    further_lines = "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))
+    parts = [f"<h1>{escape(proof['sentence'])}</h1>", further_lines]
     parts.append(_table("All", proof["rates"]))
     parts += [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
     parts.append("<h2>The worst answers</h2>")
@@ -44,20 +46,22 @@ def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
 
 
 def say_beside(proof: dict[str, Any]) -> list[str]:
-    """Write the lines that stand beside the sentence.
+    """Write the lines that stand below the main sentence of the report.
 
     :param proof: What was measured.
+    :returns: The lines.
     """
     strict = proof["bound_if_unseen_were_wrong"]
-    hard = proof["hardest_third"]
+    hardest_third = proof["hardest_third"]
     chosen = proof["threshold"]
     lines = [
         f"Measured on {proof['date']}: {proof['asked']} of {proof['questions']} questions, at most one of a document, "
         "made from its own sentences. A document counts as wrong if any answer given as Stated was wrong: with its "
         "sentence, without it, with another value in it, denied, or in a second turn.",
         f"If each answer that was dropped because another sentence may have said the same were wrong: {_say(strict)}.",
-        f"In the third of the questions that shares the fewest words with its sentence: {_say(hard)}.",
+        f"In the third of the questions that shares the fewest words with its sentence: {_say(hardest_third)}.",
     ]
+
     if proof["shared_words"] is not None:
         lines.append(f"On average a question shares {proof['shared_words']:.0%} of its words with its sentence.")
     if proof["written_by_model"]:
@@ -71,6 +75,7 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
             f"{proof['answerer']} in one half of the documents, then in the other half: {_say(chosen['measured'])}; "
             f"{chosen['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
         )
+
     loops = proof["loops"]
     if loops:
         consequence = _OTHER_IS_BETTER if loops["chosen"] else "So the model keeps its loop."
@@ -85,10 +90,12 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
 
 
 def _say(bound: dict[str, Any]) -> str:
+    """Write a bound in words."""
     return f"{bound['wrong']} wrong of {bound['documents']} documents, at most {say_percent(bound['most'])}"
 
 
 def _table(title: str, rates: dict[str, dict[str, int]]) -> str:
+    """Write a table of rates with a heading. Rates without any trial are left out."""
     rows = []
     for name, rate in rates.items():
         if rate["n"]:
@@ -97,6 +104,7 @@ def _table(title: str, rates: dict[str, dict[str, int]]) -> str:
 
 
 def _show(case: Case, world: str) -> str:
+    """Write one of the worst answers, with a button that opens its file."""
     answer = case["worlds"][world]
     path = Path(case["document"])
     button = ""

@@ -1,4 +1,7 @@
-"""The sentences of a folder, and which of them have words in common."""
+"""Read the sentences of a folder, and find those that have words or a value in common.
+
+Words are compared by their roots, see ``wording.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from prefrag.components.text.dates import find_dates
 from prefrag.components.text.sentences import sentence_spans
 from prefrag.evaluation.prove.wording import NUMBER_WORDS, root, roots
 
-# A number that is no part of a name, a version or a range: "12", "1,250" or "2.5", but not "A-12", "1.2.3" and "3-4".
+# Matches a number that is no part of a name, a version or a range: "12", "1,250" or "2.5". It does not match in "A-12",
+# "1.2.3" and "3-4".
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
-# "1931", "Monday" or "mondays"
+# Matches a year or a day of the week: "1931", "Monday" or "mondays".
 _DAY_OR_YEAR = re.compile(r"\b(?:\d{4}\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.IGNORECASE)
-# "Zero" and "one" are left out: in most sentences they count nothing.
+# Matches a number word, such as "seven". "Zero" and "one" are left out, because in most sentences they count nothing.
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})\b", re.I)
 
 
@@ -26,11 +30,11 @@ _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if wor
 class Sentence:
     """A sentence of a passage.
 
-    :param number: Its number in the folder.
-    :param passage: Its passage.
-    :param begin: Where it begins in the passage.
+    :param number: The number of the sentence in the folder, from 0.
+    :param passage: The passage.
+    :param begin: The position in the passage at which the sentence begins.
     :param text: The sentence.
-    :param context: The title and the headings above it.
+    :param context: The title and the headings above the sentence.
     """
 
     number: int
@@ -41,12 +45,17 @@ class Sentence:
 
     @property
     def file(self) -> str:
-        """The file or, in a corpus, the passage itself: what is one document."""
+        """The document of the sentence: its file. In a corpus without files, each passage is a document."""
         return str(self.passage.meta.get("file_path") or self.passage.id)
 
 
 def sentences_of(passage: Document, number: int = 0) -> Iterator[Sentence]:
-    """Read the sentences of a passage, the first with this number."""
+    """Read the sentences of a passage.
+
+    :param passage: The passage.
+    :param number: The number of the first sentence.
+    :returns: An iterator over the sentences.
+    """
     text = passage.content or ""
     for place, (begin, end) in enumerate(sentence_spans(text), number):
         title = str(passage.meta.get("title") or "")
@@ -55,11 +64,16 @@ def sentences_of(passage: Document, number: int = 0) -> Iterator[Sentence]:
 
 
 class Sentences:
-    """All sentences of a folder, with the roots of their words."""
+    """All sentences of a folder, with the roots of their words.
+
+    :param passages: The passages of the folder.
+    """
 
     def __init__(self, passages: Iterable[Document]):
         self.all: list[Sentence] = []
+        # The numbers of the sentences that have a root or a number.
         self._holding: defaultdict[str, list[int]] = defaultdict(list)
+        # The roots of the words of each title with headings.
         self._context: dict[str, frozenset[str]] = {}
         for passage in passages:
             for sentence in sentences_of(passage, len(self.all)):
@@ -69,17 +83,24 @@ class Sentences:
                     self._holding[word].append(sentence.number)
 
     def context_of(self, sentence: Sentence) -> frozenset[str]:
-        """Return the roots of the title and the headings above a sentence."""
+        """Get the roots of the title and the headings above a sentence.
+
+        :param sentence: The sentence.
+        :returns: The roots.
+        """
         return self._context[sentence.context]
 
     def sharing(self, asked: frozenset[str], least: int) -> Iterator[tuple[Sentence, frozenset[str]]]:
-        """Find the sentences that have some roots of a question, each with the roots that it or its headings have.
+        """Find the sentences that have some words of a question.
 
-        :param asked: The roots of the question.
-        :param least: How many of them a sentence must have itself.
+        :param asked: The roots of the question's words.
+        :param least: The number of these roots that a sentence must have, without its headings.
+        :returns: An iterator over pairs: the sentence, and those roots of the question that the sentence or its
+            headings have.
         """
-        # A sentence with `least` of the roots lacks at most `len(asked) - least` of them. So of one more than these it
-        # has at least one, whichever they are: the rarest lead to the fewest sentences.
+        # A sentence with `least` of the roots lacks at most `len(asked) - least` of them. So among any `len(asked) -
+        # least + 1` roots, such a sentence has at least one. The rarest roots are taken, because they lead to the
+        # fewest sentences.
         by_rarity = sorted(asked, key=lambda word: (len(self._holding.get(word, ())), word))
         rarest = by_rarity[: len(asked) - least + 1]
         for number in sorted({number for word in rarest for number in self._holding.get(word, ())}):
@@ -89,10 +110,15 @@ class Sentences:
                 yield sentence, own | (asked & self.context_of(sentence))
 
     def saying(self, kind: str, value: str) -> Iterator[Sentence]:
-        """Find the sentences that have a value, as :func:`says_value` tells."""
+        """Find the sentences that have a value.
+
+        :param kind: The kind of the value, see :func:`says_value`.
+        :param value: The value.
+        :returns: An iterator over the sentences.
+        """
         keys = numbers_of(value)
         if kind == "date":
-            # Every way to write a date contains the year.
+            # Every way to write a date has the year.
             keys = frozenset(key for key in keys if len(key) == 4)
         elif kind != "number":
             keys = frozenset([root(telling_part(kind, value))])
@@ -102,33 +128,56 @@ class Sentences:
 
 
 def numbers_of(text: str) -> frozenset[str]:
-    """List the numbers of a text, however they are written."""
+    """List the numbers of a text, in all ways in which they may be written.
+
+    For example, ``numbers_of("1,250 and seven")`` returns ``{"1250", "1", "250", "7"}``.
+
+    :param text: The text.
+    :returns: The numbers as digits. The parts of "1,250" are listed too.
+    """
     digits = (figure.replace(",", "") for figure in re.findall(r"\d[\d,]*(?:\.\d+)?|\d+", text))
     return frozenset([*digits, *re.findall(r"\d+", text), *(number for _, _, number in numbers_in(text))])
 
 
 def telling_part(kind: str, value: str) -> str:
-    """Return the word by which a name or a phrase is told, in lower case: the last, of a name the last name."""
-    parts: list[str] = re.findall(r"[^\W_]{2,}", value)
-    telling = parts
+    """Get the word by which a name or a phrase is recognised.
+
+    For example, ``telling_part("name", "Anna Bell")`` returns ``"bell"``.
+
+    :param kind: The kind of the value, see :func:`says_value`.
+    :param value: The value.
+    :returns: The last word in lower case. For a name or a place, the last word with a capital.
+    """
+    all_words: list[str] = re.findall(r"[^\W_]{2,}", value)
+    telling_words = all_words
     if kind != "cell":
-        telling = [part for part in parts if part[0].isupper()] or parts
-    return telling[-1].lower() if telling else value.lower()
+        telling_words = [part for part in all_words if part[0].isupper()] or all_words
+    return telling_words[-1].lower() if telling_words else value.lower()
 
 
 def numbers_in(text: str) -> list[tuple[int, int, str]]:
-    """Find the numbers of a text that are no part of a name, a version or a range: begin, end and value."""
+    """Find the numbers of a text that are no part of a name, a version or a range.
+
+    For example, ``numbers_in("1,250 tons in seven ships")`` returns ``[(0, 5, "1250"), (14, 19, "7")]``.
+
+    :param text: The text.
+    :returns: The begin, the end and the digits of each number.
+    """
     numbers = [(match.start(), match.end(), match[0].replace(",", "")) for match in _FIGURE.finditer(text)]
     numbers += [(match.start(), match.end(), NUMBER_WORDS[match[0].lower()]) for match in _NUMBER_WORD.finditer(text)]
     return sorted(numbers)
 
 
 def says_value(kind: str, value: str, text: str) -> bool:
-    """Check whether a text has a value, also written otherwise or in part: a date as its year, a name as its last word.
+    """Check whether a text has a value, also if the value is written in another way or only in part.
+
+    A date may be only its year, and a name only its last word. For example, ``says_value("name", "Anna Bell", "Mrs Bell
+    paid.")`` returns ``True``.
 
     :param kind: ``date``, ``number``, ``name``, ``place`` or ``cell``.
     :param value: The value.
     :param text: The text.
+    :returns: True if the text has the value.
     """
     if kind == "date":
         wanted = find_dates(value)
@@ -141,7 +190,12 @@ def says_value(kind: str, value: str, text: str) -> bool:
 
 
 def has_kind(kind: str, text: str) -> bool:
-    """Check whether a text has any value of a kind, so that it might answer such a question."""
+    """Check whether a text has any value of a kind, so that it might answer such a question.
+
+    :param kind: ``date``, ``number``, ``name``, ``place`` or ``cell``.
+    :param text: The text.
+    :returns: True if it has. Any text may have the value of a cell.
+    """
     if kind == "date":
         return bool(find_dates(text)) or _DAY_OR_YEAR.search(text) is not None
     if kind == "number":

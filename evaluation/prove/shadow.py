@@ -1,4 +1,7 @@
-"""Shadows of an index: copies in which sentences are changed, deleted afterwards, also after a kill."""
+"""Make copies of an index (shadows) in which sentences are changed.
+
+Shadows are deleted at the end. The shadows of a process that was killed are deleted at the next start.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,17 @@ from prefrag.components.document_stores.tantivy.index_location import data_direc
 from prefrag.file_lock import hold_lock, take_lock
 
 logger = logging.getLogger(__name__)
+# The file in a folder of shadows that is locked while its process runs.
 _LOCK = "in-use.lock"
+# The number of seconds to wait for another process that makes a folder for shadows.
 _WAIT_SECONDS = 60.0
 
 
 def shadows_folder() -> Path:
-    """Return the folder in which shadows are. It is private, and on the disk of the indexes."""
+    """Get the folder in which all shadows are. It is private, and on the same disk as the indexes.
+
+    :returns: The folder, which may not exist yet.
+    """
     return data_directory() / "shadows"
 
 
@@ -31,7 +39,8 @@ def shadows_folder() -> Path:
 def shadow_folder() -> Iterator[Path]:
     """Make a folder for shadows, which is deleted at the end. Folders of processes that were killed are deleted first.
 
-    :raises OSError: When the data folder cannot be written.
+    :returns: A context manager with the folder.
+    :raises OSError: If the data folder cannot be written.
     """
     make_data_directory()
     shadows_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,20 +54,20 @@ def shadow_folder() -> Iterator[Path]:
 
 
 def sweep_shadows() -> None:
-    """Delete the shadows whose process no longer runs: nobody holds the lock in them."""
+    """Delete the shadows whose process no longer runs. Nobody has the lock in such a folder."""
     for folder in sorted(shadows_folder().glob("prove-*")):
         try:
             with (folder / _LOCK).open("rb+") as lock:
-                is_left = take_lock(lock.fileno())
+                is_abandoned = take_lock(lock.fileno())
         except FileNotFoundError:
-            # Its process was killed before it made the lock.
-            is_left = True
-        if is_left:
+            # The process of this folder was killed before it made the lock.
+            is_abandoned = True
+        if is_abandoned:
             _delete(folder)
 
 
 def _delete(folder: Path) -> None:
-    """Delete shadows. On Windows this fails while a pipeline has their files open; the next start tries again."""
+    """Delete shadows. On Windows this fails while a pipeline has their files open. The next start then tries again."""
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         logger.warning(
@@ -69,7 +78,7 @@ def _delete(folder: Path) -> None:
 def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), outdated: Sequence[str] = ()) -> None:
     """Copy an index without its vectors, and change passages in the copy.
 
-    The copy has no limit of an earlier proof, so that what is measured is always the product as it comes.
+    The copy has no threshold of an earlier proof. So the product is always measured without such a threshold.
 
     :param index: The folder of the index.
     :param folder: The folder of the copy, which does not exist yet.
@@ -87,6 +96,7 @@ def load_on(pipeline: str, folder: Path, replace: Mapping[str, Any] | None = Non
     :param pipeline: The name of a pipeline, or a YAML file.
     :param folder: The folder of the shadow.
     :param replace: Further replacements, as :func:`prefrag.pipelines.load` takes them.
+    :returns: The pipeline, warmed up.
     """
     from prefrag import pipelines
 

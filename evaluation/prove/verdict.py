@@ -1,4 +1,8 @@
-"""Whether an answer that was given as stated is right in the world in which it was given."""
+"""Judge whether a stated answer is right in the world in which it was given.
+
+A world is a copy of the folder in which the sentence of the question is changed, see ``worlds.py``. So the right answer
+is known: the value of the sentence in this world, or no answer.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +17,40 @@ from prefrag.evaluation.prove.sentences import says_value
 from prefrag.evaluation.prove.wording import NUMBER_WORDS, root
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED
 
+# The verdicts, see :func:`judge_answer`.
 Verdict = Literal["right", "wrong", "withheld", "unseen", "part"]
+# Matches a number or a word: "1,250.5" or "bridge".
 _WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
+# Words that are no part of a value. They are left out before an answer is compared with a value.
 _NO_VALUE = {"the", "a", "an", "of", "in", "on", "at", "by", "about", "around", "was", "is", "are"}
-# Words beside a number that do not change its meaning. Any other word may, as in "before 1931" or "five million".
+# Words beside a number that do not change its meaning, such as "about" in "about 1931". Any other word may change it,
+# as in "before 1931" or "five million".
 _BESIDE_NUMBER = {"the", "a", "an", "of", "in", "on", "at", "about", "around", "was", "is", "are", "were", "it", "has"}
 _BESIDE_NUMBER |= {"had", "have", "year", "date", "number"}
+# Words before a name that are no part of another name.
 _FORMS_OF_ADDRESS = {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame"}
-# Words that take an answer back or leave it open: those of a doubtful sentence, "Paris or Rome", "isn't".
+# Matches words that take an answer back or leave it open: those of a doubtful sentence, the "or" in "Paris or Rome",
+# and the "n't" in "isn't".
 _TAKES_BACK = re.compile(rf"{DOUBTFUL.pattern}|\bor\b|n['\u2019]t\b", re.IGNORECASE)
 
 
 def judge_answer(question: Question, world: str, changed: str, result: dict[str, Any]) -> Verdict:
     """Judge one answer.
 
-    ``withheld``: it was not given as stated. ``unseen``: it has the value that was taken out, and its evidence a
-    sentence with this value that was left, so that the case is dropped. ``part``: it has too little of the value to
-    tell.
+    There are five verdicts:
+
+    - ``withheld``: the answer was not given as stated.
+    - ``right``: the answer is the value of this world.
+    - ``wrong``: the answer is anything else.
+    - ``unseen``: the answer is the value that was taken out, and another sentence in the evidence still has this value.
+      The case is then dropped.
+    - ``part``: the answer has too little of the value to tell whether it is right.
 
     :param question: The question.
-    :param world: The world in which it was asked.
-    :param changed: The changed value.
+    :param world: The world in which the question was asked.
+    :param changed: The value in the world ``CHANGED``.
     :param result: The result of the run.
+    :returns: The verdict.
     """
     if result.get("certainty") != "stated" or not result.get("answered"):
         return "withheld"
@@ -42,6 +58,7 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
     if question.form == "step":
         is_there = world == AS_IS and _has_step(question, result)
         return "right" if is_there else "wrong"
+
     expected = {AS_IS: question.value, CHANGED: changed}.get(world, "")
     if expected:
         fit = _fits(answer, expected, question)
@@ -53,75 +70,96 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
 
 
 def _has_step(question: Question, result: dict[str, Any]) -> bool:
-    told = " ".join([result["answer"], *(evidence["sentence"] for evidence in result.get("evidence", ()))])
-    return question.value in told
+    """Check whether the answer or its evidence has the step of the question."""
+    told_text = " ".join([result["answer"], *(evidence["sentence"] for evidence in result.get("evidence", ()))])
+    return question.value in told_text
 
 
 def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
-    """Check whether the evidence has a sentence with the value besides the one that was taken out or edited."""
-    told = []
+    """Check whether the evidence has a sentence with the value, besides the sentence that was taken out or changed."""
+    sentences = []
     for evidence in result.get("evidence", ()):
-        told += shown_sentences(evidence["sentence"]) or [evidence["sentence"]]
-    own = told
+        sentences += shown_sentences(evidence["sentence"]) or [evidence["sentence"]]
+    other_sentences = sentences
     if world in (CHANGED, DENIED):
-        own = [sentence for sentence in told if not _is_edited(question, sentence)]
-    return any(_says(question, sentence) for sentence in own)
+        other_sentences = [sentence for sentence in sentences if not _is_edited(question, sentence)]
+    return any(_says(question, sentence) for sentence in other_sentences)
 
 
 def _says(question: Question, text: str) -> bool:
-    # Of a cell such as "20 mm", `says_value` compares only the last word.
+    """Check whether a text has the value of a question."""
+    # For a cell such as "20 mm", `says_value` compares only the last word. So all words of a cell are compared here.
     is_whole = question.form != "cell" or set(_tokens(question.value)) <= set(_tokens(text))
     return is_whole and says_value(question.form, question.value, text)
 
 
 def _is_edited(question: Question, text: str) -> bool:
+    """Check whether a text is the changed sentence of a question: it has at least 80% of the words of the sentence."""
     words = set(_WORD.findall(question.sentence.text.lower()))
     return len(words & set(_WORD.findall(text.lower()))) >= 0.8 * len(words)
 
 
 def _tokens(text: str) -> list[str]:
+    """Split a text into lower-case words and digits, without words that are no part of a value.
+
+    For example, ``_tokens("about seven of the 1,250 ships")`` returns ``["7", "1250", "ships"]``.
+    """
     plain = (word.lower().replace(",", "") for word in _WORD.findall(text))
     return [NUMBER_WORDS.get(word, word) for word in plain if word not in _NO_VALUE]
 
 
 def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
-    """Compare an answer with a value: the same, a part of it that tells it, or a phrase with it and no other value."""
-    told = _tokens(answer)
-    wanted = _tokens(value)
-    if not told:
+    """Compare an answer with a value.
+
+    The answer is right if it has the value and no other value, or if it has a part of the value that is enough to tell
+    the value. A smaller part of the value gets the verdict ``part``.
+    """
+    answer_tokens = _tokens(answer)
+    value_tokens = _tokens(value)
+    if not answer_tokens:
         return "wrong"
-    if set(wanted) <= set(told):
+    if set(value_tokens) <= set(answer_tokens):
         return "wrong" if _says_more(answer, value, question) else "right"
-    if set(told) < set(wanted):
-        return "right" if _tells(told, wanted) else "part"
+    if set(answer_tokens) < set(value_tokens):
+        return "right" if _tells(answer_tokens, value_tokens) else "part"
     return "wrong"
 
 
-def _tells(part: list[str], wanted: list[str]) -> bool:
-    """Check whether a part of a value tells it: a number of it or, if it has none, its first or last word."""
-    if any(word[0].isdigit() for word in wanted):
+def _tells(part: list[str], value_tokens: list[str]) -> bool:
+    """Check whether a part of a value is enough to tell the value.
+
+    If the value has a number, the part needs a number. Otherwise it must end with the first or the last word of the
+    value.
+    """
+    if any(word[0].isdigit() for word in value_tokens):
         return any(word[0].isdigit() for word in part)
-    return part[-1] in (wanted[0], wanted[-1])
+    return part[-1] in (value_tokens[0], value_tokens[-1])
 
 
 def _says_more(answer: str, value: str, question: Question) -> bool:
-    """Check whether an answer with a value takes it back, changes it, or has another value beside it."""
+    """Check whether an answer that has the value takes it back, changes it, or has another value beside it."""
     taken_back = {match[0].lower() for match in _TAKES_BACK.finditer(answer)}
     if taken_back - {match[0].lower() for match in _TAKES_BACK.finditer(f"{value} {question.text}")}:
         return True
+
     sentence = question.sentence
     end = question.at + len(question.value)
-    asked = f"{question.text} {sentence.text[: question.at]} {sentence.text[end:]} {sentence.context}"
-    own = {root(word) for text in (asked, value) for word in _WORD.findall(text.lower().replace(",", ""))}
+    context = f"{question.text} {sentence.text[: question.at]} {sentence.text[end:]} {sentence.context}"
+    # The words of the question, of the rest of its sentence and of the value may stand in an answer. Any other word is
+    # examined.
+    expected_roots = {root(word) for text in (context, value) for word in _WORD.findall(text.lower().replace(",", ""))}
+
     words = _WORD.findall(answer)
-    plain = [root(word.lower().replace(",", "")) for word in words]
-    for place, word in enumerate(plain):
-        if word in own:
+    word_roots = [root(word.lower().replace(",", "")) for word in words]
+    for position, word in enumerate(word_roots):
+        if word in expected_roots:
             continue
-        is_first_and_plain = words[place].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
-        is_name = words[place][0].isupper() and not is_first_and_plain
-        beside = plain[max(0, place - 1) : place + 2]
-        is_beside_number = any(near[:1].isdigit() for near in beside) and words[place].lower() not in _BESIDE_NUMBER
+        is_first_and_plain = words[position].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
+        is_name = words[position][0].isupper() and not is_first_and_plain
+        beside = word_roots[max(0, position - 1) : position + 2]
+        is_beside_number = (
+            any(neighbour[:1].isdigit() for neighbour in beside) and words[position].lower() not in _BESIDE_NUMBER
+        )
         is_another_name = is_name and re.search(r"[A-Z]", value)
         if word[:1].isdigit() or is_beside_number or is_another_name:
             return True

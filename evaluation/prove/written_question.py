@@ -1,4 +1,7 @@
-"""A language model writes the question for a sentence; it is asked only if the answer is that sentence's."""
+"""Have a language model write the question for a sentence, and check that question.
+
+The question is asked only if its answer is the value of this sentence. Otherwise the question by form is asked.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,15 @@ from prefrag.evaluation.prove.verdict import judge_answer
 from prefrag.evaluation.prove.wording import names_in, roots, shared
 from prefrag.evaluation.prove.worlds import AS_IS
 
+# The forms for which a model writes a question.
 _FORMS = ("date", "number", "name", "place")
+# The maximum number of tokens of the reply, which is enough for one question.
 _REPLY_TOKENS = 40
+# A longer question is not used.
 _MOST_CHARACTERS = 120
+# At least this share (0 to 1) of a question's words must be words of the sentence or its headings.
 _LEAST_OWN = 0.5  # of a question's words have to be the sentence's or its headings'
+# The prompt for one question.
 _PROMPT = """\
 Document: {title}
 Sentence: {sentence}
@@ -34,14 +42,16 @@ the sentence's. Name what it is about. Write nothing but the question.
 
 
 class QuestionWriter(ChatModel):
-    """Have the model of ``PREFRAG_LLM_...`` write questions."""
+    """Writes questions with the model that the variables ``PREFRAG_LLM_...`` name."""
 
     async def write(self, question: Question) -> str:
-        """Write another question with the same answer. If the model is on another machine, the audit log gets a line.
+        """Write another question with the same answer.
+
+        If the model is on another machine, the audit log gets a line.
 
         :param question: The question by form.
-        :returns: The first line of the reply.
-        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
+        :returns: The first line of the reply, which may be empty.
+        :raises ModelServerError: If the model cannot be reached or gives no usable reply.
         """
         refuse_remote_models(self)
         host = find_host(self)
@@ -56,38 +66,53 @@ class QuestionWriter(ChatModel):
 
 
 def is_written_about(question: Question) -> bool:
-    """Check whether a question is of a form of which a model writes another: not of a table, and no step."""
+    """Check whether a model writes another question for a question by form. It does not for cells and steps.
+
+    :param question: The question by form.
+    :returns: True if the model writes one.
+    """
     return question.form in _FORMS
 
 
 def check_written(text: str, question: Question, sentences: Sentences, reader: Reader) -> Question | None:
-    """Check by form, by the words of all sentences and by the reader that a question asks for one sentence's value.
+    """Check that a question that a model wrote asks for the value of one sentence.
+
+    The question must pass these checks, in this order:
+
+    1. It has the form of a question, and does not ask for yes or no, or for more than a value.
+    2. It does not contain the answer.
+    3. It names something, and only what the sentence or its headings name.
+    4. It has no copies but those of the question by form, and no other sentence may answer it.
+    5. The reader, which gets only the sentence, answers with the value.
 
     :param text: What the model wrote.
-    :param question: The question by form, whose sentence and value it was told.
+    :param question: The question by form, whose sentence and value the model was shown.
     :param sentences: The sentences of the folder.
-    :param reader: Reads the sentence alone; its best answer has to be the value.
-    :returns: The question with this text, or None.
+    :param reader: The reader.
+    :returns: The question with this text. None if a check failed.
     """
     is_question = len(text) <= _MOST_CHARACTERS and re.fullmatch(r"[^?\n]+\?", text) and looks_english(text)
     if not is_question or asks_beyond_spans(text) or asks_yes_no(text):
         return None
     if says_value(question.form, question.value, text):
         return None
-    asked = roots(text)
-    own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
+
+    question_roots = roots(text)
+    own_roots = question_roots & (roots(question.sentence.text) | sentences.context_of(question.sentence))
     names = names_in(text)
-    if not names or not names <= own or len(own) < max(2, _LEAST_OWN * len(asked)):
+    if not names or not names <= own_roots or len(own_roots) < max(2, _LEAST_OWN * len(question_roots)):
         return None
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
+
     copies = find_copies(written, sentences)
     own_copies = {copy.number for copy in question.copies}
     if copies is None or any(copy.number not in own_copies for copy in copies):
         return None
-    if has_rival(written, own, names, sentences):
+    if has_rival(written, own_roots, names, sentences):
         return None
+
     title = str(question.sentence.passage.meta.get("title") or "")
     alone = Document(content=question.sentence.text, meta={"title": title})
     best = next(iter(reader.read(text, [alone])), None)
-    stated = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
-    return written if judge_answer(written, AS_IS, "", stated) == "right" else None
+    as_stated = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
+    return written if judge_answer(written, AS_IS, "", as_stated) == "right" else None

@@ -161,8 +161,9 @@ def fill_table(
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence for each way in which the lines of a table are not alike: questions, corpora, or numbers of
-    seeds.
+    """Yield a sentence for each way in which the lines of a table are not alike.
+
+    Lines may differ in their questions, in the corpus that was searched, and in the number of seeds.
     """
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
