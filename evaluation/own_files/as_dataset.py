@@ -3,10 +3,14 @@
     prefrag index DOCUMENTS --collection own
     python -m prefrag.evaluation.own_files.as_dataset own dev FOLDER
 
-Other studies, such as `four_worlds`, read datasets, in which a question names the passages that answer it. Here these
-are the passages with a sentence of the question, in whichever file. Left out are questions without an answer or with
-earlier turns, and those with a sentence that several passages hold, because one of them would do, or that none holds
-whole. About half of the files, by a hash of their names, are in the other source.
+Other studies, such as `four_worlds`, read datasets, in which a question names its gold passages. Here these are the
+passages that contain the sentences of the question.
+
+Some questions are left out: those without an answer, and those with earlier turns. A question is also left out if one
+of its sentences stands in several passages, because any of these would do, or if no passage contains the sentence as a
+whole.
+
+About half of the files are put into the second source. A hash of the name of a file decides.
 """
 
 import hashlib
@@ -23,16 +27,16 @@ from prefrag.evaluation.own_files.checks import read_questions, squeeze
 
 
 def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Find the passages that hold the sentences of a question.
+    """Find the passages that contain the sentences of a question.
 
-    :param question: A question, with its `sentences` and perhaps a `first_hop` with its own.
-    :param texts: By the id of a passage, its text as :func:`squeeze` writes it.
-    :returns: The ids; empty if a sentence stands in several passages, or whole in none.
+    :param question: A question with its `sentences`. It may have a `first_hop` with sentences of its own.
+    :param texts: The texts of the passages as :func:`squeeze` writes them, by the ids of the passages.
+    :returns: The ids of the passages. Empty if a sentence stands in several passages, or in none as a whole.
     """
     gold: dict[str, None] = {}
-    for place in filter(None, (question, question.get("first_hop"))):
-        for sentence in place["sentences"]:
-            # A row of a table has a bar between its cells, which in the passage may stand apart.
+    for part in filter(None, (question, question.get("first_hop"))):
+        for sentence in part["sentences"]:
+            # A row of a table has a bar between its cells. In the passage, the cells may stand apart.
             cells = list(map(squeeze, sentence.split(" | ")))
             holding = []
             for passage_id, text in texts.items():
@@ -62,6 +66,7 @@ def make_dataset(
         if gold:
             record = {name: question[name] for name in ("id", "question", "answers", "type")}
             asked.append({**record, "supporting_ids": gold})
+
     corpus = []
     for passage in passages:
         source = _source_of(str(passage.meta.get("file_name")))
@@ -71,7 +76,8 @@ def make_dataset(
 
 
 def _source_of(file: str) -> str:
-    # An even or odd first byte of a hash is as good as the flip of a coin, and the same in every run.
+    """Return the source of a file: "local" or "web"."""
+    # Whether the first byte of a hash is odd is as random as the flip of a coin, but the same in every run.
     is_odd = hashlib.sha256(file.encode()).digest()[0] % 2
     return "web" if is_odd else "local"
 

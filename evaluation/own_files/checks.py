@@ -12,28 +12,39 @@ from typing import Any
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.pdf_files import read_pdf
 
-# Between words there may be a hyphen and a line break, the gap between two columns or, in some PDFs, nothing.
+# Matches what may stand between two words, or inside a word at the end of a line: spaces, line breaks and hyphens. In a
+# PDF, there may be the gap between two columns or nothing at all.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
+# The endings of office documents. Such a file is a zip archive with XML files.
 _OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods")
 
 
 def read_questions(name: str) -> list[dict[str, Any]]:
-    """Read the questions of `dev`, `test`, `train`, `languages` or `person/questions`; README.md has their fields."""
+    """Read a set of questions. README.md explains the fields of a question.
+
+    :param name: `dev`, `test`, `train`, `languages` or `person/questions`.
+    :returns: The questions.
+    """
     with Path(__file__).parent.joinpath(f"{name}.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a document without markup. The text is rough, but good enough for these checks."""
+    """Read the text of a document without markup. The text is rough, but good enough for these checks.
+
+    :param path: The file.
+    :returns: The text.
+    """
     data = path.read_bytes()
     if path.suffix == ".pdf":
         return read_pdf(data, Outline())[1]
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # The parts of each format that hold its text.
+            # The parts of each office format that contain its text.
             parts = re.compile(r"document|slides/s|sheet\d|sharedS|content.xml")
             names = [name for name in archive.namelist() if parts.search(name)]
             data = b"\n".join(archive.read(name) for name in names)
+
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -44,31 +55,47 @@ def read_text(path: Path) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Put a text into lower case, and remove its blanks and hyphens."""
+    r"""Remove the spaces and hyphens of a text, and change it to lower case.
+
+    For example, ``squeeze("Well-known\nfacts")`` returns ``"wellknownfacts"``.
+
+    :param text: The text.
+    :returns: The squeezed text.
+    """
     return _BLANKS.sub("", text).lower()
 
 
 def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
-    """List faults: sentences not in their document, answers not in their sentences, facts that should be absent."""
+    """List the faults of questions.
+
+    There are three kinds of faults. A sentence is not in its document. An answer is not in its sentences. A fact that
+    should be absent is in a document.
+
+    :param questions: The questions.
+    :param folder: The folder of the documents.
+    :returns: A sentence for each fault.
+    """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
-    squeezed = {name: squeeze(text) for name, text in texts.items()}
+    squeezed = {question_id: squeeze(text) for question_id, text in texts.items()}
     faults = []
     for question in questions:
-        name = question["id"]
-        places = [question.get("first_hop")]
+        question_id = question["id"]
+        parts = [question.get("first_hop")]
         if question["answerable"]:
-            places.insert(0, question)
-        for place in filter(None, places):
-            text = squeezed.get(place["document"], "")
-            for sentence in place["sentences"]:
+            parts.insert(0, question)
+        for part in filter(None, parts):
+            text = squeezed.get(part["document"], "")
+            for sentence in part["sentences"]:
                 if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
-                    faults.append(f"{name}: this sentence is not in {place['document']}: {sentence}")
+                    faults.append(f"{question_id}: this sentence is not in {part['document']}: {sentence}")
+
         for answer in () if question.get("answer_elsewhere") else question["answers"]:
             if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
-                faults.append(f"{name}: the answer {answer} is in none of the question's sentences")
+                faults.append(f"{question_id}: the answer {answer} is in none of the question's sentences")
+
         absent = question.get("absent")
         if absent:
             documents = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{name}: {absent} should be absent, but is in {document}" for document in documents]
+            faults += [f"{question_id}: {absent} should be absent, but is in {document}" for document in documents]
     return faults

@@ -2,10 +2,11 @@
 
 python -m prefrag.evaluation.own_files.make_documents FOLDER [--packages FOLDER] [--train | --languages]
 
-The manuals come from Debian packages, whose versions packages.json pins. The files of four invented organisations are
-written from organisations/*.yaml. Manual pages are formatted with groff, which must be installed. --train makes the
-documents for train.jsonl instead (from packages_train.json and organisations/train/*.yaml). --languages makes the
-documents for the questions in six languages (from languages.json).
+- The manuals come from Debian packages, whose versions packages.json pins. Manual pages are formatted with groff, which
+  must be installed.
+- The files of four invented organisations are written from organisations/*.yaml.
+- --train makes the documents for train.jsonl instead (from packages_train.json and organisations/train/*.yaml).
+- --languages makes the documents for the questions in six languages (from languages.json).
 """
 
 import gzip
@@ -27,35 +28,53 @@ from prefrag.errors import BadInput
 from prefrag.evaluation.own_files.checks import find_faults, read_questions
 from prefrag.evaluation.own_files.office_documents import write_organisations
 
+# Matches the path of a manual page in a package, such as "usr/share/man/man1/rsync.1".
 _MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d\w*")
+# The endings that stay. A file with any other ending also gets the ending ".txt".
 _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
 def read_packages(name: str) -> list[dict[str, Any]]:
-    """Read a list of pinned packages: name, version, SHA-256 of the .deb file, files to take, and target folder."""
+    """Read a list of pinned packages.
+
+    :param name: The name of the list, such as "packages.json".
+    :returns: The packages. Each has its name, its version, the SHA-256 of its .deb file, the files to take, and perhaps
+        a target folder.
+    """
     packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return packages
 
 
 def find_package(package: dict[str, Any], folder: Path) -> bytes:
-    """Read a package's .deb file from a folder. If the file is missing, apt-get downloads it first."""
+    """Read a package's .deb file from a folder. If the file is missing, apt-get downloads it first.
+
+    :param package: The package, as :func:`read_packages` returns it.
+    :param folder: The folder of .deb files.
+    :returns: The content of the file.
+    :raises BadInput: If the file is missing and cannot be downloaded, or if its SHA-256 differs.
+    """
     name, version = package["package"], package["version"]
-    # A version may begin with an epoch (2:1.0). File names on a mirror lack the epoch; apt-get writes 2%3a1.0.
-    shown = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
-    if not any(list(folder.glob(pattern)) for pattern in shown) and shutil.which("apt-get"):
+    # A version may begin with an epoch, as in "2:1.0". File names on a mirror lack the epoch. apt-get writes it as
+    # "2%3a1.0".
+    patterns = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
+    if not any(list(folder.glob(pattern)) for pattern in patterns) and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    found = sorted(path for pattern in shown for path in folder.glob(pattern))
-    if not found:
+    files = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    if not files:
         raise BadInput(f"{name} {version} is not in {folder}, and apt does not know it: put its .deb file there.")
-    data = found[0].read_bytes()
+    data = files[0].read_bytes()
     if hashlib.sha256(data).hexdigest() != package["sha256"]:
-        raise BadInput(f"{found[0]} is not the pinned file, because its SHA-256 differs: delete it.")
+        raise BadInput(f"{files[0]} is not the pinned file, because its SHA-256 differs: delete it.")
     return data
 
 
 def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
-    """Read the files of a package: a tar archive inside an ar archive, whose members begin at even offsets."""
+    """Yield the name and the content of each file in a package.
+
+    A package is an ar archive. It contains a tar archive with the files. Members of an ar archive begin at even
+    offsets, after a header of 60 bytes.
+    """
     start = len(b"!<arch>\n")
     while start < len(deb):
         name = deb[start : start + 16]
@@ -77,7 +96,13 @@ def _format_manual_page(source: bytes) -> bytes:
 
 
 def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
-    """Unpack the wanted files of a package, add missing suffixes, and return the number of files."""
+    """Unpack the wanted files of a package, and add missing endings to their names.
+
+    :param package: The package, as :func:`read_packages` returns it.
+    :param deb: The content of the .deb file.
+    :param folder: The target folder.
+    :returns: The number of files.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
     for name, data in _read_members(deb):
@@ -86,7 +111,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
         if name.endswith(".gz"):
             name, data = name.removesuffix(".gz"), gzip.decompress(data)
         if _MANUAL_PAGE.fullmatch(name):
-            # A page that begins like this is a stub that only names another page.
+            # A page that begins like this only names another page.
             if data.startswith(b".so "):
                 continue
             data = _format_manual_page(data)
@@ -105,13 +130,14 @@ def make_documents(
     """Make the documents and check the questions against them."""
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
-    # The list of packages, and the names of the files of questions.
+
+    # The list of packages, and the names of the sets of questions.
     pins, sets = "packages.json", ["dev", "test"]
     if train:
         pins, sets = "packages_train.json", ["train"]
     elif languages:
         pins, sets = "languages.json", ["languages"]
-    lacking: list[str] = []
+    missing_packages: list[str] = []
     try:
         if train and languages:
             raise BadInput("--train and --languages make different documents: choose one.")
@@ -120,24 +146,25 @@ def make_documents(
         if not shutil.which("groff"):
             raise BadInput("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
         for package in read_packages(pins):
-            place = package.get("folder", f"manuals/{package['package']}")
+            target_folder = package.get("folder", f"manuals/{package['package']}")
             try:
                 deb = find_package(package, debs)
             except BadInput as error:
-                # A mirror drops old versions. The other documents are made all the same; the check below lists the
-                # questions that lack theirs.
+                # A mirror drops old versions. The other documents are made all the same. The check below lists the
+                # questions whose documents are missing.
                 print(error)
-                lacking.append(package["package"])
+                missing_packages.append(package["package"])
                 continue
-            written = write_package(package, deb, folder / place)
-            print(f"{package['package']} {package['version']}, {place}: {written} files")
+            written = write_package(package, deb, folder / target_folder)
+            print(f"{package['package']} {package['version']}, {target_folder}: {written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error
     if not languages:
         print(f"organisations: {write_organisations(folder / 'office', train)} files")
+
     faults = find_faults([question for name in sets for question in read_questions(name)], folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
-    raise typer.Exit(bool(faults or lacking))
+    raise typer.Exit(bool(faults or missing_packages))
 
 
 if __name__ == "__main__":

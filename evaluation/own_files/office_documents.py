@@ -1,4 +1,7 @@
-"""Write the files of the invented organisations and of an invented person. Every call writes the same bytes."""
+"""Write the files of the invented organisations and of an invented person.
+
+The files are office documents, PDF files and plain texts. Every call writes the same bytes.
+"""
 
 import io
 import re
@@ -10,33 +13,52 @@ from xml.sax.saxutils import escape
 
 import yaml
 
+# Matches the time at which an office document was made or changed, with the tag before it:
+# "<dcterms:created>2026-05-03T10:00:00Z". The tag is the group.
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
 def read_organisations(train: bool = False) -> list[dict[str, Any]]:
-    """Read the files (path and content) of the dev and test organisations or, with ``train``, of those for training."""
+    """Read the files of the invented organisations.
+
+    :param train: Whether to read the organisations for training, or those for dev and test.
+    :returns: The files. Each has its path and its content.
+    """
     sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
     return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
 
 
 def write_organisations(folder: Path, train: bool = False) -> int:
-    """Write the files of the organisations (of dev and test, or of train), and return the number of files."""
+    """Write the files of the invented organisations.
+
+    :param folder: The target folder.
+    :param train: Whether to write the organisations for training, or those for dev and test.
+    :returns: The number of files.
+    """
     return _write_files(read_organisations(train), folder)
 
 
 def read_person() -> list[dict[str, Any]]:
-    """Read the files (path and content) of the invented person."""
+    """Read the files of the invented person.
+
+    :returns: The files. Each has its path and its content.
+    """
     source = Path(__file__).with_name("person") / "files.yaml"
     files: list[dict[str, Any]] = yaml.safe_load(source.read_text("utf-8"))
     return files
 
 
 def write_person(folder: Path) -> int:
-    """Write the files of the invented person, and return the number of files."""
+    """Write the files of the invented person.
+
+    :param folder: The target folder.
+    :returns: The number of files.
+    """
     return _write_files(read_person(), folder)
 
 
 def _write_files(files: list[dict[str, Any]], folder: Path) -> int:
+    """Write files to a folder, and return the number of files."""
     for file in files:
         path = folder / file["path"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +67,11 @@ def _write_files(files: list[dict[str, Any]], folder: Path) -> int:
 
 
 def make_file(file: dict[str, Any]) -> bytes:
-    """Return the bytes of one file, in the format of its suffix."""
+    """Make the bytes of one file, in the format of its ending.
+
+    :param file: The file with its path and its content.
+    :returns: The bytes.
+    """
     if file["path"].endswith(".docx"):
         return _at_a_fixed_time(_make_docx(file["blocks"]))
     if file["path"].endswith(".xlsx"):
@@ -63,9 +89,11 @@ def make_file(file: dict[str, Any]) -> bytes:
 
 
 def _make_docx(blocks: list[Any]) -> bytes:
+    """Make a Word document. A block is a paragraph, a heading ("# ..."), or a list with the cells of a table row."""
     from docx import Document
 
     document = Document()
+    # Rows that follow each other become one table.
     for is_table, group in groupby(blocks, lambda block: isinstance(block, list)):
         rows = list(group)
         if is_table:
@@ -82,6 +110,7 @@ def _make_docx(blocks: list[Any]) -> bytes:
 
 
 def _make_xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
+    """Make an Excel workbook from the rows of each sheet."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -96,6 +125,7 @@ def _make_xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
 
 
 def _make_pptx(slides: list[list[str]]) -> bytes:
+    """Make a PowerPoint presentation. Each slide has a title and points."""
     from pptx import Presentation
 
     show = Presentation()
@@ -108,6 +138,7 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
 
 
 def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
+    """Make an OpenDocument spreadsheet from the rows of each sheet."""
     tables = []
     for name, rows in sheets.items():
         written = ""
@@ -119,6 +150,7 @@ def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
 
 
 def _make_odt(blocks: list[str]) -> bytes:
+    """Make an OpenDocument text. A block is a paragraph or a heading ("# ...")."""
     written = ""
     for block in blocks:
         if block.startswith("# "):
@@ -129,6 +161,7 @@ def _make_odt(blocks: list[str]) -> bytes:
 
 
 def _make_open_document(kind: str, body: str) -> bytes:
+    """Make an OpenDocument file of a kind ("text" or "spreadsheet") from the XML of its body."""
     spaces = "".join(
         f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
     )
@@ -155,6 +188,9 @@ def _at_a_fixed_time(archive: bytes) -> bytes:
 
 
 def _make_pdf(pages: list[str]) -> bytes:
+    """Make a PDF file with a page for each text."""
+    # The objects of the file: 1 is the catalogue, 2 the list of pages, 3 the font. Then each page has two: its layout
+    # and its text.
     kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
     bodies = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -162,11 +198,13 @@ def _make_pdf(pages: list[str]) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
     for i, page in enumerate(pages):
+        # Backslashes and parentheses must be escaped in a text.
         lines = re.sub(r"([\\()])", r"\\\1", page.strip()).split("\n")
         stream = "BT /F1 11 Tf 14 TL 72 740 Td " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
         layout = f"/MediaBox [0 0 595 842] /Contents {5 + 2 * i} 0 R /Resources << /Font << /F1 3 0 R >> >>"
         bodies.append(f"<< /Type /Page /Parent 2 0 R {layout} >>")
         bodies.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    # The table at the end says at which byte each object begins.
     data, table = b"%PDF-1.4\n", "0000000000 65535 f \n"
     for number, body in enumerate(bodies, start=1):
         table += f"{len(data):010d} 00000 n \n"

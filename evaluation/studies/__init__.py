@@ -1,1 +1,1 @@
-"""Studies that combine many evaluations."""
+"""Studies, each of which combines many evaluations and prints a table."""

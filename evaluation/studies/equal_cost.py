@@ -3,11 +3,15 @@
     python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
 
 Each loop runs with one to six steps. Its accuracy is plotted against three costs: retrievals, model calls, and searches
-of the source that is not preferred. The output is a picture per dataset, and tables of how two loops differ at equal
-cost and at equal accuracy. One in ten decisions of the simulated reader is wrong (`ERRING`; `--set` changes this for
-all loops). Finished evaluations are not repeated. With `--questions dev --questions train`, loops without a trained
-component run on both question files, so that the intervals are narrower. `--try "NAME PATH=VALUE ..."` changes settings
-of the pipeline NAME, and compares this pipeline only with the loops that it has to beat (`RIVALS`).
+of the source that is not preferred. The study makes a picture per dataset, and tables of how two loops differ at equal
+cost and at equal accuracy.
+
+- One in ten decisions of the simulated reader is wrong (`ERRING`). `--set` changes this for all loops.
+- Finished evaluations are not repeated.
+- With `--questions dev --questions train`, loops without a trained component run on both question files. Then the
+  intervals are narrower.
+- `--try "NAME PATH=VALUE ..."` changes settings of the pipeline NAME. This pipeline is then compared only with the
+  loops that it has to beat (`RIVALS`).
 """
 
 from __future__ import annotations
@@ -34,21 +38,27 @@ from prefrag.evaluation.settings_file import read_fields
 from prefrag.evaluation.studies.matrix import Cell, combine_cells, evaluate_all, find_dataset_folders
 from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 
+# The numbers of steps with which each loop runs.
 STEPS = tuple(range(1, 7))
+# The policy of the simulated reader in all loops. Its four kinds of errors have a probability of 0.1 each.
 ERRING: dict[str, Any] = {
     "top_k": 5,
     "seed": 0,
     "source_choice": "oracle",
     **dict.fromkeys(("judge_error", "reflection_error", "stopping_error", "source_error"), 0.1),
 }
+# The measures of cost, with their names in the tables and pictures.
 COSTS = {
     TOTAL.key: "retrievals made",
     CALLS.key: "model calls",
     TOTAL_WEB.key: "searches of the source that is not preferred",
 }
+# The number of resamples of the questions.
 _RESAMPLES = 2_000
-_BUDGETS = 41  # the number of budgets (costs or accuracies) at which two curves are compared
-_DECIMALS = 9  # the decimals to which means are rounded
+# The number of budgets (costs or accuracies) at which two curves are compared.
+_BUDGETS = 41
+# The number of decimals to which means are rounded.
+_DECIMALS = 9
 
 
 @dataclass(frozen=True)
@@ -57,13 +67,19 @@ class Line:
 
     name: str
     pipeline: str
-    changes: Mapping[str, Any] = field(default_factory=dict)  # settings of the policy that override `ERRING`
-    reference: str = "prefrag"  # the name of the line that this line is compared with
-    steps: Sequence[int] = STEPS  # the numbers of steps to run; empty if the pipeline does not loop
-    is_trained: bool = False  # whether a component of the loop was trained on the train questions
-    changed: Sequence[str] = ()  # changed settings of the pipeline, as for `--set`
+    # Settings of the policy that override `ERRING`.
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    # The name of the line that this line is compared with.
+    reference: str = "prefrag"
+    # The numbers of steps to run. Empty if the pipeline does not loop.
+    steps: Sequence[int] = STEPS
+    # Whether a component of the loop was trained on the train questions.
+    is_trained: bool = False
+    # Changed settings of the pipeline, as for `--set`.
+    changed: Sequence[str] = ()
 
 
+# All lines of the study.
 LINES = (
     Line("prefrag", "prefrag"),
     Line("prefrag_without_preference", "prefrag_without_preference"),
@@ -75,7 +91,7 @@ LINES = (
     Line("prefrag_classifier", "prefrag_classifier", is_trained=True),
     Line("prefrag_linked", "prefrag_linked", is_trained=True),
     Line("react_mix_linked", "react_mix_linked", reference="prefrag_linked", is_trained=True),
-    # In these two lines, the flip of a coin replaces a decision: the judge's verdict, or the choice of the source.
+    # In these two lines, the flip of a coin replaces a decision: the verdict of the judge, or the choice of the source.
     Line("prefrag, coin", "prefrag", {"judge_error": 0.5}),
     Line("prefrag_without_preference, coin", "prefrag_without_preference", {"source_choice": "drawn"}),
 )
@@ -85,24 +101,33 @@ RIVALS = ("prefrag", "prefrag_without_preference", "react_mix")
 
 @dataclass(frozen=True)
 class Curve:
-    """The accuracy and costs of a loop: arrays with one row per number of steps and one column per question."""
+    """The accuracy and the costs of a loop."""
 
+    # The ids of the questions.
     ids: tuple[str, ...]
+    # By measure, an array with a row per number of steps and a column per question.
     values: Mapping[str, np.ndarray]
 
     def select(self, ids: Sequence[str]) -> Curve:
-        """Return the curve for some of the questions."""
+        """Get the curve for some of the questions.
+
+        :param ids: The ids of these questions.
+        :returns: The curve.
+        """
         place = {id: number for number, id in enumerate(self.ids)}
         columns = [place[id] for id in ids]
         return Curve(tuple(ids), {key: values[:, columns] for key, values in self.values.items()})
 
     @cached_property
     def means(self) -> dict[str, np.ndarray]:
-        """Means, a column per number of steps. The first row is over all questions, each other row over a resample."""
+        """The mean of each measure, with a column per number of steps.
+
+        The first row is over all questions. Each other row is over a resample of the questions.
+        """
         n = len(self.ids)
         drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
         weights = np.vstack([np.ones(n), drawn])
-        # Without rounding, a number of steps might seem more accurate than a smaller one of the same accuracy.
+        # Without rounding, a number of steps might seem more accurate than a smaller number with the same accuracy.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
 
@@ -110,20 +135,27 @@ class Curve:
 class Difference:
     """How far one curve is ahead of another."""
 
-    mean: float  # the mean difference over all budgets that both loops can afford
-    low: float  # the lower bound of the 95% interval
-    high: float  # the upper bound
-    is_everywhere: bool  # whether the same curve is ahead at every budget
-    p: float  # the two-sided p-value; in a table, corrected for the number of datasets
-    budgets: tuple[float, float]  # the lowest and the highest budget
+    # The mean difference over all budgets that both loops can afford.
+    mean: float
+    # The lower bound of the 95% interval.
+    low: float
+    # The upper bound of the 95% interval.
+    high: float
+    # Whether the same curve is ahead at every budget.
+    is_everywhere: bool
+    # The two-sided p-value. In a table, it is corrected for the number of datasets.
+    p: float
+    # The lowest and the highest budget.
+    budgets: tuple[float, float]
+    # Whether the values are shares of the other curve's cost. Otherwise they are differences of accuracy in points.
     is_share: bool  # whether the values are shares of the other curve's cost
 
     @property
     def text(self) -> str:
-        """The difference in digits, with a star if it is significant and has the same sign at every budget.
+        """The difference in digits. It has a star if it is significant and has the same sign at every budget.
 
-        If one loop always costs less than the other, they have no budget in common: the cheaper one spends at most the
-        lowest cost of the other. Such a difference has no star, because cost may explain it.
+        If one loop always costs less than the other, the two have no budget in common. The cheaper loop then spends at
+        most the lowest cost of the other. Such a difference has no star, because the cost may explain it.
         """
         digits = ".2f" if self.is_share else "+z.1f"
         mean, low, high = (format(value, digits) for value in (self.mean, self.low, self.high))
@@ -140,10 +172,18 @@ class Difference:
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """Return the indices of the numbers of steps that gain more than every cheaper number, cheapest first."""
+    """List the numbers of steps that gain more than every cheaper number, cheapest first.
+
+    For example, ``list_best(np.array([1, 2, 3]), np.array([50, 40, 60])).tolist()`` returns ``[0, 2]``: the second
+    number costs more than the first and gains less.
+
+    :param costs: The cost of each number of steps.
+    :param gains: The accuracy of each number of steps.
+    :returns: The indices of these numbers.
+    """
     order = np.lexsort((-gains, costs))
     ordered = gains[order]
-    # The cheapest number is always among the best. Every other one has to gain more than all before it.
+    # The cheapest number is always among the best. Every other number has to gain more than all before it.
     gains_more = np.append(True, ordered[1:] > np.maximum.accumulate(ordered)[:-1])
     best: np.ndarray = order[gains_more]
     return best
@@ -156,7 +196,10 @@ def _list_best_of_draws(curve: Curve, cost: str) -> list[np.ndarray]:
 
 
 def _trace(curve: Curve, best: Sequence[np.ndarray], scale: str, size: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the points of a curve with the best numbers of steps: over all questions, and then over each resample."""
+    """Return the points of a curve with the best numbers of steps: over all questions, and then over each resample.
+
+    ``scale`` is the measure of the horizontal axis, ``size`` that of the vertical axis.
+    """
     points = []
     for draw, steps in enumerate(best):
         points.append((curve.means[scale][draw][steps], curve.means[size][draw][steps]))
@@ -164,34 +207,46 @@ def _trace(curve: Curve, best: Sequence[np.ndarray], scale: str, size: str) -> l
 
 
 def _interpolate(draws: Sequence[tuple[np.ndarray, np.ndarray]], budgets: np.ndarray) -> np.ndarray:
-    """Return a curve's values at the budgets: a row over all questions, and then one over each resample."""
+    """Return a curve's values at the budgets: a row over all questions, and then a row over each resample."""
     return np.array([np.interp(budgets, scales, sizes) for scales, sizes in draws])
 
 
 def _score_questions(curve: Curve, steps: np.ndarray, cost: str, budgets: np.ndarray) -> np.ndarray:
-    """Return the accuracy of each question, averaged over the budgets, with the steps best over all questions."""
+    """Return the accuracy of each question, averaged over the budgets.
+
+    At each budget, the numbers of steps are used that are best over all questions.
+    """
     costs = curve.means[cost][0][steps]
-    scores = [np.interp(budgets, costs, of_question[steps]) for of_question in curve.values[ACC.key].T]
+    scores = [np.interp(budgets, costs, accuracies[steps]) for accuracies in curve.values[ACC.key].T]
     mean: np.ndarray = np.mean(scores, axis=1)
     return mean
 
 
 def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = False) -> Difference | None:
-    """Compare two curves: accuracy at equal mean cost, or, at equal accuracy, cost as a share of ``other``'s cost.
+    """Compare two curves: their accuracy at equal mean cost, or their cost at equal accuracy.
 
-    At each budget, a loop uses the best number of steps that it can afford. If the budget lies between the costs of two
-    numbers, accuracy is interpolated, as if some questions ran with one number and some with the other. The interval is
-    a paired bootstrap over the questions or, if accuracy differs on few questions, Tango's. For Tango's, 50 points
-    of difference count as half a question. At equal accuracy, the result is None if the loops reach no common accuracy.
+    At each budget, a loop uses the best number of steps that it can afford. The budget may lie between the costs of two
+    numbers of steps. Accuracy is then interpolated, as if some questions ran with one number and some with the other.
+
+    The interval is a paired bootstrap over the questions. If accuracy differs on few questions, the interval is
+    Tango's. For Tango's interval, a difference of 50 points counts as half a question.
+
+    :param curve: The curve of a loop.
+    :param other: The curve of another loop.
+    :param cost: The measure of cost.
+    :param at_equal_accuracy: Whether to compare the costs at equal accuracy. They are then shares of the cost of
+        ``other``.
+    :returns: The difference. At equal accuracy, it is None if the loops reach no common accuracy.
     """
     ids = sorted({*curve.ids} & {*other.ids})
-    pair = [compared.select(ids) for compared in (curve, other)]
-    best = [_list_best_of_draws(compared, cost) for compared in pair]
+    curves = [compared.select(ids) for compared in (curve, other)]
+    best = [_list_best_of_draws(compared, cost) for compared in curves]
     scale, size = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
+
     traced = []
-    for compared, best_steps in zip(pair, best, strict=True):
+    for compared, best_steps in zip(curves, best, strict=True):
         traced.append(_trace(compared, best_steps, scale, size))
-    # Where both curves begin and end over all questions.
+    # The first and the last budget of both curves, over all questions.
     firsts = [float(draws[0][0][0]) for draws in traced]
     lasts = [float(draws[0][0][-1]) for draws in traced]
     if at_equal_accuracy and min(lasts) < max(firsts):
@@ -199,38 +254,47 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
     # If one loop always costs less than the other, the only budget is the lowest cost of the other.
     start = max(firsts)
     end = max(start, min(lasts))
+
     budgets = np.linspace(start, end, _BUDGETS)
-    mine, theirs = (_interpolate(draws, budgets) for draws in traced)
+    own_values, other_values = (_interpolate(draws, budgets) for draws in traced)
     if at_equal_accuracy:
-        at_each = mine[0] / theirs[0]
-        means = mine.mean(axis=1) / theirs.mean(axis=1)
+        differences_at_budgets = own_values[0] / other_values[0]
+        means = own_values.mean(axis=1) / other_values.mean(axis=1)
     else:
-        at_each = mine[0] - theirs[0]
-        means = (mine - theirs).mean(axis=1)
+        differences_at_budgets = own_values[0] - other_values[0]
+        means = (own_values - other_values).mean(axis=1)
     # The value at which neither curve is ahead: a share of 1, or a difference of 0.
     even = 1.0 if at_equal_accuracy else 0.0
+
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    further = min((means[1:] <= even).sum(), (means[1:] >= even).sum())
-    p = min(1.0, 2 * (further + 1) / (_RESAMPLES + 1))
+    # The p-value counts the resamples in which the other curve is ahead.
+    opposite = min((means[1:] <= even).sum(), (means[1:] >= even).sum())
+    p = min(1.0, 2 * (opposite + 1) / (_RESAMPLES + 1))
+
     if not at_equal_accuracy:
-        right = [
-            _score_questions(compared, steps[0], cost, budgets) for compared, steps in zip(pair, best, strict=True)
+        question_scores = [
+            _score_questions(compared, steps[0], cost, budgets) for compared, steps in zip(curves, best, strict=True)
         ]
-        differences = np.round(right[0] - right[1], _DECIMALS)
+        differences = np.round(question_scores[0] - question_scores[1], _DECIMALS)
         if np.count_nonzero(differences) < FEW_DIFFERING:
             better = abs(differences[differences > 0].sum()) / 100
             worse = abs(differences[differences < 0].sum()) / 100
-            few = tango(better, worse, len(ids))
-            low, high = few.low, few.high
+            tango_interval = tango(better, worse, len(ids))
+            low, high = tango_interval.low, tango_interval.high
             p = compute_p(differences[:, None])[0]
-    signs = {float(np.sign(difference - even)) for difference in (low, high, *at_each)}
+
+    signs = {float(np.sign(difference - even)) for difference in (low, high, *differences_at_budgets)}
     is_everywhere = len(signs) == 1 and 0 not in signs
     return Difference(float(means[0]), float(low), float(high), is_everywhere, p, (start, end), at_equal_accuracy)
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
-    """List all lines or, for `--try`, only the changed loops, each followed by its rivals."""
+    """List the lines of the study.
+
+    :param tried: The changed loops of `--try`, each as "NAME PATH=VALUE ...".
+    :returns: All lines. For `--try`, only the changed loops, each followed by its rivals.
+    """
     rivals = [line for line in LINES if line.name in RIVALS]
     lines = []
     for pipeline, *changed in map(str.split, tried):
@@ -243,7 +307,14 @@ def list_lines(tried: Sequence[str] = ()) -> list[Line]:
 def list_cells(
     line: Line, dataset: Path, policy: Mapping[str, object], questions: Sequence[str] = ("dev",)
 ) -> list[list[Cell]]:
-    """List a line's evaluations for each number of steps and question file. Trained loops only run on dev."""
+    """List the evaluations of a line.
+
+    :param line: The line.
+    :param dataset: The folder of the dataset.
+    :param policy: Settings of the policy that override `ERRING`.
+    :param questions: The names of the question files. Trained loops run only on dev.
+    :returns: For each number of steps, the evaluations of all question files.
+    """
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     rows = []
@@ -257,7 +328,12 @@ def list_cells(
 
 
 def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
-    """Read the curve of a line from its finished evaluations."""
+    """Read the curve of a line from its finished evaluations.
+
+    :param cells: The evaluations, as :func:`list_cells` returns them.
+    :param output: The folder of all evaluations.
+    :returns: The curve.
+    """
     rows: list[dict[str, Mapping[str, float]]] = []
     for row in cells:
         values: dict[str, Mapping[str, float]] = {}
@@ -266,6 +342,7 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
             for id, prediction in run.predictions.items():
                 values[f"{cell.questions} {id}"] = prediction.values
         rows.append(values)
+
     ids = tuple(sorted(rows[0]))
     by_measure = {}
     for key in (ACC.key, *COSTS):
@@ -277,7 +354,12 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
 
 
 def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
-    """Draw accuracy against each cost into an SVG file."""
+    """Draw accuracy against each cost into an SVG file.
+
+    :param dataset: The name of the dataset.
+    :param curves: The curves by the names of their lines.
+    :param file: The file.
+    """
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": dataset, "font.size": 9}):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         for axes, (cost, title) in zip(figure.subplots(1, len(COSTS), sharey=True), COSTS.items(), strict=True):
@@ -294,9 +376,14 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
 
 
 def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> dict[str, str]:
-    """Return Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy."""
+    """Write the tables of the study.
+
+    :param lines: The lines.
+    :param curves: The curves by the names of their dataset and line.
+    :returns: Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy.
+    """
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
-    # The datasets of the layout come in its order, others after them.
+    # The datasets of the layout come in its order. Other datasets come after them.
     datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
     tables = {}
     for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):

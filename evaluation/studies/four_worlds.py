@@ -3,20 +3,25 @@
     python -m prefrag.evaluation.studies.four_worlds FOLDER_OF_DATASETS/hotpotqa --output runs/worlds --llm reader
     python -m prefrag.evaluation.studies.four_worlds demo --output runs/worlds --llm URL --limit 20
 
-A dataset is a folder with `corpus.jsonl` (or `local.jsonl` and `web.jsonl`) and the questions. The worlds differ only
-in where the gold passages of the questions are. All other passages stay in their source:
+A dataset is a folder with `corpus.jsonl` (or `local.jsonl` and `web.jsonl`) and the questions. "Home" means the user's
+own documents. The worlds differ only in where the gold passages of the questions are. All other passages stay in their
+source:
 
-- `home`: in the user's own documents.
-- `web`: only in the web.
-- `both`: at home, and once more in the web, where another question's answer stands in place of the answer.
-- `nowhere`: in neither source, so that every answer counts as wrong. Another passage may still state the answer; such
-  questions are left out and counted.
+- `home`: the gold passages are at home.
+- `web`: they are only on the web.
+- `both`: they are at home, and as a copy on the web. The copy has another question's answer in place of the answer.
+- `nowhere`: they are in neither source, so every answer counts as wrong. Another passage may still state the answer.
+  Such questions are left out and counted.
 
-The web is asked as one outside is (`start.rules.outside`): without a model's query it gets the question, once.
+Queries to the web follow the rules for an external source (`start.rules.outside`): if no model writes a query, the web
+gets the question, once.
 
-Code scores what a run did: whether it searched at home first, how often it asked the web although home has the answer
-(needless) or did not ask it although only the web has it (missed), what was sent, what it answered, and which source
-the answer cites.
+The study counts what a run did:
+
+- whether it searched at home first
+- how often it searched the web although home has the answer (needless)
+- how often it did not search the web although only the web has the answer (missed)
+- what was sent, what it answered, and which source the answer cites
 """
 
 from __future__ import annotations
@@ -43,12 +48,14 @@ from prefrag.evaluation.settings_file import make_settings, read_fields, split_c
 from prefrag.evaluation.studies.tables import make_table
 from prefrag.pipelines.loading import find, read_block
 
+# The names of the worlds.
 WORLDS = ("home", "web", "both", "nowhere")
+# The names of the two sources. The local source is home.
 LOCAL = "local"
 WEB = "web"
-# Where a gold passage is in each world.
+# The sources that have the gold passages in each world.
 _PLACES = {"home": (LOCAL,), "web": (WEB,), "both": (LOCAL, WEB), "nowhere": ()}
-# The share of unanswerable questions that the last column assumes: a third.
+# The share of unanswerable questions that one column of the table assumes.
 _UNANSWERABLE = 1 / 3
 
 
@@ -57,10 +64,10 @@ class World:
     """Two sources in which the gold passages of the questions have a place.
 
     :param name: One of :data:`WORLDS`.
-    :param questions: The questions; in the world `nowhere` none of them can be answered.
+    :param questions: The questions. In the world `nowhere`, none of them can be answered.
     :param passages: The passages of each source.
-    :param wrong: By the id of a question, the answer that the web's copy of its gold passage states, in the world
-        `both`.
+    :param wrong: In the world `both`, the answer that the copies on the web state, by the id of the question. Otherwise
+        empty.
     """
 
     name: str
@@ -73,7 +80,7 @@ def read_dataset(folder: Path) -> list[Document]:
     """Read the passages of a dataset, with the source of each in the metadata.
 
     :param folder: A folder with `corpus.jsonl`, whose lines name their `source`, or with `local.jsonl` and `web.jsonl`.
-    :returns: The passages. One whose line names no source, or both, is in the source `both`.
+    :returns: The passages. A passage whose line names no source is in both sources.
     """
     whole = folder / "corpus.jsonl"
     if whole.is_file():
@@ -91,86 +98,105 @@ def make_world(name: str, questions: Sequence[Question], passages: Sequence[Docu
     :param name: One of :data:`WORLDS`.
     :param questions: The questions, with the ids of their gold passages.
     :param passages: The passages of the dataset, as :func:`read_dataset` returns them.
-    :returns: The world. It lacks questions without a gold passage and, in `nowhere`, questions whose answer another
-        passage with a word of the question states.
+    :returns: The world. It lacks questions without a gold passage. In `nowhere`, it also lacks questions whose answer
+        another passage states.
     """
     by_id = {passage.id: passage for passage in passages}
     asked = [question for question in questions if set(question.supporting_ids) & by_id.keys()]
     gold = {passage_id for question in asked for passage_id in question.supporting_ids}
     others = [passage for passage in passages if passage.id not in gold]
+
     sources = {}
     for source in (LOCAL, WEB):
         sources[source] = [passage for passage in others if _is_in(passage, source)]
+
     copies, wrong = _contradict(asked, by_id) if name == "both" else ({}, {})
     for passage_id in sorted(gold & by_id.keys()):
         passage = by_id[passage_id]
         for source in _PLACES[name]:
             is_copy = name == "both" and source == WEB
             sources[source].append(copies.get(passage_id, passage) if is_copy else passage)
+
     if name == "nowhere":
         asked = [_without_answer(question) for question in asked if not _is_stated(question, others)]
-    # Both sources have indexes of their own, so the names of sources in the passages mean nothing any more.
-    plain = {source: tuple(map(_without_source, those)) for source, those in sources.items()}
-    return World(name, tuple(asked), plain, wrong)
+    # Both sources have indexes of their own. So the names of sources in the passages mean nothing any more.
+    passages_without_source = {
+        source: tuple(map(_without_source, passages_of_source)) for source, passages_of_source in sources.items()
+    }
+    return World(name, tuple(asked), passages_without_source, wrong)
 
 
 def _is_in(passage: Document, source: str) -> bool:
+    """Check whether a passage is in a source. Without a name of a source, it is in both."""
     return passage.meta.get(SPLIT, "both") in (source, "both")
 
 
 def _without_source(passage: Document) -> Document:
+    """Copy a passage without the name of its source."""
     return replace(passage, meta={key: value for key, value in passage.meta.items() if key != SPLIT})
 
 
 def _without_answer(question: Question) -> Question:
+    """Copy a question as one that no passage answers."""
     return replace(question, answers=(), answerable=False, supporting_ids=(), decomposition=(), evidence_triples=())
 
 
 def _choose_wrong(questions: Sequence[Question]) -> dict[str, str]:
-    """Choose for each question another one's answer that has as many words, and figures where it has figures."""
-    free = [question for question in questions if not question.is_yes_no]
-    chosen = {}
-    for place, question in enumerate(free):
-        following = [*free[place + 1 :], *free[:place]]
+    """Choose for each question the answer of another question that has the same form."""
+    answerable = [question for question in questions if not question.is_yes_no]
+    wrong_answers = {}
+    for position, question in enumerate(answerable):
+        following = [*answerable[position + 1 :], *answerable[:position]]
         alike = (other.answers[0] for other in following if _form(other.answers[0]) == _form(question.answers[0]))
         answer = next((text for text in alike if normalise(text) != normalise(question.answers[0])), None)
         if answer is not None:
-            chosen[question.id] = answer
-    return chosen
+            wrong_answers[question.id] = answer
+    return wrong_answers
 
 
 def _form(answer: str) -> tuple[int, bool]:
+    """Return the form of an answer: the number of its words, and whether it has a digit.
+
+    For example, ``_form("3 May 2026")`` returns ``(3, True)``.
+    """
     return len(answer.split()), any(character.isdigit() for character in answer)
 
 
 def _contradict(
     questions: Sequence[Question], by_id: Mapping[str, Document]
 ) -> tuple[dict[str, Document], dict[str, str]]:
-    """Write copies of gold passages that state another answer, in text and title, and list these answers."""
+    """Copy the gold passages so that text and title state a wrong answer. Return the copies, and the wrong answers."""
     copies: dict[str, Document] = {}
-    written: dict[str, str] = {}
+    wrong_answers: dict[str, str] = {}
     for question_id, wrong in _choose_wrong(questions).items():
         question = next(question for question in questions if question.id == question_id)
-        stated = re.compile("|".join(_whole(answer).pattern for answer in question.answers), re.IGNORECASE)
+        golds = re.compile("|".join(_whole(answer).pattern for answer in question.answers), re.IGNORECASE)
         for passage_id in question.supporting_ids:
             passage = copies.get(passage_id) or by_id.get(passage_id)
             if passage is None:
                 continue
-            text = stated.sub(lambda _, answer=wrong: answer, passage.content or "")  # type: ignore[misc]
-            title = stated.sub(lambda _, answer=wrong: answer, str(passage.meta.get("title") or ""))  # type: ignore[misc]
+            text = golds.sub(lambda _, answer=wrong: answer, passage.content or "")  # type: ignore[misc]
+            title = golds.sub(lambda _, answer=wrong: answer, str(passage.meta.get("title") or ""))  # type: ignore[misc]
             if text != passage.content:
                 copies[passage_id] = replace(passage, content=text, meta={**passage.meta, "title": title})
-                written[question_id] = wrong
-    return copies, written
+                wrong_answers[question_id] = wrong
+    return copies, wrong_answers
 
 
 def _whole(words: str) -> re.Pattern[str]:
+    """Return a pattern that matches these words only as whole words, in upper or lower case."""
     return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)", re.IGNORECASE)
 
 
 def _is_stated(question: Question, passages: Iterable[Document]) -> bool:
-    """Check whether a passage has an answer of the question and a name from the question, if it has names."""
+    """Check whether a passage states an answer of the question.
+
+    It does if it has the answer and at least one name from the question. A question without names needs only the
+    answer.
+    """
     answers = [_whole(answer) for answer in question.answers if not question.is_yes_no]
+    # Names are words of four letters and more with a capital. The first letter of the question is always a capital, so
+    # it does not count.
     names = {word.casefold() for word in re.findall(r"\w{4,}", question.question[1:]) if word[0].isupper()}
     for passage in passages:
         title = passage.meta.get("title") or ""
@@ -184,9 +210,10 @@ def _is_stated(question: Question, passages: Iterable[Document]) -> bool:
 def count_question(world: World, prediction: PredictionLine) -> dict[str, float]:
     """Count what a run did with one question.
 
-    :param world: The world in which it was asked.
+    :param world: The world in which the question was asked.
     :param prediction: A line of `predictions.jsonl`.
-    :returns: Each measure that applies, 0 or 1, but `words sent` (words in queries to the web) and `calls`.
+    :returns: Each measure that applies. `words sent` is the number of words in queries to the web, and `calls` the
+        number of model calls. All other measures are 0 or 1.
     """
     result = prediction["result"]
     answers = [normalise(answer) for answer in prediction["answers"]]
@@ -195,9 +222,10 @@ def count_question(world: World, prediction: PredictionLine) -> dict[str, float]
     usage = result.get("usage") or {}
     answer = normalise(str(result.get("answer") or ""))
     is_given = bool(result.get("answered"))
-    golds = [gold for gold in answers if gold]
-    is_right = is_given and any(f" {gold} " in f" {answer} " for gold in golds)
-    counted = {
+    gold_texts = [gold for gold in answers if gold]
+    is_right = is_given and any(f" {gold} " in f" {answer} " for gold in gold_texts)
+
+    counts = {
         "home first": float(bool(searches) and searches[0]["source"] == LOCAL),
         "web asked": float(bool(sent)),
         "words sent": float(sum(len(query.split()) for query in sent)),
@@ -205,44 +233,46 @@ def count_question(world: World, prediction: PredictionLine) -> dict[str, float]
         "calls": float(usage.get("llm_calls") or 0),
     }
     if world.name != "nowhere":
-        counted["right"] = float(is_right)
+        counts["right"] = float(is_right)
     if not is_given:
-        return counted
-    counted["right of given"] = float(is_right)
+        return counts
+    counts["right of given"] = float(is_right)
+
     cited = {citation["source"] for citation in result.get("citations") or ()}
     if cited:
-        counted["own cited"] = float(cited == {LOCAL})
-    false = normalise(world.wrong.get(prediction["id"], ""))
-    if false and not is_right and WEB in cited:
-        counted["wrong of the web"] = float(f" {false} " in f" {answer} ")
-    return counted
+        counts["own cited"] = float(cited == {LOCAL})
+    false_answer = normalise(world.wrong.get(prediction["id"], ""))
+    if false_answer and not is_right and WEB in cited:
+        counts["wrong of the web"] = float(f" {false_answer} " in f" {answer} ")
+    return counts
 
 
 def summarise(world: World, predictions: Sequence[PredictionLine]) -> dict[str, Interval | float]:
-    """Return the measures of a world: shares in percent with Wilson's interval, and means.
+    """Summarise the measures of a world.
 
     :param world: The world.
-    :param predictions: What a pipeline did with its questions.
-    :returns: By measure, the share with its interval, or the mean for `words sent` and `calls`.
+    :param predictions: What a pipeline did with the questions.
+    :returns: The mean of each measure. For `words sent` and `calls`, it is a number. For all other measures, it is a
+        share in percent with Wilson's interval.
     """
-    gathered: dict[str, list[float]] = {}
+    values_by_measure: dict[str, list[float]] = {}
     for prediction in predictions:
         for measure, value in count_question(world, prediction).items():
-            gathered.setdefault(measure, []).append(value)
-    figures: dict[str, Interval | float] = {}
-    for measure, values in gathered.items():
+            values_by_measure.setdefault(measure, []).append(value)
+    results: dict[str, Interval | float] = {}
+    for measure, values in values_by_measure.items():
         if measure in ("words sent", "calls"):
-            figures[measure] = mean(values)
+            results[measure] = mean(values)
         else:
-            figures[measure] = wilson(100 * mean(values), len(values))
-    return figures
+            results[measure] = wilson(100 * mean(values), len(values))
+    return results
 
 
 def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]]) -> str:
-    """Return a table with a row per pipeline.
+    """Write a table with a row per pipeline.
 
-    :param figures: By pipeline and world, what :func:`summarise` returns.
-    :returns: Markdown.
+    :param figures: The results of :func:`summarise` by pipeline and world.
+    :returns: The table as Markdown.
     """
     columns = {
         "home first": lambda of: _share(of["home"].get("home first")),
@@ -265,6 +295,7 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
 
 
 def _share(figure: Interval | float | None, is_missed: bool = False) -> str:
+    """Write a share with its interval. ``is_missed`` writes the rest to 100% instead."""
     if not isinstance(figure, Interval):
         return "-"
     if is_missed:
@@ -273,15 +304,20 @@ def _share(figure: Interval | float | None, is_missed: bool = False) -> str:
 
 
 def _count(figure: Interval | float | None) -> str:
+    """Write the number of questions that a share stands for."""
     return f"{figure.mean * figure.n / 100:.0f}" if isinstance(figure, Interval) else "0"
 
 
 def _given(of: Mapping[str, Interval | float]) -> str:
+    """Write how many answers were given and how many were right."""
     return f"{_count(of.get('given'))}, {_count(of.get('right'))}"
 
 
 def _mixed(of: Mapping[str, Mapping[str, Any]]) -> str:
-    """Weigh the worlds: a third of the questions has no answer, the rest is divided between the other worlds."""
+    """Write the share of right answers among those given, if a third of the questions has no answer.
+
+    The other worlds have equal weights.
+    """
     weights = dict.fromkeys(WORLDS, (1 - _UNANSWERABLE) / 3)
     weights["nowhere"] = _UNANSWERABLE
     answered = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
@@ -294,7 +330,8 @@ def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[Wor
 
     :param folder: The dataset.
     :param questions: The name of the file of questions, without its ending.
-    :param limit: The number of questions; None for all.
+    :param limit: The maximum number of questions. None means all.
+    :returns: An iterator over the worlds.
     """
     passages = read_dataset(folder)
     asked = load_questions(folder / f"{questions}.jsonl", limit=limit)
@@ -307,7 +344,7 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
 
     :param world: The world.
     :param pipeline: The name of a pipeline, or a YAML file.
-    :param experiment: The settings; the two corpora are set here.
+    :param experiment: The settings. Its two corpora are replaced.
     :param output: The folder of the study. A second call continues where the first was stopped.
     :returns: The predictions.
     """
@@ -319,8 +356,9 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
         corpora[source] = file
     if not world.questions:
         return []
+
     start = read_block(find(pipeline))["components"].get("start", {}).get("init_parameters", {})
-    # Changes of the caller come later, so they override this one.
+    # The rules for an external source. Changes of the caller come later, so they override this one.
     as_outside = (f"start.rules.outside=[{WEB}]",) if WEB in start.get("external_sources", ()) else ()
     settings = replace(
         experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=(*as_outside, *experiment.changes)

@@ -12,14 +12,16 @@
         --llm http://127.0.0.1:8000/v1 --set prompts=my_prompts
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Each evaluation has its own folder, and finished evaluations
-are not repeated. `--pipeline` also takes the names of ablations and controls (`VARIANTS` in
-pipeline_under_test/variants.py), and `--set` makes other variants. A value is tried only where it makes a difference.
-For example, judge errors are tried only if a model judges. With `--judges`, PrefRAG runs once with each judge (`JUDGES`
-below). Its model judge is the simulated reader, which makes no mistakes at a judge error of 0. At the end, a Markdown
-table with one line per evaluation is printed.
+are not repeated. At the end, a Markdown table with one line per evaluation is printed.
 
-Without `--llm`, the simulated reader answers. With `--table ID`, the methods, datasets and k of a paper's table run
-(paper_tables.yaml), and this table is printed; `--set` changes what it sets.
+- `--pipeline` also takes the names of ablations and controls (`VARIANTS` in pipeline_under_test/variants.py).
+- `--set` makes other variants. A value is tried only where it makes a difference. For example, judge errors are tried
+  only if a model judges.
+- With `--judges`, PrefRAG runs once with each judge (`JUDGES` below). Its model judge is the simulated reader, which
+  makes no mistakes at a judge error of 0.
+- Without `--llm`, the simulated reader answers.
+- With `--table ID`, the methods, datasets and k of a paper's table run (paper_tables.yaml), and this table is printed.
+  `--set` overrides these settings.
 """
 
 import csv
@@ -51,10 +53,11 @@ from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners import make_runner
 
 # Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
-# or log probabilities, or differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
+# or log probabilities, or they differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
-# These need log probabilities, which the simulated reader does not have.
+# These pipelines need log probabilities, which the simulated reader does not have.
 _NOT_SIMULATED = ("flare",)
+# The metrics in the table.
 _COLUMNS = (
     "acc",
     "f1",
@@ -72,7 +75,7 @@ _COLUMNS = (
     "forced",
     "seconds_per_question",
 )
-# The settings of the simulated reader, of the web and of the prompts, with their column names in the table.
+# The settings of the simulated reader, of the web and of the prompts, with the names of their columns in the table.
 _VARIED = {
     "judge_error": "judge error",
     "distraction": "distraction",
@@ -90,6 +93,7 @@ _VARIED = {
     "web_junk": "web junk",
     "prompts": "prompts",
 }
+# The settings that are probabilities. If one of them is above 0, the results depend on the seed.
 _RATES = (
     "judge_error",
     "reflection_error",
@@ -114,18 +118,21 @@ _NOT_EVERYWHERE = frozenset(
         "web_junk",
     }
 )
+# The default value of each setting.
 _DEFAULTS = {setting.name: setting.default for setting in fields(Experiment)}
-# The values to try by default.
+# The values that are tried by default.
 _TRIED: dict[str, list[Any]] = {
     "top_k": [3, 5, 7],
     "judge_error": [0.0, 0.1, 0.2],
     "distraction": [0.0, 0.02],
     "seed": [0],
 }
-# Characters that Windows allows in no name of a folder.
+# Matches the characters that no name of a folder may have on Windows, such as the colon in "a:b".
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
+# The class of a judge that asks a second judge if the first is unsure.
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
-# The two judges of `prefrag.yaml`, alone or combined in a cascade, with changed settings.
+# The two judges of `prefrag.yaml`, alone or combined in a cascade, with changed settings. The last two use the trees
+# with a cost that makes them always stay, or always leave.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "model": ("model_judge", {}),
     "classifier": ("tree_judge", {}),
@@ -141,10 +148,14 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 class Cell:
     """One evaluation of the matrix."""
 
-    pipeline: str  # the name of the pipeline or of a variant, or its YAML file
+    # The name of the pipeline or of a variant, or its YAML file.
+    pipeline: str
+    # The folder of the dataset.
     dataset: Path
+    # The name of the question file in this folder, without its ending.
     questions: str  # the name of the question file in the dataset's folder, without its ending
-    experiment: Experiment  # the settings of the evaluation
+    # The settings of the evaluation.
+    experiment: Experiment
 
     @property
     def name(self) -> str:
@@ -159,19 +170,32 @@ class Cell:
         first = ("judge_error", "distraction", "seed")
         further = [name for name in _VARIED if name not in first and getattr(own, name) != _DEFAULTS[name]]
         settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}{sources}"
-        named = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in further)
-        named += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
-        of_pipeline, of_settings = (_FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{named}"))
-        return f"{self.dataset.name}-{self.questions}/{of_pipeline}/{of_settings}"
+        further_text = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in further)
+        further_text += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
+        pipeline_folder, settings_folder = (
+            _FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{further_text}")
+        )
+        return f"{self.dataset.name}-{self.questions}/{pipeline_folder}/{settings_folder}"
 
 
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Yield an evaluation for every combination. If a setting makes no difference, use only its first value."""
+    """Yield an evaluation for every combination of a pipeline, a dataset and values of the settings.
+
+    If a setting makes no difference, only its first value is used.
+
+    :param datasets: The folders of the datasets.
+    :param pipelines: The names of pipelines or variants, or their YAML files.
+    :param questions: The name of the question file in each folder, without its ending.
+    :param settings: The values to try, by the name of the setting.
+    :returns: An iterator over the evaluations.
+    """
+    # The datasets on which the setting `yes_no` makes no difference.
     without_yes_no = set()
     if len(settings.get("yes_no", ())) > 1:
         without_yes_no = {dataset for dataset in datasets if not has_yes_no(dataset / f"{questions}.jsonl")}
+
     for pipeline in pipelines:
         block = read_pipeline(pipeline, *settings.get("changes", ()))
         useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
@@ -182,34 +206,47 @@ def combine_cells(
                 varied[name] = settings[name][:1]
             shared = {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED}
             for values in itertools.product(*varied.values()):
-                replaced = dict(zip(varied, values, strict=True))
-                experiment = make_settings(Experiment, {**shared, **replaced})
+                setting_values = dict(zip(varied, values, strict=True))
+                experiment = make_settings(Experiment, {**shared, **setting_values})
                 if experiment.seed in settings.get("seed", ())[1:] and not draws(experiment, useless):
                     continue
                 yield Cell(pipeline, dataset, questions, experiment)
 
 
 def draws(experiment: Experiment, useless: Collection[str]) -> bool:
-    """Check whether the results of an evaluation depend on the seed."""
+    """Check whether the results of an evaluation depend on the seed.
+
+    :param experiment: The settings.
+    :param useless: The settings that make no difference for the pipeline.
+    :returns: True if anything is drawn at random.
+    """
     is_drawn = experiment.source_choice == "drawn" and "source_choice" not in useless
     return is_drawn or any(getattr(experiment, rate) for rate in _RATES if rate not in useless)
 
 
 def has_yes_no(questions: Path) -> bool:
-    """Check whether a file has a yes/no question with more than one gold passage."""
+    """Check whether a file has a yes/no question with more than one gold passage.
+
+    :param questions: The file of questions.
+    :returns: True if there is such a question. The setting `yes_no` makes a difference only for such questions.
+    """
     return any(question.is_yes_no and len(set(question.supporting_ids)) > 1 for question in load_questions(questions))
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
-    """Write the YAML of PrefRAG with each judge, and return the files by the judge's name."""
+    """Write the YAML of PrefRAG with each judge.
+
+    :param folder: The folder of the files.
+    :returns: The files by the name of the judge.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     shipped = read_block(find("prefrag"))
-    both = shipped["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+    two_judges = shipped["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
     for name, (kind, settings) in JUDGES.items():
-        judge = {"type": _CASCADE, "init_parameters": both} if kind == "cascade" else both[kind]
-        replaced = {f"judge.judge.{key}": value for key, value in settings.items()}
-        block = replace_parts(shipped, {"judge.judge": judge, **replaced})
+        judge = {"type": _CASCADE, "init_parameters": two_judges} if kind == "cascade" else two_judges[kind]
+        changed_settings = {f"judge.judge.{key}": value for key, value in settings.items()}
+        block = replace_parts(shipped, {"judge.judge": judge, **changed_settings})
         file = folder / f"prefrag_judge_{name}.yaml"
         file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
         files[name] = str(file)
@@ -217,6 +254,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 
 def _is_left_out(pipeline: str) -> bool:
+    """Check whether a pipeline is left out by default."""
     return any(word in pipeline for word in _LEFT_OUT)
 
 
@@ -224,10 +262,18 @@ def _is_left_out(pipeline: str) -> bool:
 def open_evaluation(
     output: Path, concurrency: int, limit: int | None = None
 ) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
-    """Yield a function that runs an evaluation unless it is finished, and returns its metrics or an error message."""
+    """Prepare to run evaluations in one process.
+
+    :param output: The folder of all evaluations.
+    :param concurrency: The number of questions that run at the same time.
+    :param limit: The maximum number of questions. None means all.
+    :returns: A context manager with a function. The function runs an evaluation, unless it is finished, and returns its
+        metrics or an error message.
+    """
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
+        """Run an evaluation, unless it is finished."""
         questions, folder = cell.dataset / f"{cell.questions}.jsonl", output / cell.folder
         settings = {"output": folder, "concurrency": concurrency, "contents": False, "progress": False, "limit": limit}
         try:
@@ -239,7 +285,13 @@ def open_evaluation(
 
 
 def find_dataset_folders(paths: list[Path], questions: str) -> list[Path]:
-    """Find the datasets. A given folder is either a dataset itself or contains datasets directly."""
+    """Find the datasets in folders.
+
+    :param paths: The folders. Each is a dataset itself, or contains datasets directly.
+    :param questions: The name of the question file that a dataset must have, without its ending.
+    :returns: The folders of the datasets, sorted.
+    :raises typer.BadParameter: If there is no dataset.
+    """
     folders = []
     for path in paths:
         is_dataset = (path / "corpus.jsonl").is_file()
@@ -261,33 +313,47 @@ def evaluate_all(
     ray: str | None = None,
     limit: int | None = None,
 ) -> dict[Cell, dict[str, Any]]:
-    """Run all evaluations in several processes. If some failed, raise RuntimeError after the last one has ended."""
+    """Run all evaluations in several processes.
+
+    :param wanted: The evaluations.
+    :param output: The folder of all evaluations.
+    :param processes: The number of processes.
+    :param concurrency: The number of questions that a process runs at the same time.
+    :param ray: The address of a Ray cluster. None means this machine.
+    :param limit: The maximum number of questions of an evaluation. None means all.
+    :returns: The metrics of each evaluation, in the order of ``wanted``.
+    :raises RuntimeError: If some evaluations failed. It is raised after the last one has ended.
+    """
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    made = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
-    with closing(made):
-        for cell, ended in track(made, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
-            if isinstance(ended, str):
-                failed.append(ended)
+    results = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
+    with closing(results):
+        for cell, outcome in track(results, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
+            if isinstance(outcome, str):
+                failed.append(outcome)
             else:
-                done[cell] = ended
+                done[cell] = outcome
     if failed:
         raise RuntimeError("These evaluations failed:\n" + "\n".join(failed))
     return {cell: done[cell] for cell in wanted}
 
 
 def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
-    """Return the names of the columns, then one row per evaluation."""
+    """Make the rows of the table.
+
+    :param done: The metrics of each evaluation.
+    :returns: The names of the columns, then one row per evaluation.
+    """
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
     for cell, metrics in done.items():
-        own = cell.experiment
-        # Settings that make no difference are shown as a dash, except the judge error, which is always shown.
-        block = read_pipeline(cell.pipeline, own.changes)
-        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, own.prompts)}
-        reader = "simulated" if own.llm == SIMULATED else own.model or "model"
-        row = [reader, cell.dataset.name, cell.questions, cell.name, str(own.top_k)]
+        experiment = cell.experiment
+        # Settings that make no difference are shown as a dash. The judge error is always shown.
+        block = read_pipeline(cell.pipeline, experiment.changes)
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED}, experiment.prompts)}
+        reader = "simulated" if experiment.llm == SIMULATED else experiment.model or "model"
+        row = [reader, cell.dataset.name, cell.questions, cell.name, str(experiment.top_k)]
         for key in _VARIED:
-            row.append("-" if key in useless else str(getattr(own, key)))
+            row.append("-" if key in useless else str(getattr(experiment, key)))
         row += [str(metrics["n"]), str(metrics["errors"])]
         for key in _COLUMNS:
             row.append("-" if metrics.get(key) is None else f"{metrics[key]:.2f}")
@@ -296,13 +362,20 @@ def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
 
 
 def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
-    """Write one line per evaluation as CSV."""
+    """Write one line per evaluation as CSV.
+
+    :param done: The metrics of each evaluation.
+    :param file: The file.
+    """
     with file.open("w", newline="", encoding="utf-8") as lines:
         csv.writer(lines).writerows(list_rows(done))
 
 
 def print_table(done: dict[Cell, dict[str, Any]]) -> None:
-    """Print the evaluations as a Markdown table, and name evaluations with failed questions on stderr."""
+    """Print the evaluations as a Markdown table, and name evaluations with failed questions on stderr.
+
+    :param done: The metrics of each evaluation.
+    """
     head, *rows = list_rows(done)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
@@ -311,7 +384,10 @@ def print_table(done: dict[Cell, dict[str, Any]]) -> None:
 
 
 def name_failed(done: dict[Cell, dict[str, Any]]) -> None:
-    """Name evaluations with failed questions on stderr."""
+    """Name evaluations with failed questions on stderr.
+
+    :param done: The metrics of each evaluation.
+    """
     for cell, metrics in done.items():
         if metrics["errors"]:
             counted = f"{metrics['errors']} of {metrics['n']} questions failed (score 0)"
@@ -319,12 +395,18 @@ def name_failed(done: dict[Cell, dict[str, Any]]) -> None:
 
 
 def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
-    read: dict[str, list[Any]] = {}
+    """Read settings of the form NAME=VALUE,VALUE,... into lists of values.
+
+    For example, ``_read_lists(["seed=0,1"])`` returns ``{"seed": [0, 1]}``.
+    """
+    values_by_name: dict[str, list[Any]] = {}
     for text in single:
         name, equals, values = text.partition("=")
         for value in values.split(","):
-            read.setdefault(name, []).extend(read_fields(Experiment, None, [f"{name}{equals}{value}"]).values())
-    return read
+            values_by_name.setdefault(name, []).extend(
+                read_fields(Experiment, None, [f"{name}{equals}{value}"]).values()
+            )
+    return values_by_name
 
 
 def main(
@@ -373,6 +455,7 @@ def main(
         file = Path(table)
     elif table:
         paper = PaperTable.find(table)
+
     chooses_pipelines = judges or bool(pipeline)
     if paper is not None and chooses_pipelines:
         raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
@@ -383,11 +466,12 @@ def main(
     pipelines = pipeline
     if not pipelines:
         pipelines = [name for name in names() if not _is_left_out(name)]
+
     single, of_pipeline = split_changes(changes or ())
     folders = find_dataset_folders(datasets, questions)
     tried = dict(_TRIED)
     if llm is not None or paper is not None:
-        # Only the simulated reader can be made to err, and no paper has such a row.
+        # Only the simulated reader can be made to err, and no table of a paper has such a row.
         tried |= {"judge_error": [0.0], "distraction": [0.0]}
     if llm is not None:
         tried |= {"llm": [llm], "model": [model]}
@@ -400,17 +484,20 @@ def main(
         if left_out:
             print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
         tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
+
     chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)
     of_all = [*chosen.get("changes", ()), *of_pipeline]
     settings = {}
     for name, value in chosen.items():
         settings[name] = value if isinstance(value, list) else [value]
+
     wanted: list[Cell] = []
     for named in pipelines:
-        # In a paper's table, changed settings may follow the name.
+        # In a paper's table, changed settings may follow the name of a pipeline.
         name, *changed = named.split() if paper is not None else [named]
         changes_of_all = {"changes": [[*changed, *of_all]]}
         wanted += combine_cells(folders, [name], questions, {**settings, **changes_of_all})
+
     done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
     if any(cell.experiment.llm == SIMULATED for cell in done):
         print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")

@@ -1,4 +1,7 @@
-"""The tables of the papers that `matrix --table ID` runs and lays out: which runs each needs, and its text."""
+"""The tables of the papers that `matrix --table ID` runs and prints.
+
+`paper_tables.yaml` says which runs each table needs. The report has the function that makes each table.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +17,7 @@ from prefrag.evaluation.report.paper_tables import paper_tables
 from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.table import Table
 
+# The runs that each table needs, by the id of the table.
 PAPER_TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("paper_tables.yaml").read_text(encoding="utf-8")
 )
@@ -23,32 +27,43 @@ PAPER_TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
 class PaperTable:
     """The runs that a paper's table needs."""
 
-    id: str  # such as `prefrag-1`
+    # The id, such as `prefrag-1`.
+    id: str
+    # The id of the report's table that is printed.
     shown: str  # the id of the report's table that lays it out
-    pipelines: Sequence[str]  # each may have changed settings after its name
-    datasets: Sequence[str]  # names of folders
+    # The names of the pipelines. Changed settings may follow a name.
+    pipelines: Sequence[str]
+    # The names of the folders of the datasets.
+    datasets: Sequence[str]
+    # The numbers of documents per retrieval.
     top_k: Sequence[int]
+    # Whether the corpus is divided between the sources.
     split: bool
 
     @property
     def is_figure(self) -> bool:
-        """Whether the paper draws it: the report has the picture."""
+        """Whether the paper has a figure and not a table. The report then draws the picture."""
         return "-figure-" in self.id
 
     @classmethod
     def find(cls, id: str) -> Self:
         """Find a table by its id.
 
-        :raises typer.BadParameter: There is no such table; the message lists all.
+        :param id: The id.
+        :returns: The table.
+        :raises typer.BadParameter: If there is no such table. The message lists all tables.
         """
         if id not in PAPER_TABLES:
             raise typer.BadParameter(f"There is no table '{id}': choose from {', '.join(PAPER_TABLES)}.")
         return cls(id, **PAPER_TABLES[id])
 
     def choose(self, folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
-        """Choose the table's datasets among folders, in its order, and name those that are not there.
+        """Choose the datasets of the table among folders.
 
-        :raises typer.BadParameter: None is there.
+        :param folders: The folders of datasets.
+        :returns: The folders of the table's datasets, in the order of the table, and the names of its datasets that are
+            absent.
+        :raises typer.BadParameter: If all are absent.
         """
         named = {folder.name: folder for folder in folders}
         chosen = [named[name] for name in self.datasets if name in named]
@@ -59,7 +74,11 @@ class PaperTable:
         return chosen, [name for name in self.datasets if name not in named]
 
     def lay_out(self, runs: Sequence[Path]) -> str:
-        """Return the table as Markdown, from the folders of its runs."""
+        """Write the table.
+
+        :param runs: The folders of the runs.
+        :returns: The table as Markdown.
+        """
         all_runs = read_runs(runs)
         intervals = score_intervals(all_runs)
         texts = [
@@ -72,10 +91,12 @@ class PaperTable:
 
 
 def _write(table: Table) -> str:
+    """Write a table of the report as Markdown, with its title and note."""
     return "\n".join([f"{table.title}. {table.note}".strip(), "", *_list_lines(table)])
 
 
 def _list_lines(table: Table) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
     columns = table.flat_columns
     yield f"| {' | '.join([table.label, *columns])} |"
     yield "|" + "---|" * (len(columns) + 1)
@@ -85,7 +106,7 @@ def _list_lines(table: Table) -> Iterator[str]:
             texts.append(f"{cell.text} ({cell.interval})" if cell.interval else cell.text)
         label = row.label
         if not row.cells:
-            # A heading above other lines.
+            # A row without cells is a heading above other lines.
             label = f"*{row.label}*"
             texts = [""] * len(columns)
         yield f"| {' | '.join([label, *texts])} |"

@@ -4,9 +4,12 @@
     python -m prefrag.evaluation.studies.real_model --add FOLDER/hotpotqa-prefrag
     python -m prefrag.evaluation.studies.real_model --into evaluation/RESULTS.md --into evaluation/DETAILS.md
 
-A record has the settings of a cell, and per question what its score and its costs are computed from: question, gold,
-answer, searches, passages shown (ids), and each call of the model with the digest of its prompt and the reply. The
-table is computed from the records alone, and a record is read only if it has the digest that `SHA256SUMS` states.
+A cell is what one pipeline did on one dataset. A record is the packed form of a cell. It has the settings of the cell,
+and for each question what its score and its costs are computed from: the question, the gold answers and passages, the
+answer, the searches and the ids of the passages shown. It also has each call of the model, with the digest of its
+prompt and the reply.
+
+The tables are computed from the records alone. A record is read only if its digest is the one in `SHA256SUMS`.
 """
 
 from __future__ import annotations
@@ -33,12 +36,17 @@ from prefrag.evaluation.report.runs import Run, read_runs
 from prefrag.evaluation.runs.run_folder import CONFIG, PREDICTIONS
 from prefrag.evaluation.studies.tables import make_table, write_into
 
+# The folder of the records.
 RECORDS = Path(__file__).parents[1] / "records"
+# The file with the digest of each record.
 SUMS = "SHA256SUMS"
+# The ending of a record.
 SUFFIX = ".jsonl.gz"
+# The row that all other rows are compared with.
 REFERENCE = "`prefrag`"
-# The datasets in the order of the document; others follow.
+# The titles of the datasets, in the order of the document. Other datasets follow.
 TITLES = {"hotpotqa": "HotpotQA", "2wiki": "2Wiki", "musique": "MuSiQue", "bioasq": "BioASQ"}
+# The order of the rows. Other pipelines follow.
 METHODS = (
     "no_retrieval",
     "vanilla_local",
@@ -52,10 +60,11 @@ METHODS = (
     "dr_rag_cfs",
     "crag",
 )
+# The measures in the table of differences.
 COMPARED = (ACC, EM, F1, TOTAL, TOTAL_WEB, CALLS)
-# The prompts of most rows, so the only ones that a row does not name.
+# Most rows have these prompts. A row names its prompts only if they are others.
 PROMPTS = "product"
-# What a record says of its settings. Whatever else a run knows of the machine on which it ran stays out.
+# The settings of a run that a record may have. Anything else that a run knows of its machine is left out.
 _SETTINGS = (
     "pipeline",
     "pipeline_sha256",
@@ -81,7 +90,9 @@ _SETTINGS = (
     "haystack_version",
     "limit",
 )
+# The parts of the description of the model that a record may have.
 _MODEL = ("kind", "model", "seed", "reader", "files", "threshold", "own", "judge")
+# The parts of a result that a record may have.
 _RESULT = (
     "answer",
     "answered",
@@ -94,8 +105,11 @@ _RESULT = (
     "counts",
     "usage",
 )
+# The parts of a query to the web that a record may have.
 _SENT = ("source", "query", "provider", "seconds")
+# The parts of a step that a record may have.
 _STEP = ("step", "action", "query", "searched", "source")
+# The parts of an event of the trace that a record may have.
 _EVENT = (
     "kind",
     "step",
@@ -110,14 +124,17 @@ _EVENT = (
     "certainty",
     "question",
 )
+# The parts of a reply that a record may have.
 _REPLY = ("text", "tool_calls", "finish_reason", "usage")
-# A reply out of a recording takes less: a question with such a reply says nothing about time.
+# A call that took at most this many seconds got its reply from a recording. A question with such a call says nothing
+# about time.
 _PLAYED_BACK = 0.02
-# The name in NAME=VALUE.
+# Matches the name and the sign in NAME=VALUE: "start.max_steps=" in "start.max_steps=5".
 _NAME = re.compile(r"[\w.]+=")
-# The address of a server: with a scheme, a user, a port or four numbers, as in "http://a", "me@a", "a:80", "10.0.0.1".
+# Matches what the address of a server has: a scheme, a user, a port, or four numbers. For example, it matches in
+# "http://a", "me@a", "a:80" and "10.0.0.1".
 _ADDRESS = re.compile(r"://|@|:\d+$|\b\d+(\.\d+){3}\b")
-# The class of an error, if its message begins with it or is it.
+# Matches the class of an error at the start of its message: "ConnectionError" in "ConnectionError: refused".
 _KIND = re.compile(r"[A-Z][A-Za-z]*(?:Error|Exception|Timeout|Failed)(?=:|$)")
 
 
@@ -127,11 +144,12 @@ class Cell:
 
     run: Run
     predictions: Sequence[PredictionLine]
-    digest: str  # the SHA-256 of the record, in hexadecimal digits
+    # The SHA-256 of the record, in hexadecimal digits.
+    digest: str
 
     @property
     def row(self) -> str:
-        """The pipeline as the table names it, with changed settings and other prompts."""
+        """The name of the row: the pipeline with its changed settings, and its prompts if they are unusual."""
         prompts = str(self.run.config.get("prompts"))
         return f"`{self.run.method}`" + ("" if prompts == PROMPTS else f", {prompts}")
 
@@ -143,12 +161,12 @@ class Cell:
 
 
 def pack(folder: Path, records: Path) -> Path:
-    """Write the record of a cell, and its digest into the list of digests.
+    """Write the record of a cell, and write its digest into the list of digests.
 
     :param folder: A cell of `benchmarks.small_model`, with `config.json` and `predictions.jsonl`.
     :param records: The folder of all records.
     :returns: The file of the record.
-    :raises Missing: The folder is no cell.
+    :raises Missing: If the folder is no cell.
     """
     if not (folder / CONFIG).is_file() or not (folder / PREDICTIONS).is_file():
         raise Missing(f"{folder} has no {CONFIG} and {PREDICTIONS}: name the folder of a cell of the benchmark.")
@@ -159,8 +177,9 @@ def pack(folder: Path, records: Path) -> Path:
     text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *predictions))
     records.mkdir(parents=True, exist_ok=True)
     file = records / f"{folder.resolve().name}{SUFFIX}"
-    # Without a time and a name inside, the same cell has the same digest whenever it is packed.
+    # The compressed file contains no time and no name. So the same cell always has the same digest.
     file.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+
     digests = {**_read_digests(records), file.name: hashlib.sha256(file.read_bytes()).hexdigest()}
     listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     (records / SUMS).write_text(listed, encoding="utf-8")
@@ -168,10 +187,10 @@ def pack(folder: Path, records: Path) -> Path:
 
 
 def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run without the paths and addresses of the machine on which it ran.
+    """Leave out of the settings of a run the paths and addresses of the machine on which it ran.
 
     :param config: The content of `config.json`.
-    :returns: Only settings that a record may have; a file by its name, without its folders.
+    :returns: Only settings that a record may have. A file is named without its folders.
     """
     settings = _pick(config, _SETTINGS)
     if isinstance(settings.get("llm"), Mapping):
@@ -182,7 +201,10 @@ def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _strip(value: object) -> Any:
-    """Return a setting with only the last part of each path, and no address."""
+    """Return a setting with only the last part of each path, and with "address" in place of an address.
+
+    For example, ``_strip("corpus=/data/corpus.jsonl")`` returns ``"corpus=corpus.jsonl"``.
+    """
     if isinstance(value, Mapping):
         return {_strip(str(key)): _strip(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -195,18 +217,21 @@ def _strip(value: object) -> Any:
     text = value.removeprefix(name)
     if _ADDRESS.search(text):
         return f"{name}address"
-    # Of the kinds of paths, Windows' are cut at slashes of both directions.
+    # A Windows path is cut at slashes of both directions, so that both kinds of paths are shortened.
     return name + PureWindowsPath(text).name
 
 
 def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
-    """Return of a prediction what scores and costs are computed from, and each call with the digest of its prompt.
+    """Leave out of a prediction everything that scores and costs are not computed from.
 
-    Of an error, only the kind is left: its message may hold a path or the address of a server.
+    Of an error, only its class stays, because its message may contain a path or the address of a server.
+
+    :param prediction: A line of `predictions.jsonl`.
+    :returns: The shortened prediction. Each call has the digest of its prompt instead of the prompt.
     """
     result = prediction.get("result") or {}
     asked = Question.of_prediction(prediction).to_prediction()
-    # Gold sentences are compared with texts of passages, which a record does not hold.
+    # Gold sentences are compared with the texts of passages, which a record does not have.
     asked.pop("sentences", None)
     queries = [_pick_with_error(sent, _SENT) for sent in result.get("queries_sent_out") or ()]
     documents = [_pick(document, ("id", "source")) for document in result.get("documents") or ()]
@@ -223,6 +248,7 @@ def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
 
 
 def _shorten_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call with the digest of its prompt, its time and its reply."""
     shortened = {"prompt_sha256": digest_prompt(call), "seconds": call.get("seconds")}
     if call.get("error"):
         shortened["error"] = name_error(call["error"])
@@ -232,13 +258,24 @@ def _shorten_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def digest_prompt(call: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of all that a call said to the model: messages, parameters and tools."""
+    """Compute the SHA-256 of everything that a call said to the model: its messages, parameters and tools.
+
+    :param call: The call.
+    :returns: The digest: 64 hexadecimal digits.
+    """
     said = [call.get("messages"), call.get("parameters"), call.get("tools")]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def name_error(message: str | None) -> str | None:
-    """Return the class of an error if its message begins with it, else `error`; None if there was no error."""
+    """Name the class of an error.
+
+    For example, ``name_error("ConnectionError: refused")`` returns ``"ConnectionError"``, and ``name_error("no
+    route")`` returns ``"error"``.
+
+    :param message: The message of the error. None or an empty text means that there was no error.
+    :returns: The class if the message begins with it, otherwise "error". None if there was no error.
+    """
     if not message:
         return None
     kind = _KIND.match(message)
@@ -246,6 +283,7 @@ def name_error(message: str | None) -> str | None:
 
 
 def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the values with these keys, and the class of the error if there is one."""
     picked = _pick(values, keys)
     if "error" in values:
         picked["error"] = name_error(values["error"])
@@ -253,10 +291,12 @@ def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str
 
 
 def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the values with these keys, as far as they are there."""
     return {key: values[key] for key in keys if key in values}
 
 
 def _read_digests(records: Path) -> dict[str, str]:
+    """Read the list of digests, by the names of the records."""
     if not (records / SUMS).is_file():
         return {}
     listed = (records / SUMS).read_text("utf-8").splitlines()
@@ -266,23 +306,28 @@ def _read_digests(records: Path) -> dict[str, str]:
 def read_cells(records: Path) -> list[Cell]:
     """Read all records of a folder.
 
-    :raises Missing: There is no record.
-    :raises BadInput: A record is listed and missing, or is not the one whose digest is listed, or two are of one row.
+    :param records: The folder.
+    :returns: The cells in the order of the rows.
+    :raises Missing: If there is no record.
+    :raises BadInput: If a listed record is missing, if a record has another digest than the listed one, or if two
+        records belong to the same row.
     """
-    stated = _read_digests(records)
+    listed_digests = _read_digests(records)
     cells = []
-    lost = sorted(name for name in stated if not (records / name).is_file())
-    if lost:
-        raise BadInput(f"{records} lacks {lost[0]}, which {SUMS} lists: fetch it again, or delete its line.")
+    missing = sorted(name for name in listed_digests if not (records / name).is_file())
+    if missing:
+        raise BadInput(f"{records} lacks {missing[0]}, which {SUMS} lists: fetch it again, or delete its line.")
+
     for file in sorted(records.glob(f"*{SUFFIX}")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        if stated.get(file.name) != digest:
+        if listed_digests.get(file.name) != digest:
             raise BadInput(
                 f"{file} is not the record that {SUMS} lists: fetch it again, or pack its cell anew (--add)."
             )
         cells.append(_read_cell(file, digest))
     if not cells:
         raise Missing(f"{records} has no records: pack a cell with --add FOLDER.")
+
     rows = [(cell.run.dataset, cell.row) for cell in cells]
     twice = {row for row in rows if rows.count(row) > 1}
     if twice:
@@ -291,6 +336,7 @@ def read_cells(records: Path) -> list[Cell]:
 
 
 def _read_cell(file: Path, digest: str) -> Cell:
+    """Unpack a record into a temporary folder, and read this folder as a run."""
     head, *lines = gzip.decompress(file.read_bytes()).decode("utf-8").splitlines()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / CONFIG).write_text(head, encoding="utf-8")
@@ -300,7 +346,12 @@ def _read_cell(file: Path, digest: str) -> Cell:
 
 
 def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
-    """Return two Markdown tables per dataset by name: what each row reached, and how it differs from `prefrag`."""
+    """Write the tables of all datasets.
+
+    :param cells: The cells.
+    :returns: Markdown tables by name. Each dataset has two: what each row reached, and how each row differs from
+        `prefrag`.
+    """
     tables = {}
     datasets = list(dict.fromkeys([*TITLES, *(cell.run.dataset for cell in cells)]))
     for dataset in datasets:
@@ -316,6 +367,7 @@ def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
 
 
 def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
+    """Write the table of what each row reached."""
     intervals = score_intervals([cell.run for cell in cells])
     head = [title, "n", "given", "Acc", "EM", "F1", "local + web", "calls"]
     head += ["new tokens", "seconds", "left", "malformed", "record"]
@@ -339,10 +391,15 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
 
 
 def _means(cell: Cell, key: str) -> float:
+    """Return the mean of a measure over the questions of a cell."""
     return mean(prediction.values[key] for prediction in cell.run.predictions.values())
 
 
 def _show_costs(cell: Cell) -> Iterator[str]:
+    """Yield the cells of a row about costs.
+
+    These are new tokens, seconds, the queries and words sent to the web, and the replies that could not be read.
+    """
     yield f"{mean(map(count_new_tokens, cell.predictions)):.0f}"
     timed = [float(record["seconds"]) for record in cell.predictions if is_timed(record)]
     yield f"{mean(timed):.0f}" if timed else DASH
@@ -354,19 +411,32 @@ def _show_costs(cell: Cell) -> Iterator[str]:
 
 
 def count_new_tokens(prediction: PredictionLine) -> int:
-    """Count the tokens read and written for a question, without those out of the server's cache."""
+    """Count the tokens that the model read and wrote for a question, without those from the server's cache.
+
+    :param prediction: The prediction.
+    :returns: The number of tokens.
+    """
     usage = prediction["result"].get("usage") or {}
     counted = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
     return counted[0] + counted[1] - counted[2]
 
 
 def is_timed(prediction: PredictionLine) -> bool:
-    """Check whether a question's seconds are those of the model: none of its replies is out of a recording."""
+    """Check whether the seconds of a question are those of the model. They are not if a reply is from a recording.
+
+    :param prediction: The prediction.
+    :returns: True if no reply is from a recording.
+    """
     return all((call.get("seconds") or 0) > _PLAYED_BACK for call in prediction["calls"])
 
 
 def list_left(prediction: PredictionLine, sources: Sequence[str]) -> list[str]:
-    """List the queries that were sent to any source but the first, the preferred one."""
+    """List the queries that were sent to any source but the preferred one.
+
+    :param prediction: The prediction.
+    :param sources: The names of the sources. The first is the preferred one.
+    :returns: The queries.
+    """
     trace = prediction["result"].get("trace") or ()
     return [
         str(event.get("query")) for event in trace if event.get("kind") == "found" and event["source"] in sources[1:]
@@ -384,6 +454,7 @@ def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:
 
 
 def _show_differences(compared: Comparison) -> list[str]:
+    """Return the cells of a row: the number of questions, and each difference with its interval."""
     texts = [str(compared.n)]
     for measure in COMPARED:
         score = compared.differences.get(measure.key)
@@ -394,15 +465,17 @@ def _show_differences(compared: Comparison) -> list[str]:
 def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
     """Write each table into the document that has the comment with its name.
 
-    :raises BadInput: No document has a place for a table; nothing is then written.
+    :param tables: The tables by name.
+    :param documents: The documents.
+    :raises BadInput: If no document has a place for a table. Then nothing is written.
     """
     texts = {file: file.read_text("utf-8") for file in documents}
     places = {}
     for name in tables:
         places[name] = [file for file in documents if f"<!-- {name} -->\n" in texts[file]]
-    lost = [name for name, files in places.items() if not files]
-    if lost:
-        raise BadInput(f"No document has a place for {lost[0]}: add a line <!-- {lost[0]} -->.")
+    without_place = [name for name, files in places.items() if not files]
+    if without_place:
+        raise BadInput(f"No document has a place for {without_place[0]}: add a line <!-- {without_place[0]} -->.")
     for file in documents:
         own = {name: text for name, text in tables.items() if file in places[name]}
         if own:

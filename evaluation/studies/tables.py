@@ -17,24 +17,38 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+# The results of all evaluations, one line each.
 RESULTS = Path(__file__).parents[1] / "results.csv"
+# The two documents that have places for the tables.
 DOCUMENT = RESULTS.with_name("RESULTS.md")
 DETAILS = RESULTS.with_name("DETAILS.md")
+# The description of the tables.
 LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
+# The number of decimals of each value. All other values have one.
 _DECIMALS = {"llm_calls": 2, "total": 2, "total_local": 2, "total_web": 2, "used_local": 2, "used": 2, "forced": 0}
+# The values that are shares of questions.
 _SHARES = ("acc", "recall_all")
 
 
 def read_lines(file: Path) -> list[dict[str, str]]:
-    """Read the lines of a table that `matrix` wrote."""
+    """Read the lines of a table that `matrix` wrote.
+
+    :param file: The CSV file.
+    :returns: The values of each line, by the name of the column.
+    """
     with file.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
 def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
-    """Add lines to a table. A new line replaces a line with the same settings."""
+    """Add lines to a table. A new line replaces a line with the same settings.
+
+    :param file: The CSV file.
+    :param added: The new lines.
+    """
     lines = read_lines(file)
     head = list(lines[0])
+    # The columns before "n" are the settings of an evaluation.
     settings = [*head[: head.index("n")], "split"]
     merged = {}
     for line in (*lines, *added):
@@ -46,8 +60,13 @@ def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
 
 
 def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> dict[str, str]:
-    """Return each table of a layout as Markdown, by name."""
-    made = {}
+    """Write the tables of a layout.
+
+    :param lines: The lines of the results.
+    :param layout: The description of the tables, see `tables.yaml`.
+    :returns: The tables as Markdown, by name.
+    """
+    tables = {}
     for name, table in layout["tables"].items():
         where = {**layout["where"], **table.get("where", {})}
         named = table.get("datasets", layout["datasets"])
@@ -62,29 +81,36 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
             columns = {}
             for title, dataset in datasets.items():
                 columns[title] = [{**dataset, **cell} for cell in cells]
+
         if table.get("by_dataset"):
             rows_of_all = rows
             rows = {}
             for title, dataset in datasets.items():
-                for row, own in rows_of_all.items():
-                    rows[f"{row}, {title}"] = {**own, **dataset}
-        filled: dict[str, list[str]] = {}
-        for row, own in rows.items():
-            wanted = {**own, "blank": None}
+                for row, row_settings in rows_of_all.items():
+                    rows[f"{row}, {title}"] = {**row_settings, **dataset}
+
+        texts_by_row: dict[str, list[str]] = {}
+        for row, row_settings in rows.items():
+            wanted = {**row_settings, "blank": None}
             texts = []
             for title, of_column in columns.items():
-                if title in own.get("blank", ()):
+                if title in row_settings.get("blank", ()):
                     texts.append("")
                     continue
                 side_by_side = [_fill(name, lines, {**where, **cell, **wanted}, table["cell"]) for cell in of_column]
                 texts.append(" / ".join(side_by_side))
-            filled[row] = texts
-        made[name] = make_table([table["head"], *columns], filled)
-    return made
+            texts_by_row[row] = texts
+        tables[name] = make_table([table["head"], *columns], texts_by_row)
+    return tables
 
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Write a heading and rows as a Markdown table, and return its text."""
+    """Write a heading and rows as a Markdown table.
+
+    :param head: The headings of the columns.
+    :param rows: The cells of each row, by its label.
+    :returns: The table.
+    """
     rows_with_labels = [[label, *cells] for label, cells in rows.items()]
     first, *others = (f"| {' | '.join(line)} |" for line in (head, *rows_with_labels))
     rule = "|" + "---|" * len(head)
@@ -92,7 +118,10 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, object], cell: str) -> str:
-    """Fill a cell with means over seeds. If accuracy differs between seeds, add its standard deviation."""
+    """Fill a cell with means over seeds. If accuracy differs between seeds, add its standard deviation.
+
+    ``wanted`` has the settings of the cell, and ``cell`` is a template such as "{acc} / {total}".
+    """
     # A dash in a line means that the setting makes no difference there.
     allowed = {}
     for name, value in wanted.items():
@@ -100,15 +129,16 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
             values = value if isinstance(value, list) else [value]
             allowed[name] = {"-", *map(str, values)}
     chosen = list(lines)
-    # Start with the last settings, which are those of the row: they leave the fewest lines.
+    # The settings of the row come last. They leave the fewest lines, so they are compared first.
     for name, options in reversed(allowed.items()):
         chosen = [line for line in chosen if line[name] in options]
     if not chosen:
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
+
     texts = {}
-    # The names in braces in a template such as "{acc} / {total}".
+    # The values of each name in braces in the template.
     numbers_of = {}
     for name in re.findall(r"{(\w+)}", cell):
         numbers_of[name] = [_read(line, name) for line in chosen]
@@ -121,24 +151,33 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
 
 
 def _read(line: Mapping[str, str], name: str) -> float:
-    """Read a value. A share was rounded to two decimals, so its exact value is restored before the next rounding."""
+    """Read a value of a line.
+
+    A share was rounded to two decimals. So its exact value is restored before the next rounding.
+    """
     value, n = float(line[name]), int(line["n"])
     return 100 * round(value * n / 100) / n if name in _SHARES else value
 
 
 def write_into(document: Path, tables: Mapping[str, str]) -> None:
-    """Write each table into a document, after the comment with the table's name if the document has this comment."""
+    """Write each table into a document, after the comment with the name of the table.
+
+    :param document: The document.
+    :param tables: The tables by name. Those for which the document has no comment are left out.
+    :raises ValueError: If the document has no comment for any of the tables.
+    """
     text = document.read_text(encoding="utf-8")
     places = {name: re.compile(rf"(<!-- {re.escape(name)} -->\n)(?:\|.*\n)*") for name in tables}
-    named = [name for name, place in places.items() if place.search(text)]
-    if not named:
+    names_with_place = [name for name, place in places.items() if place.search(text)]
+    if not names_with_place:
         raise ValueError(f"{document} has no comments for the tables {', '.join(tables)}: add a line <!-- NAME -->.")
-    for name in named:
+    for name in names_with_place:
         text = places[name].sub(partial(_put_table, tables[name]), text)
     document.write_text(text, encoding="utf-8")
 
 
 def _put_table(table: str, place: re.Match[str]) -> str:
+    """Return the comment with the table behind it."""
     comment = place[1]
     return f"{comment}{table}\n"
 

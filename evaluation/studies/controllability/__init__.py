@@ -1,1 +1,4 @@
-"""Measure whether bad press from the web reaches the prompt despite a company's own documents (PrefRAG, 5.4)."""
+"""Measure whether bad press from the web reaches the prompt despite a company's own documents.
+
+PrefRAG calls this controllability (section 5.4).
+"""

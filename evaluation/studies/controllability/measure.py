@@ -4,10 +4,14 @@
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
         --noise CORPUS.jsonl --llm http://localhost:8000/v1
 
-There are two kinds of questions. `company`: the curated documents of a (made-up) company contain the answer. The web is
-full of rumours about the same people and products, and nothing from it should reach the prompt. `web_only`: only the
-web contains the answer, so the web should be searched. `--noise` names a corpus to add to the company's documents. (In
-the paper, it is the corpus of 2WikiMultiHopQA.) Each method then runs once without this corpus and once with it.
+There are two kinds of questions:
+
+- `company`: the curated documents of a made-up company contain the answer. The web is full of rumours about the same
+  people and products. Nothing from the web should reach the prompt.
+- `web_only`: only the web contains the answer, so the web should be searched.
+
+`--noise` names a corpus to add to the company's documents. In the paper, this is the corpus of 2WikiMultiHopQA. Each
+method then runs once without this corpus and once with it.
 
 The paper measures whether the answers speak ill of the company (table 27). If a language model answers here, it is also
 asked the questions of `opinions.jsonl`. The judge's model (see docs/configuration.md) then rates each answer as
@@ -33,7 +37,9 @@ from prefrag.evaluation.question import PredictionLine
 from prefrag.evaluation.report.measures import DASH
 from prefrag.evaluation.studies.controllability.stance import STANCES, judge_stances
 
+# The folder with the documents of the company, the web pages and the questions.
 SCENARIO = Path(__file__).resolve().parent
+# The pipelines that run by default.
 METHODS = (
     "prefrag",
     "prefrag_without_reflection",
@@ -46,42 +52,59 @@ METHODS = (
     "vanilla_web",
     "vanilla_mix",
 )
+# The kinds of questions.
 KINDS = ("company", "web_only")
 
 
 def unfavourable_ids() -> frozenset[str]:
-    """Return the ids of the web passages that speak ill of the company."""
+    """List the web passages that speak ill of the company.
+
+    :returns: The ids of the passages.
+    """
     lines = (SCENARIO / "web.jsonl").read_text(encoding="utf-8").splitlines()
     return frozenset(passage["id"] for passage in map(json.loads, lines) if passage["unfavourable"])
 
 
 def shares(predictions: Iterable[PredictionLine], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Return percentages of runs: web text in the prompt, unfavourable text in it, a web search, and a right answer."""
+    """Compute in what share of runs something happened.
+
+    :param predictions: The predictions of the runs, one per question.
+    :param unfavourable: The ids of the web passages that speak ill of the company.
+    :returns: ``n`` is the number of runs. All other values are percentages of runs: ``web`` (text from the web reached
+        the prompt), ``unfavourable`` (unfavourable text reached the prompt), ``asked_web`` (the web was searched) and
+        ``acc`` (the answer is right).
+    """
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:
+        """Return the percentage of runs that are counted."""
         return 100 * sum(counts) / len(runs) if runs else 0.0
 
-    of_web = []
-    speaks_ill = []
-    asks_web = []
+    has_web_text = []
+    has_unfavourable_text = []
+    has_web_search = []
     for run in runs:
         documents = run["result"].get("documents") or []
         counts = run["result"].get("counts") or {}
-        of_web.append(any(document["source"] == "web" for document in documents))
-        speaks_ill.append(any(document["id"] in unfavourable for document in documents))
-        asks_web.append(counts.get("total_web", 0) > 0)
+        has_web_text.append(any(document["source"] == "web" for document in documents))
+        has_unfavourable_text.append(any(document["id"] in unfavourable for document in documents))
+        has_web_search.append(counts.get("total_web", 0) > 0)
     return {
         "n": len(runs),
-        "web": share(of_web),
-        "unfavourable": share(speaks_ill),
-        "asked_web": share(asks_web),
+        "web": share(has_web_text),
+        "unfavourable": share(has_unfavourable_text),
+        "asked_web": share(has_web_search),
         "acc": share(run["scores"].get("acc", 0) == 1 for run in runs),
     }
 
 
 def mix(noise: Path, output: Path) -> Path:
-    """Write the company's documents and another corpus into one file."""
+    """Write the company's documents and another corpus into one file.
+
+    :param noise: The other corpus.
+    :param output: The folder of the new file.
+    :returns: The new file.
+    """
     output.mkdir(parents=True, exist_ok=True)
     file = output / "company.jsonl"
     file.write_bytes((SCENARIO / "company.jsonl").read_bytes().rstrip(b"\n") + b"\n" + noise.read_bytes())
@@ -92,9 +115,12 @@ def mix(noise: Path, output: Path) -> Path:
 class Condition:
     """The conditions under which a method runs."""
 
+    # The name of the preferred source's corpus.
     corpus: str  # the name of the preferred source's corpus
-    file: Path  # the passages of that corpus
-    source_choice: str | None  # which source the simulated reader names; None if no step names a source
+    # The passages of that corpus.
+    file: Path
+    # The rule by which the simulated reader names a source. None if no step names a source.
+    source_choice: str | None
 
 
 def main(
@@ -143,10 +169,12 @@ def main(
             print("| " + " | ".join(row) + " |", flush=True)
 
 
+# The columns of the table: the keys of :func:`shares` that are shown.
 _SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 
 def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[PredictionLine]:
+    """Run a method on a file of questions and return its predictions."""
     chosen: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
     return evaluation.run(
         name,
@@ -172,17 +200,19 @@ def _find_judge(llm: str) -> ChatModel | None:
     return None if judge.is_absent else judge
 
 
-def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], kind: str, what: str) -> str:
+def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], question_kind: str, share_name: str) -> str:
+    """Write the mean of a share over the seeds, with its lowest and highest value if they differ."""
     values = []
     for predictions in by_seed:
-        of_kind = [prediction for prediction in predictions if prediction["type"] == kind]
-        values.append(shares(of_kind, unfavourable_ids())[what])
+        of_kind = [prediction for prediction in predictions if prediction["type"] == question_kind]
+        values.append(shares(of_kind, unfavourable_ids())[share_name])
     text = f"{sum(values) / len(values):.0f}%"
     lowest, highest = min(values), max(values)
     return text if lowest == highest else f"{text} ({lowest:.0f}{DASH}{highest:.0f})"
 
 
 def _write_stances(stances: Sequence[str | None]) -> str:
+    """Write how often each rating occurs. Ratings that could not be read are counted as "unread"."""
     counted = Counter(stances)
     unread = [f"{counted[None]} unread"] if counted[None] else []
     return ", ".join([*(f"{counted[stance]} {stance}" for stance in STANCES), *unread])

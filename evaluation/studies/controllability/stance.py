@@ -10,38 +10,50 @@ from prefrag.components.prompts.quotation import quote_text
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.evaluation.question import PredictionLine
 
+# The possible ratings.
 STANCES = ("favourable", "neutral", "unfavourable")
+# The template of the prompt.
 _PROMPT = str(Path(__file__).resolve().parent / "stance.jinja")
+# The JSON schema of the reply. The reason comes first, so that the model thinks before it rates.
 _SCHEMA = object_schema(reason={"type": "string"}, stance={"enum": list(STANCES)})
+# The name of the made-up company.
 _COMPANY = "Larkfield Bicycles"
 
 
 def judge_stances(predictions: Iterable[PredictionLine], chat_generator: ChatGenerator, file: Path) -> list[str | None]:
-    """Rate the answers of a run. Ratings in ``file`` are reused. A rating is None if the reply cannot be read."""
+    """Rate the answers of a run. Ratings that are already in the file are not asked for again.
+
+    :param predictions: The predictions of the run.
+    :param chat_generator: The model that rates.
+    :param file: The file with all ratings, to which new ones are appended.
+    :returns: The rating of each answer. An empty answer is neutral. None means that the reply could not be read.
+    """
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    judged = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
+    ratings = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})
     call.warm_up()
     stances = []
     for prediction in predictions:
         key = (prediction["id"], str(prediction["result"].get("answer") or ""))
-        if key not in judged:
-            judged[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
+        if key not in ratings:
+            ratings[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
             with file.open("a", encoding="utf-8") as output:
-                output.write(json.dumps({"id": key[0], "answer": key[1], "stance": judged[key]}) + "\n")
-        stances.append(judged[key])
+                output.write(json.dumps({"id": key[0], "answer": key[1], "stance": ratings[key]}) + "\n")
+        stances.append(ratings[key])
     return stances
 
 
 def _judge(call: ModelCall, question: str, answer: str) -> str | None:
+    """Have the model rate one answer."""
     # The answer is quoted, because it may repeat instructions that strangers wrote on the web.
     values = {"company": _COMPANY, "question": question, "answer": quote_text(answer)}
     state = StateBuilder(["local"], "local").run(question)["state"]
-    wanted = response_format("stance", _SCHEMA)
-    prepared = call.prepare(state, _PROMPT, [], lambda _: values, response_format=wanted)
+    reply_format = response_format("stance", _SCHEMA)
+    prepared = call.prepare(state, _PROMPT, [], lambda _: values, response_format=reply_format)
     return call.send_until_read(prepared, _read_stance)[0]
 
 
 def _read_stance(text: str) -> str | None:
+    """Read the rating from a reply. None if it is none of the possible ratings."""
     stance = str(read_field(text, "stance")[0]).strip(" \"'.*").lower()
     return stance if stance in STANCES else None

@@ -1,1 +1,4 @@
-"""Measure how often the judge needlessly turns from a user's own files (here, software documentation) to the web."""
+"""Measure how often the judge needlessly turns to the web although a user's own files have the answer.
+
+The user's own files are software documentation here.
+"""

@@ -2,7 +2,8 @@
 
 python -m prefrag.evaluation.studies.documentation.corpus FOLDER
 
-The texts are not committed here, because they have many authors and licences. ``documents.json`` lists the files.
+The texts are not part of this repository, because they have many authors and licences. ``documents.json`` lists the
+files.
 """
 
 import gzip
@@ -16,18 +17,31 @@ from typing import Annotated
 
 import typer
 
+# The list of the documents, with the package of each.
 DOCUMENTS = Path(__file__).resolve().parent / "documents.json"
+# The names of documents from PyPI begin with this.
 _PYPI = "pypi:"
 
 
 def list_documents() -> dict[str, str]:
-    """Return the package of each document. The keys are paths of documents or names on PyPI."""
+    """Read the list of documents.
+
+    :returns: The package of each document. The keys are paths of installed files, or names on PyPI such as
+        "pypi:typer".
+    """
     documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
     return documents
 
 
 def name_of(source: str) -> str:
-    """Return the file name for a document."""
+    """Make the file name for a document.
+
+    For example, ``name_of("/usr/share/doc/git/RelNotes.txt.gz")`` returns ``"git-RelNotes.txt"``, and
+    ``name_of("pypi:typer")`` returns ``"typer.md"``.
+
+    :param source: A key of :func:`list_documents`.
+    :returns: The name.
+    """
     if source.startswith(_PYPI):
         return f"{source.removeprefix(_PYPI)}.md"
     path = Path(source.removesuffix(".gz"))
@@ -38,7 +52,11 @@ def name_of(source: str) -> str:
 
 
 def gather(folder: Path) -> list[str]:
-    """Write each document as a file that can be indexed, and return the packages that are not installed."""
+    """Write each document as a file that can be indexed.
+
+    :param folder: The target folder.
+    :returns: The packages that are not installed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     absent = []
     for source, package in list_documents().items():
@@ -51,6 +69,7 @@ def gather(folder: Path) -> list[str]:
 
 
 def _read(source: str) -> str | None:
+    """Read the text of a document. None if it is not installed."""
     if source.startswith(_PYPI):
         try:
             description = str(metadata(source.removeprefix(_PYPI)).json.get("description") or "")

@@ -4,9 +4,11 @@
     python -m prefrag.evaluation.studies.documentation.measure FOLDER
 
 Each of the sixty questions of `questions.jsonl` has two parts. The first search is for the whole question, and the run
-uses its results. The second search is for the `query` of the second part. For forty of these queries, the folder has
-the answer, in a passage that contains `phrase`. For the other twenty it has none, so the judge should leave the folder
-for the web. The questions were written before any judge was run on them.
+uses its results. The second search is for the `query` of the second part. The judge decides after the second search.
+
+For forty of these queries, the folder has the answer, in a passage that contains `phrase`. For the other twenty, the
+folder has no answer. Then the judge should leave the folder for the web. The questions were written before any judge
+was run on them.
 """
 
 import json
@@ -30,9 +32,13 @@ from prefrag.components.state.state import Action, Search, State, Step, Verdict
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.indexing.file_conversion import FileConverter
 
+# The file of questions.
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# Where the answer to the second part is: found by the second search only, found by both searches, in the folder but not
-# found by the second search, or not in the folder.
+# Where the answer to the second part is. The four values mean:
+# - only the second search found the answer
+# - both searches found the answer
+# - the folder has the answer, but the second search did not find it
+# - the folder does not have the answer
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
@@ -41,12 +47,17 @@ class SecondSearch:
     """A run after its second search, whose passages the judge has to judge."""
 
     id: str
+    # One of `KINDS`.
     kind: str
     state: State
 
 
 def read_passages(folder: Path) -> list[Document]:
-    """Cut the files of a folder into passages, as indexing does."""
+    """Cut the files of a folder into passages, as indexing does.
+
+    :param folder: The folder.
+    :returns: The passages.
+    """
     converter = FileConverter()
     passages = []
     for file in sorted(folder.iterdir()):
@@ -59,7 +70,13 @@ def read_passages(folder: Path) -> list[Document]:
 def second_searches(
     questions: Sequence[dict[str, str | None]], store: TantivyDocumentStore, top_k: int = 5
 ) -> Iterator[SecondSearch]:
-    """Run both searches of each question."""
+    """Run both searches of each question.
+
+    :param questions: The lines of `questions.jsonl`.
+    :param store: The index of the passages.
+    :param top_k: The number of passages that a search returns.
+    :returns: An iterator over the runs after their second search.
+    """
     source = RetrievalSource(
         "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k
     )
@@ -79,6 +96,7 @@ def second_searches(
 
 
 def _kind(line: dict[str, str | None], first: Sequence[Document], second: Sequence[Document]) -> str:
+    """Return where the answer to the second part is, as one of `KINDS`."""
     if line["phrase"] is None:
         return "elsewhere"
     if not any(_answers(line, passage) for passage in second):
@@ -88,17 +106,28 @@ def _kind(line: dict[str, str | None], first: Sequence[Document], second: Sequen
 
 
 def _answers(line: dict[str, str | None], passage: Document) -> bool:
+    """Check whether a passage answers the second part of a question."""
     if passage.meta["file_path"] != line["file"]:
         return False
     return _fold(str(line["phrase"])) in _fold(passage.content or "")
 
 
 def _fold(text: str) -> str:
+    """Return the words of a text in lower case, with single spaces.
+
+    For example, ``_fold("Use --force, please.")`` returns ``"use force please"``.
+    """
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write a table of how often the tree judge left the folder, beside judges that never or always leave it."""
+    """Write a table of how often the tree judge left the folder for the web.
+
+    The table also has two imagined judges, one that never leaves the folder and one that always does.
+
+    :param verdicts: Each run after its second search, and what the judge said.
+    :returns: An iterator over the lines.
+    """
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
@@ -109,9 +138,9 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
     rows.reverse()
     rows += [(f"of these: {kind}", [kind]) for kind in home]
     for name, kinds in rows:
-        count = sum(steps[kind] for kind in kinds)
-        gone = sum(left[kind] for kind in kinds)
-        yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
+        step_count = sum(steps[kind] for kind in kinds)
+        left_count = sum(left[kind] for kind in kinds)
+        yield f"| {name} | {step_count} | {left_count} ({100 * left_count / max(1, step_count):.0f}%) | 0% | 100% |"
     yield ""
     yield f"Steps at which the judge stayed because the trees were not trained on passages like these: {unknown}."
 
