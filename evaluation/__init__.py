@@ -1,4 +1,8 @@
-"""Evaluation: datasets, metrics, the runner, the simulated reader and the report."""
+"""Measure how well a pipeline answers the questions of a benchmark.
+
+:func:`run` runs a pipeline on questions and scores its answers. The packages below have the datasets, the metrics, the
+    simulated reader, the runs, the report and the studies.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ __all__ = ["Experiment", "Hop", "Question", "Run", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    # The runner imports Haystack, which would slow down the help of the command line.
+    # The runner is imported only here. It imports Haystack, which would slow down the help of the command line.
     if name in ("Experiment", "Run", "run"):
         from prefrag.evaluation.runs import runner
 

@@ -11,8 +11,10 @@ from prefrag.components.text.counted import counted
 from prefrag.errors import BadInput, PrefragError
 from prefrag.worker_options import RayCluster, Workers
 
-# Heavy modules are imported where they are used, so that --help is instant.
-INTERRUPTED = 130  # the exit status after Ctrl-C
+# Modules that take long to import are imported inside the functions that use them, so that --help is instant.
+
+# The exit status after Ctrl-C.
+INTERRUPTED = 130
 
 
 def evaluate(
@@ -96,6 +98,7 @@ def evaluate(
         "ray": ray,
         "format": format,
     }
+
     named = {name: value for name, value in options.items() if value is not None}
     is_published = experiment == Path(PUBLISHED)
     written = read_fields(Evaluation, None if is_published else experiment, single)
@@ -104,6 +107,7 @@ def evaluate(
     plan = make_settings(Evaluation, {**written, **named, "changes": [*written.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
+
     try:
         ended = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
     except KeyboardInterrupt:
@@ -111,6 +115,7 @@ def evaluate(
         sys.stdout.flush()
         # A normal exit would wait for threads that are still running a model.
         os._exit(INTERRUPTED)
+
     _print_summary(ended.config, ended.metrics, output)
     unsearched = list(filter(None, (search_failures(prediction["result"]) for prediction in ended.predictions)))
     if unsearched:
@@ -138,17 +143,19 @@ def report(
 
 
 def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
+    """Print what was run, the scores, the answers that were withheld and the costs."""
     from prefrag.evaluation.pipeline_under_test.description import describe_noise
     from prefrag.evaluation.simulated_reader.policy import describe_policy
 
     scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
-    shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
-    reader = "the simulated reader, no language model" if config["simulated"] else None
+    corpus_in_words = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
+    reader_in_words = "the simulated reader, no language model" if config["simulated"] else None
     name = " ".join([config["pipeline"], *config["set"]])
-    facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question"), shared, reader]
+    facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question"), corpus_in_words, reader_in_words]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
         typer.echo(f"  policy of the simulated reader: {describe_policy(config['llm'])}")
+
     noise = describe_noise(config)
     if noise:
         typer.echo(f"  in place of the web: {noise}")

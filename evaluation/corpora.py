@@ -1,4 +1,8 @@
-"""Index the corpora that an evaluation searches."""
+"""Make the indexes of the corpora that an evaluation searches.
+
+The name of an index contains a digest of its corpus. So each corpus is indexed only once, and a changed corpus gets a
+new index.
+"""
 
 import logging
 import os
@@ -28,16 +32,19 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# This number is part of every index's name. Increase it whenever you change how passages are read or written.
+# This number is part of the name of every index. Increase it whenever you change how passages are read or written.
 _RECIPE = 2
+# The end of the name of an index that is not complete yet.
 _UNFINISHED = ".part"
 
 
 class CorpusIndexes(NamedTuple):
     """The names of the indexes of a corpus."""
 
-    local: str  # the index that the local source searches
-    web: str | None  # the index that is searched in place of the web; None if there is no such index
+    # The index that the local source searches.
+    local: str
+    # The index that is searched in place of the web. None if there is no such index.
+    web: str | None
 
 
 def ensure_indexes(
@@ -49,11 +56,20 @@ def ensure_indexes(
     on_progress: OnProgress | None = None,
     on_skipped: Callable[[Skipped], None] | None = None,
 ) -> CorpusIndexes:
-    """Return the names of a corpus's indexes. If the corpus is new or has changed, make the indexes first.
+    """Make the indexes of a corpus, unless they exist and the corpus has not changed.
 
-    The name contains a digest of the corpus, so each corpus is indexed only once. If the indexing was interrupted, the
-    next call continues it. If another process is making the index, the call waits. A tantivy index gets this name only
-    when it is complete. An Elasticsearch index has the name from the start, so every call compares it with the corpus.
+    If the indexing was interrupted, the next call continues it. If another process is making the index, the call waits.
+    A tantivy index gets its final name only when it is complete. An Elasticsearch index has its final name from the
+    start. So every call compares an Elasticsearch index with the corpus.
+
+    :param corpus: The file, folder or archive with the passages.
+    :param split: Whether the corpus is divided between the two sources, by the `source` of each passage.
+    :param kind: The kind of index.
+    :param web_corpus: Another corpus, which replaces the web.
+    :param on_progress: Called with the progress of the indexing.
+    :param on_skipped: Called for each line that cannot be read. None means that a warning is logged.
+    :returns: The names of the indexes.
+    :raises ValueError: If the corpus is split although there is another corpus for the web, or if it cannot be read.
     """
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
@@ -76,6 +92,14 @@ def index_corpus(
     """Index a corpus. A second call, for example after a crash, writes only what is missing or has changed.
 
     Memory use does not grow with the corpus.
+
+    :param corpus: The file, folder or archive with the passages.
+    :param collection: The collection to write to.
+    :param format: The format of the corpus, see ``datasets``. "auto" means that it is detected.
+    :param split: Whether the corpus is divided between the two sources. Only the project's own format can be split.
+    :param on_progress: Called with the progress of the indexing.
+    :returns: What was written.
+    :raises ValueError: If the corpus cannot be read or cannot be split.
     """
     file = DatasetFile(corpus)
     name = detect(file.path) if format == "auto" else format
@@ -90,7 +114,12 @@ def index_corpus(
 
 
 def absent_passages(ids: Iterable[str], collections: Iterable[Collection]) -> set[str]:
-    """Return the ids that are in none of the collections."""
+    """Find the passages that are in none of the collections.
+
+    :param ids: The ids of passages.
+    :param collections: The collections.
+    :returns: The ids of the absent passages.
+    """
     absent = set(ids)
     for collection in dict.fromkeys(collections):
         if absent:
@@ -101,6 +130,7 @@ def absent_passages(ids: Iterable[str], collections: Iterable[Collection]) -> se
 def _index_passages(
     file: DatasetFile, format: str, collection: Collection, on_progress: OnProgress | None
 ) -> IndexReport:
+    """Write the passages of a corpus to a collection in batches, unless they are there already."""
     started = time.perf_counter()
     report = IndexReport(files=1)
     size = file.size()
@@ -108,8 +138,9 @@ def _index_passages(
     passages = collection.passages(make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # `prefrag documents list` and `prefrag documents delete` find a passage's corpus in its metadata. The
-            # dictionary keeps one passage per id, because a store refuses a batch that contains the same id twice.
+            # The name of the corpus is put into the metadata of each passage. `prefrag documents list` and `prefrag
+            # documents delete` look for it there. The dictionary has one passage per id, because a store refuses a
+            # batch that contains the same id twice.
             by_id = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(by_id))
             changed = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
@@ -119,6 +150,7 @@ def _index_passages(
                 raise DocumentStoreError(
                     f"The store refused {len(refused)} passages of {real}. The first is '{passage_id}': {reason}."
                 )
+
             report.written += len(changed)
             report.replaced += sum(passage.id in stored for passage in changed)
             report.unchanged += len(by_id) - len(changed)
@@ -131,11 +163,16 @@ def _index_passages(
 
 
 def _is_stored(passage: Document, stored: dict[str, Document]) -> bool:
+    """Check whether the same passage, with the same text and metadata, is in the store."""
     there = stored.get(passage.id)
     return there is not None and (there.content, there.meta) == (passage.content, passage.meta)
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Split items into lists of at most ``size``.
+
+    For example, ``list(_batches([1, 2, 3], 2))`` returns ``[[1, 2], [3]]``.
+    """
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
@@ -148,6 +185,7 @@ def _make_indexes(
     on_progress: OnProgress | None,
     on_skipped: Callable[[Skipped], None],
 ) -> CorpusIndexes:
+    """Make the indexes of one corpus, unless they exist."""
     file = DatasetFile(corpus)
     format = detect(file.path)
     name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}{'-split' if split else ''}"
@@ -155,6 +193,7 @@ def _make_indexes(
     names = [name] if web is None else [name, web]
 
     def index_into(collection: str) -> None:
+        """Index the corpus into a collection of this name. Raise ValueError if nothing or only a part could be read."""
         report = index_corpus(file.path, kind(collection), format=format, split=split, on_progress=on_progress)
         for skipped in report.skipped:
             if skipped.line is None:
@@ -168,6 +207,7 @@ def _make_indexes(
         return CorpusIndexes(name, web)
     if _all_exist(names):
         return CorpusIndexes(name, web)
+
     with index_lock(name):
         # While this process waited, another process may have made the indexes.
         if not _all_exist(names):
@@ -185,20 +225,24 @@ def _make_indexes(
 
 
 def _all_exist(names: Iterable[str]) -> bool:
+    """Check whether all tantivy indexes of these names exist."""
     return all(index_exists(index_path(name)) for name in names)
 
 
 def _put_in_place(part: Path, whole: Path) -> None:
+    """Give a complete index its final name."""
     try:
         part.rename(whole)
     except OSError:
-        # The index may exist: an earlier call stopped between the two renames, or a parallel call ran without locks.
+        # The index may already exist. Then an earlier call stopped between the two renames, or a parallel call ran
+        # without locks.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)
 
 
 def _fingerprint(file: DatasetFile, format: str) -> str:
+    """Return the first 16 digits of a hash of the corpus, of its format and of the recipe."""
     digest = file.digest()
     digest.update(f"\n{format} {_RECIPE}".encode())
     return digest.hexdigest()[:16]

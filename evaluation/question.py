@@ -1,4 +1,8 @@
-"""A question of a benchmark, in the form that the whole evaluation uses."""
+"""A question of a benchmark, in the form that the whole evaluation uses.
+
+The readers of datasets make :class:`Question` objects. A gold answer is an answer that the dataset calls right. A gold
+passage is a passage that the dataset marks as needed for the answer.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,18 @@ from typing import Any, Literal, TypedDict
 class Hop:
     """One sub-question of a question that needs several steps, as in MuSiQue."""
 
-    question: str  # the sub-question, where `#1` stands for the answer to the first sub-question, and so on
+    # The sub-question. "#1" stands for the answer to the first sub-question, "#2" for that to the second, and so on.
+    question: str
+    # The gold answer to the sub-question.
     answer: str
-    supporting_id: str  # the id of the passage that contains the answer
+    # The id of the passage that contains the answer. Empty if the dataset names none.
+    supporting_id: str
 
 
 class PredictionLine(TypedDict, total=False):
     """A line of ``predictions.jsonl``: a question, and what a pipeline did with it. Old lines may lack some fields."""
 
+    # The fields of the question, as in :class:`Question`.
     id: str
     question: str
     answers: list[str]
@@ -28,12 +36,18 @@ class PredictionLine(TypedDict, total=False):
     answerable: bool
     sentences: list[str]
     history: list[dict[str, str]]
+    # The time of the last attempt.
     seconds: float
+    # Whether the simulated reader answered.
     simulated: bool
+    # The message of the error that ended the run. None if there was none.
     error: str | None
+    # The scores of the question, from 0 to 1.
     scores: dict[str, float]
-    result: Mapping[str, Any]  # as the pipeline returned it; without the texts of the documents if they were left out
-    calls: list[Mapping[str, Any]]  # each call of the model, if the run counted them
+    # The result of the pipeline. The texts of the documents may be left out.
+    result: Mapping[str, Any]
+    # The calls of the model, if the run recorded them.
+    calls: list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -42,24 +56,37 @@ class Question:
 
     id: str
     question: str
-    answers: tuple[str, ...]  # all answers that count as right
-    type: str = ""  # the kind of question as the dataset names it, for example `bridge` or `yesno`
-    supporting_ids: tuple[str, ...] = ()  # the ids of the gold passages
-    # The ids of the passages that the dataset ships with the question: gold passages and distractors.
+    # All answers that count as right.
+    answers: tuple[str, ...]
+    # The kind of question as the dataset names it, for example "bridge" or "yesno".
+    type: str = ""
+    # The ids of the gold passages.
+    supporting_ids: tuple[str, ...] = ()
+    # The ids of the passages that the dataset ships with the question. These are the gold passages, and passages that
+    # only look relevant.
     candidate_ids: tuple[str, ...] = ()
-    decomposition: tuple[Hop, ...] = ()  # the sub-questions in order, if the dataset has them
-    # Subject, relation and object of each fact needed for the answer, if the dataset has them (2WikiMultiHopQA).
+    # The sub-questions in order, if the dataset has them.
+    decomposition: tuple[Hop, ...] = ()
+    # The facts that the answer needs, each with subject, relation and object, if the dataset has them
+    # (2WikiMultiHopQA).
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
-    dataset: str = ""  # the dataset of the question, which decides how the official scores are computed
-    # Whether the preferred source contains the answer; None if the dataset does not say. If True, queries to the web
+    # The dataset of the question, which decides how the official scores are computed.
+    dataset: str = ""
+    # Whether the preferred source contains the answer. None if the dataset does not say. If True, queries to the web
     # are needless. If False, every answer counts as wrong.
     answerable: bool | None = None
-    sentences: tuple[str, ...] = ()  # the gold sentences: each is in a document and states the answer
-    history: tuple[tuple[str, str], ...] = ()  # the role and content of each earlier turn
+    # The gold sentences. Each is in a document and states the answer.
+    sentences: tuple[str, ...] = ()
+    # The role and the content of each earlier turn.
+    history: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of_prediction(cls, prediction: PredictionLine) -> Question:
-        """Read the question from a line of ``predictions.jsonl``."""
+        """Read the question from a line of ``predictions.jsonl``.
+
+        :param prediction: The line. It must have an id.
+        :returns: The question, with the fields that a prediction has.
+        """
         history = prediction.get("history") or ()
         return cls(
             id=str(prediction["id"]),
@@ -74,7 +101,10 @@ class Question:
         )
 
     def to_prediction(self) -> PredictionLine:
-        """Return the fields that :meth:`of_prediction` reads."""
+        """Write the fields that :meth:`of_prediction` reads.
+
+        :returns: The fields of a prediction.
+        """
         prediction: PredictionLine = {
             "id": self.id,
             "question": self.question,
@@ -98,7 +128,7 @@ class Question:
 
     @property
     def answer_type(self) -> Literal["short", "yes_no"]:
-        """The kind of answer that the dataset asks for. A prompt may state this kind, but never a gold answer."""
+        """The kind of answer that the dataset asks for. A prompt may name this kind, but never a gold answer."""
         return "yes_no" if self.type == "yesno" else "short"
 
     @property

@@ -1,4 +1,4 @@
-"""Read a command's settings from a YAML file and from NAME=VALUE options that override it."""
+"""Read the settings of a command from a YAML file and from NAME=VALUE options. An option overrides the file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -15,7 +15,14 @@ T = TypeVar("T")
 
 
 def split_changes(changes: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Separate the command's settings from the pipeline's, which have a dot in the name or an @ before the value."""
+    """Separate the settings of the command from those of the pipeline.
+
+    A setting of the pipeline has a dot in its name, or an @ before its value. For example, ``split_changes(["seed=3",
+    "start.max_steps=5"])`` returns ``(["seed=3"], ("start.max_steps=5",))``.
+
+    :param changes: The settings, each as NAME=VALUE.
+    :returns: The settings of the command, and those of the pipeline.
+    """
     own = []
     of_pipeline = []
     for text in changes:
@@ -28,7 +35,16 @@ def split_changes(changes: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
-    """Read values for the fields of the dataclass ``kind`` from a file and from NAME=VALUE texts, which override it."""
+    """Read values for the fields of a dataclass.
+
+    :param kind: The dataclass.
+    :param file: A YAML file with values. None means that there is no file.
+    :param single: Single values, each as NAME=VALUE. They override those of the file.
+    :returns: The values by the name of the field. They are not checked yet.
+    :raises Missing: If there is no such file.
+    :raises BadInput: If the file or a value is not YAML, or if a name is no field. The message then names the nearest
+        field.
+    """
     values: dict[str, Any] = {}
     if file is not None:
         if not file.is_file():
@@ -41,6 +57,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
         if not equals:
             raise BadInput(f"'{text}' sets nothing: write NAME=VALUE.")
         values[name] = _read_yaml(value, f"'{text}'")
+
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:
@@ -50,7 +67,13 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
 
 
 def make_settings(kind: type[T], values: Mapping[str, object]) -> T:
-    """Make an object of the dataclass ``kind``, checking and converting the values of its fields."""
+    """Make an object of a dataclass. The values are checked and converted to the types of the fields.
+
+    :param kind: The dataclass.
+    :param values: The values by the name of the field.
+    :returns: The object.
+    :raises BadInput: If a value is invalid.
+    """
     try:
         return TypeAdapter(kind).validate_python(dict(values))
     except ValidationError as error:
@@ -61,7 +84,11 @@ def make_settings(kind: type[T], values: Mapping[str, object]) -> T:
 
 
 def write_settings(settings: Any) -> str:
-    """Return the settings that differ from their defaults, as YAML."""
+    """Write the settings that differ from their defaults.
+
+    :param settings: An object of a dataclass.
+    :returns: The settings as YAML.
+    """
     changed = {
         field.name: _plain(getattr(settings, field.name))
         for field in fields(settings)
@@ -71,12 +98,14 @@ def write_settings(settings: Any) -> str:
 
 
 def _plain(value: object) -> object:
+    """Return a value as YAML can write it: a path as a text, and a tuple as a list."""
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def _read_yaml(text: str, where: str) -> Any:
+    """Read YAML, or raise BadInput that says where the text is from."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -67,8 +67,8 @@ _REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
 # Matches the start of a BioASQ file: a JSON object whose first key is "questions". For example, it matches
 # `{"questions": [`.
 _BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
-# The number of bytes at the start of a file by which `detect` tells an empty file, a BioASQ file, a JSON array and JSON
-# lines apart.
+# `detect` reads this number of bytes at the start of a file. They tell an empty file, a BioASQ file, a JSON array and
+# JSON lines apart.
 _HEAD_BYTES = 4096
 
 
@@ -79,8 +79,8 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
     :param format: The name of the format, one of ``FORMATS``. "auto" means that the format is detected.
     :param limit: The maximum number of questions to read, from the start of the file. None means all.
     :returns: The questions in the order of the file. Each question is on one line.
-    :raises ValueError: If the limit is below 1, the format is unknown or has no questions, a record has another format,
-        the file has no questions, or two questions have the same id.
+    :raises ValueError: If the limit is below 1, or if the format is unknown or has no questions. Also if a record is
+        invalid, if the file has no questions, or if two questions have the same id.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}.")

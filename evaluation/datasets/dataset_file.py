@@ -280,6 +280,7 @@ class _Member(DatasetFile):
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
+        """Open the file for reading. Its bytes count in the archive's ``position``."""
         with self._explain_unpack_error():
             yield _unpack(self._packed, self.path.name)
 
@@ -292,9 +293,11 @@ class _Counted(io.RawIOBase):
         self._file = file
 
     def readable(self) -> bool:
+        """Say that the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read bytes into a buffer, and report their number."""
         count = self._raw.readinto(buffer) or 0
         self._file.count(count)
         return count

@@ -10,8 +10,7 @@ from typing import Any
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
-# An answer counts as right if its F1 (0 to 1) is at least this high, even if it does not contain a gold answer as whole
-# words.
+# An answer counts as right if its F1 (0 to 1) is at least this high. It then need not contain a gold answer.
 NEAR = 0.8
 # A shown sentence counts as a gold sentence if the F1 of the two (0 to 1) is at least this high.
 SAME = 0.6
@@ -129,8 +128,8 @@ def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, flo
     - If the preferred source contains the answer, ``needless_queries`` is 1 if any query was sent.
     - If the preferred source lacks the answer and queries were sent, ``asked_as_typed`` is 1 if every query is the
       question itself. The texts are compared after :func:`normalise`.
-    - If queries were sent, ``words_typed`` is the share of their words that the user had typed, in the question or in
-      an earlier turn.
+    - If queries were sent, ``words_typed`` is the share of their words that the user had typed. The user may have typed
+      them in the question or in an earlier turn.
 
     :param question: The question with the earlier turns of its conversation.
     :param result: The result of the pipeline, also of a run that failed.

@@ -7,8 +7,8 @@ Other studies, such as `four_worlds`, read datasets, in which a question names i
 passages that contain the sentences of the question.
 
 Some questions are left out: those without an answer, and those with earlier turns. A question is also left out if one
-of its sentences stands in several passages, because any of these would do, or if no passage contains the sentence as a
-whole.
+of its sentences stands in several passages, because any of these would do. The same is true if no passage contains the
+whole sentence.
 
 About half of the files are put into the second source. A hash of the name of a file decides.
 """

@@ -78,9 +78,10 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     :returns: The key ``kind`` and the settings that belong to this kind. ``kind`` is "simulated", "reader", "embedded"
         (a GGUF file in this process), "server", or the class of the pipeline's own model. ``own`` lists the classes of
         further models that the pipeline has besides the configured model.
-    :raises ValueError: If the experiment and the pipeline contradict each other: the experiment replaces a model that
-        is fixed in the pipeline, or the simulated reader would have to give log probabilities, or no component has a
-        reader although the reader is to answer.
+    :raises ValueError: If the experiment and the pipeline contradict each other. There are three such cases. The
+        experiment replaces a model that is fixed in the pipeline. The pipeline needs log probabilities, which the
+        simulated reader does not have. The extractive reader is to answer, but no component of the pipeline has a
+        reader.
     """
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     has_only_own = bool(own) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))

@@ -40,13 +40,13 @@ class Replacement:
     """A pipeline, and what an evaluation replaces in it."""
 
     # The content of the pipeline's YAML.
-    pipeline: Block  # the content of the pipeline's YAML
+    pipeline: Block
     # The settings of the evaluation.
     experiment: Experiment
     # The store of the corpus: "tantivy" or "elasticsearch".
     store: str
     # The index of the preferred source. None keeps the pipeline's own indexes.
-    local: str | None  # the index of the preferred source; None keeps the pipeline's indexes
+    local: str | None
     # The index of all other sources.
     second: str | None
     # The file of questions. The simulated reader and the noisy web read from it which passages are gold passages.

@@ -36,6 +36,7 @@ from prefrag.evaluation.prove.written_question import QuestionWriter, check_writ
 from prefrag.file_lock import append_line
 from prefrag.private_file import make_private_folder, write_private
 
+# Called with the number of answered questions and the number of all questions.
 OnProgress = Callable[[int, int], None]
 
 

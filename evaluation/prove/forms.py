@@ -31,8 +31,8 @@ _CODE_KINDS = ("code", "json")
 # negations. For example, it matches the colon in "Note: closed", the " -" in "the mill - a ruin", and the "n't" in
 # "isn't open". It does not match "well-known".
 _ODD = re.compile(r"[<>{}|=\\/@#*_\"\u201c\u201d()\[\];:!?~^$\u2026+]|\s-|--|\u2013|\u2014|\.\.|n['\u2019]t\b")
-# Matches the first word of a sentence that speaks of something in the sentence before it, such as "It" in "It was built
-# in 1890". It does not match "Italy".
+# Matches the first word of a sentence that speaks of something in the sentence before. For example, it matches "It" in
+# "It was built in 1890". It does not match "Italy".
 _POINTS_BACK = re.compile(
     r"(?:it|its|he|she|they|this|that|these|those|there|here|we|you|i|his|her|their|such|then|so|but|and|or|also|however"
     r"|another|other|others|both|each|some|all|many|most|either|neither|once|later|after|before|when|while|if|since"
@@ -56,8 +56,8 @@ DOUBTFUL = re.compile(
 _CLAUSE_END = re.compile(
     r",(?! ?\d{3}\b)| (?:and|but|or|so|which|who|whose|whom|where|while|when|because|although|though)\b"
 )
-# Matches words with which a first clause says two things, or speaks of something that is named elsewhere, such as
-# "than", "now", "these" or "chapter".
+# Matches words with which a first clause says two things, such as "than", or speaks of something named elsewhere, such
+# as "these" or "chapter".
 _NOT_PLAIN = re.compile(
     r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
     r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"

@@ -111,8 +111,8 @@ def _tokens(text: str) -> list[str]:
 def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
     """Compare an answer with a value.
 
-    The answer is right if it has the value and no other value, or if it has a part of the value that is enough to tell
-    the value. A smaller part of the value gets the verdict ``part``.
+    The answer is right in two cases. It has the value and no other value. Or it has a part of the value that is enough
+    to tell the value. A smaller part of the value gets the verdict ``part``.
     """
     answer_tokens = _tokens(answer)
     value_tokens = _tokens(value)

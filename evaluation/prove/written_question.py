@@ -30,7 +30,7 @@ _REPLY_TOKENS = 40
 # A longer question is not used.
 _MOST_CHARACTERS = 120
 # At least this share (0 to 1) of a question's words must be words of the sentence or its headings.
-_LEAST_OWN = 0.5  # of a question's words have to be the sentence's or its headings'
+_LEAST_OWN = 0.5
 # The prompt for one question.
 _PROMPT = """\
 Document: {title}

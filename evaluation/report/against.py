@@ -44,7 +44,7 @@ class Against:
     # The reference against every other method. The p-values are corrected for the number of comparisons.
     comparisons: tuple[Comparison, ...]
     # Whether this is the first comparison on the dataset. The page shows it open, and the others only after a click.
-    main: bool  # whether this is the dataset's first comparison, which the page shows unfolded
+    main: bool
     # Sentences that say which runs on the dataset are not compared, and why.
     not_compared: tuple[str, ...] = ()
 

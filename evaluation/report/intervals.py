@@ -32,7 +32,7 @@ class Interval:
 
     mean: float
     # The lower bound: the 2.5th percentile of the resampled means, or the bound of Wilson or Tango.
-    low: float  # the 2.5th percentile of the resampled means, or Wilson's or Tango's bound
+    low: float
     # The upper bound: the 97.5th percentile of the resampled means, or the bound of Wilson or Tango.
     high: float
     # The number of questions that have a value.

@@ -44,9 +44,9 @@ class Measure:
         return float(counted.get(self.key, math.nan))
 
     def text(self, value: float | None, sign: bool = False) -> str:
-        r"""Write a value in digits.
+        """Write a value in digits.
 
-        For example, ``ACC.text(-1.25, sign=True)`` returns ``"\N{MINUS SIGN}1.2"``.
+        For example, ``ACC.text(3.21, sign=True)`` returns ``"+3.2"``.
 
         :param value: The value. None or NaN means that there is none.
         :param sign: Whether a positive value gets a plus.

@@ -64,7 +64,7 @@ class _Rows:
     # Returns the columns for a dataset.
     columns: Callable[[str], list[Column]]
     # The table is made only if the name of at least one method that was run begins with one of these.
-    needed: tuple[str, ...]  # the table is made only if the name of a run's method begins with one of these
+    needed: tuple[str, ...]
     # The note below the table.
     note: str = ""
     # Whether the last column is the time relative to a method with a single retrieval.

@@ -107,7 +107,7 @@ class Prediction:
     # The measures that have a value, by key. Scores are in percent.
     values: Mapping[str, float]
     # The position in bytes at which the line of the prediction starts in `predictions.jsonl`.
-    offset: int  # the position in `predictions.jsonl` at which the prediction's line starts, in bytes
+    offset: int
 
     @property
     def right(self) -> bool | None:

@@ -77,8 +77,8 @@ def run(
     :param replaced: Fields of :class:`Evaluation` that override the fields of ``experiment``.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: If a file is absent.
-    :raises ValueError: If a setting is invalid, another process uses the folder, the folder has a run with other
-        settings, or the corpus has none of the questions' gold passages.
+    :raises ValueError: If a setting is invalid, or if the corpus has none of the questions' gold passages. Also if
+        another process uses the folder, or if the folder has a run with other settings.
     :raises ConnectionError: If all of the first questions fail because a server cannot be reached.
     """
     settings = experiment

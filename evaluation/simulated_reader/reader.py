@@ -40,8 +40,8 @@ class SimulatedReader:
     says so. So two pipelines differ only in the passages that they retrieve. The reader knows which passages a question
     needs, and uses this knowledge in only three ways:
 
-    1. It searches for missing passages. A query may contain a gold title or a gold answer only if this title or answer
-       is also in the question or in a shown passage.
+    1. It searches for missing passages. A query contains a gold title or a gold answer only in one case: the title or
+       answer is also in the question or in a shown passage.
     2. It answers correctly if and only if all gold passages were shown. For a yes/no question, the setting ``yes_no``
        says how many are enough. Any other answer scores 0 in every metric.
     3. As judge or reviewer, it tells the truth.

@@ -148,7 +148,7 @@ class Difference:
     # The lowest and the highest budget.
     budgets: tuple[float, float]
     # Whether the values are shares of the other curve's cost. Otherwise they are differences of accuracy in points.
-    is_share: bool  # whether the values are shares of the other curve's cost
+    is_share: bool
 
     @property
     def text(self) -> str:

@@ -53,7 +53,7 @@ from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.runners import make_runner
 
 # Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
-# or log probabilities, or they differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
+# or log probabilities. Or they differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
 # These pipelines need log probabilities, which the simulated reader does not have.
 _NOT_SIMULATED = ("flare",)
@@ -153,7 +153,7 @@ class Cell:
     # The folder of the dataset.
     dataset: Path
     # The name of the question file in this folder, without its ending.
-    questions: str  # the name of the question file in the dataset's folder, without its ending
+    questions: str
     # The settings of the evaluation.
     experiment: Experiment
 

@@ -30,7 +30,7 @@ class PaperTable:
     # The id, such as `prefrag-1`.
     id: str
     # The id of the report's table that is printed.
-    shown: str  # the id of the report's table that lays it out
+    shown: str
     # The names of the pipelines. Changed settings may follow a name.
     pipelines: Sequence[str]
     # The names of the folders of the datasets.

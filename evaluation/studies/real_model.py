@@ -309,8 +309,8 @@ def read_cells(records: Path) -> list[Cell]:
     :param records: The folder.
     :returns: The cells in the order of the rows.
     :raises Missing: If there is no record.
-    :raises BadInput: If a listed record is missing, if a record has another digest than the listed one, or if two
-        records belong to the same row.
+    :raises BadInput: If a listed record is missing or has another digest than the listed one. Also if two records
+        belong to the same row.
     """
     listed_digests = _read_digests(records)
     cells = []

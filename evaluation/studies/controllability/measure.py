@@ -68,11 +68,15 @@ def unfavourable_ids() -> frozenset[str]:
 def shares(predictions: Iterable[PredictionLine], unfavourable: frozenset[str]) -> dict[str, float]:
     """Compute in what share of runs something happened.
 
+    - ``n``: the number of runs. All other values are percentages of the runs.
+    - ``web``: text from the web reached the prompt.
+    - ``unfavourable``: unfavourable text reached the prompt.
+    - ``asked_web``: the web was searched.
+    - ``acc``: the answer is right.
+
     :param predictions: The predictions of the runs, one per question.
     :param unfavourable: The ids of the web passages that speak ill of the company.
-    :returns: ``n`` is the number of runs. All other values are percentages of runs: ``web`` (text from the web reached
-        the prompt), ``unfavourable`` (unfavourable text reached the prompt), ``asked_web`` (the web was searched) and
-        ``acc`` (the answer is right).
+    :returns: The values by name.
     """
     runs = list(predictions)
 
@@ -116,7 +120,7 @@ class Condition:
     """The conditions under which a method runs."""
 
     # The name of the preferred source's corpus.
-    corpus: str  # the name of the preferred source's corpus
+    corpus: str
     # The passages of that corpus.
     file: Path
     # The rule by which the simulated reader names a source. None if no step names a source.

@@ -34,11 +34,11 @@ from prefrag.indexing.file_conversion import FileConverter
 
 # The file of questions.
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
-# Where the answer to the second part is. The four values mean:
-# - only the second search found the answer
-# - both searches found the answer
-# - the folder has the answer, but the second search did not find it
-# - the folder does not have the answer
+# Where the answer to the second part is. In the order of these values:
+# - Only the second search found the answer.
+# - Both searches found the answer.
+# - The folder has the answer, but the second search did not find it.
+# - The folder does not have the answer.
 KINDS = ("found", "found again", "at home, not found", "elsewhere")
 
 
