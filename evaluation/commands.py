@@ -99,12 +99,12 @@ def evaluate(
         "format": format,
     }
 
-    named = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in options.items() if value is not None}
     is_published = experiment == Path(PUBLISHED)
-    written = read_fields(Evaluation, None if is_published else experiment, single)
+    stored = read_fields(Evaluation, None if is_published else experiment, single)
     if is_published:
-        named["pipeline"] = find_published(pipeline or Evaluation.pipeline)
-    plan = make_settings(Evaluation, {**written, **named, "changes": [*written.get("changes", ()), *of_pipeline]})
+        chosen["pipeline"] = find_published(pipeline or Evaluation.pipeline)
+    plan = make_settings(Evaluation, {**stored, **chosen, "changes": [*stored.get("changes", ()), *of_pipeline]})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
 
@@ -161,13 +161,13 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
         typer.echo(f"  in place of the web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:
-        shown = {
+        templates = {
             "answered": "answered {:.1f}%",
             "right_of_given": " ({:.1f}% of these right)",
             "evidence_held": "; for {:.1f}% of the others, the evidence contains the answer",
             "evidence_gold": ", for {:.1f}% it includes a sentence of a gold passage",
         }
-        parts = [text.format(metrics[name]) for name, text in shown.items() if name in metrics]
+        parts = [text.format(metrics[name]) for name, text in templates.items() if name in metrics]
         typer.echo(f"  {''.join(parts)}")
     typer.echo(
         f"  per question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "

@@ -73,12 +73,12 @@ def ensure_indexes(
     """
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
-    made = [
+    indexes = [
         _make_indexes(file, split, kind, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
         for file in (corpus, web_corpus)
         if file is not None
     ]
-    return made[0] if web_corpus is None else CorpusIndexes(made[0].local, made[1].local)
+    return indexes[0] if web_corpus is None else CorpusIndexes(indexes[0].local, indexes[1].local)
 
 
 def index_corpus(
@@ -143,17 +143,17 @@ def _index_passages(
             # batch that contains the same id twice.
             by_id = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(by_id))
-            changed = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
-            refused = passages.write(changed)
+            unwritten = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
+            refused = passages.write(unwritten)
             if refused:
                 passage_id, reason = next(iter(refused.items()))
                 raise DocumentStoreError(
                     f"The store refused {len(refused)} passages of {real}. The first is '{passage_id}': {reason}."
                 )
 
-            report.written += len(changed)
-            report.replaced += sum(passage.id in stored for passage in changed)
-            report.unchanged += len(by_id) - len(changed)
+            report.written += len(unwritten)
+            report.replaced += sum(passage.id in stored for passage in unwritten)
+            report.unchanged += len(by_id) - len(unwritten)
             if on_progress is not None:
                 on_progress(Progress(real, min(file.position, size), size, report.written, report.unchanged))
     finally:
@@ -164,8 +164,8 @@ def _index_passages(
 
 def _is_stored(passage: Document, stored: dict[str, Document]) -> bool:
     """Check whether the same passage, with the same text and metadata, is in the store."""
-    there = stored.get(passage.id)
-    return there is not None and (there.content, there.meta) == (passage.content, passage.meta)
+    old = stored.get(passage.id)
+    return old is not None and (old.content, old.meta) == (passage.content, passage.meta)
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -23,15 +23,15 @@ def split_changes(changes: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     :param changes: The settings, each as NAME=VALUE.
     :returns: The settings of the command, and those of the pipeline.
     """
-    own = []
-    of_pipeline = []
+    own_changes = []
+    pipeline_changes = []
     for text in changes:
         name, _, value = text.partition("=")
         if "." in name or value.startswith("@"):
-            of_pipeline.append(text)
+            pipeline_changes.append(text)
         else:
-            own.append(text)
-    return own, tuple(of_pipeline)
+            own_changes.append(text)
+    return own_changes, tuple(pipeline_changes)
 
 
 def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def make_settings(kind: type[T], values: Mapping[str, object]) -> T:
     try:
         return TypeAdapter(kind).validate_python(dict(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        reason = first.get("ctx", {}).get("error")
-        name = ".".join(map(str, first["loc"][:1]))
-        raise BadInput(str(reason or f"{name} is {first['input']!r}: {first['msg']}.")) from error
+        first_error = error.errors()[0]
+        reason = first_error.get("ctx", {}).get("error")
+        name = ".".join(map(str, first_error["loc"][:1]))
+        raise BadInput(str(reason or f"{name} is {first_error['input']!r}: {first_error['msg']}.")) from error
 
 
 def write_settings(settings: Any) -> str:
@@ -89,12 +89,12 @@ def write_settings(settings: Any) -> str:
     :param settings: An object of a dataclass.
     :returns: The settings as YAML.
     """
-    changed = {
+    changed_values = {
         field.name: _plain(getattr(settings, field.name))
         for field in fields(settings)
         if getattr(settings, field.name) != field.default
     }
-    return yaml.safe_dump(changed, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(changed_values, sort_keys=False, allow_unicode=True)
 
 
 def _plain(value: object) -> object:

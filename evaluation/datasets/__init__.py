@@ -86,11 +86,11 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
         raise ValueError(f"limit must be at least 1, not {limit}.")
     file = DatasetFile(path)
     name = detect(path) if format == "auto" else format
-    read = _find_format(name).questions
-    if read is None:
+    read_records = _find_format(name).questions
+    if read_records is None:
         raise ValueError(f"{file.path} has the format {name}, which has passages but no questions.")
 
-    questions = [_join_lines(question) for question in islice(read(file), limit)]
+    questions = [_join_lines(question) for question in islice(read_records(file), limit)]
     if not questions:
         raise ValueError(f"{file.path} holds no questions that can be answered.")
 
@@ -116,10 +116,10 @@ def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "aut
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
-    read = _find_format(name).passages
-    if read is None:
+    read_records = _find_format(name).passages
+    if read_records is None:
         raise ValueError(f"{file.path} has the format {name}, which has no passages.")
-    passages = read(file)
+    passages = read_records(file)
     return _drop_repeated(passages) if name in _REPEATING else passages
 
 

@@ -55,8 +55,8 @@ def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question
     """Read the question of a record. ``aliases`` has the further right answers by the id of an answer."""
     question = hotpotqa.question(record, TWO_WIKI)
     triples = tuple((str(subject), str(relation), str(value)) for subject, relation, value in record["evidences"])
-    others = aliases.get(record.get("answer_id") or "", ())
-    return replace(question, answers=tuple(dict.fromkeys((*question.answers, *others))), evidence_triples=triples)
+    names = aliases.get(record.get("answer_id") or "", ())
+    return replace(question, answers=tuple(dict.fromkeys((*question.answers, *names))), evidence_triples=triples)
 
 
 def _aliases(file: DatasetFile) -> dict[str, list[str]]:

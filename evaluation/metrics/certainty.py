@@ -100,8 +100,8 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
         return {}
     cited = {citation.get("mark") for citation in result.get("citations") or ()}
     documents = [document for document in result.get("documents") or () if document["mark"] in cited]
-    shown = [*(result.get("evidence") or ()), *documents]
-    matches = [_matches(_sentence_of(passage), question.sentences) for passage in shown]
+    shown_passages = [*(result.get("evidence") or ()), *documents]
+    matches = [_matches(_sentence_of(passage), question.sentences) for passage in shown_passages]
     return {"sentence_1": float(any(matches[:1])), "sentence_3": float(any(matches[:3]))}
 
 
@@ -110,14 +110,14 @@ def _matches(sentence: str, golds: Sequence[str]) -> bool:
     return any(overlap(sentence, gold)[0] >= SAME for gold in golds)
 
 
-def _sentence_of(shown: Mapping[str, Any]) -> str:
+def _sentence_of(passage: Mapping[str, Any]) -> str:
     """Return the sentence of a piece of evidence or of a document. The text is empty if there is no sentence."""
-    sentence = shown.get("sentence") or ""
+    sentence = passage.get("sentence") or ""
     if isinstance(sentence, str):
         return sentence
     # Evidence has the sentence as a text. A document has the positions in its content at which the sentence starts and
     # ends.
-    return str(shown.get("content") or "")[sentence["start"] : sentence["end"]]
+    return str(passage.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
 def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:

@@ -64,8 +64,8 @@ def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = E
     :param enough: The number of shown gold passages that is enough for a recall of 1.
     :returns: Capped recall, from 0 to 1.
     """
-    wanted = min(enough, len(set(gold)))
-    return min(_hits(shown, gold), wanted) / wanted
+    needed = min(enough, len(set(gold)))
+    return min(_hits(shown, gold), needed) / needed
 
 
 def precision(shown: Collection[str], gold: Collection[str]) -> float:

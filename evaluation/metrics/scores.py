@@ -32,10 +32,10 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
         result = {}
 
     answer_text = str(result.get("answer") or "").strip()
-    shown: list[str] = []
+    ids: list[str] = []
     if answer_text or is_withheld(result):
-        shown = [str(document.get("id")) for document in result.get("documents") or ()]
-    source_scores = {**passage_scores(shown, question.supporting_ids), **sentence_scores(question, result), **queries}
+        ids = [str(document.get("id")) for document in result.get("documents") or ()]
+    source_scores = {**passage_scores(ids, question.supporting_ids), **sentence_scores(question, result), **queries}
 
     answer = "" if result.get("not_found") else answer_text
     if question.answerable is False:

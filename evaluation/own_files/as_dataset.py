@@ -58,21 +58,21 @@ def make_dataset(
     :returns: The questions with their gold passages, and the passages with their source.
     """
     texts = {passage.id: squeeze(passage.content or "") for passage in passages}
-    asked = []
+    question_records = []
     for question in questions:
         if not question["answerable"] or question.get("history"):
             continue
         gold = find_gold(question, texts)
         if gold:
             record = {name: question[name] for name in ("id", "question", "answers", "type")}
-            asked.append({**record, "supporting_ids": gold})
+            question_records.append({**record, "supporting_ids": gold})
 
     corpus = []
     for passage in passages:
         source = _source_of(str(passage.meta.get("file_name")))
         title = passage.meta.get("title") or ""
         corpus.append({"id": passage.id, "title": title, "text": passage.content, "source": source})
-    return asked, corpus
+    return question_records, corpus
 
 
 def _source_of(file: str) -> str:
@@ -95,12 +95,12 @@ def main(
     is_folder = Path(collection).is_dir()
     store = TantivyDocumentStore(path=collection) if is_folder else TantivyDocumentStore(index=collection)
     questions = read_questions(part)
-    asked, corpus = make_dataset(questions, list(store.iterate_documents()))
+    question_records, corpus = make_dataset(questions, list(store.iterate_documents()))
     folder.mkdir(parents=True, exist_ok=True)
-    for name, records in ((Path(part).name, asked), ("corpus", corpus)):
+    for name, records in ((Path(part).name, question_records), ("corpus", corpus)):
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-    typer.echo(f"{folder}: {len(asked)} of {len(questions)} questions, {len(corpus)} passages.")
+    typer.echo(f"{folder}: {len(question_records)} of {len(questions)} questions, {len(corpus)} passages.")
 
 
 if __name__ == "__main__":

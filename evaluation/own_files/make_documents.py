@@ -104,7 +104,7 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
     :returns: The number of files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written = 0
+    n_written = 0
     for name, data in _read_members(deb):
         if not data or not any(fnmatch(name, pattern) for pattern in package["take"]):
             continue
@@ -117,8 +117,8 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
             data = _format_manual_page(data)
         name = PurePosixPath(name).name.replace(".rst.txt", ".rst")
         folder.joinpath(name if name.endswith(_SUFFIXES) else f"{name}.txt").write_bytes(data)
-        written += 1
-    return written
+        n_written += 1
+    return n_written
 
 
 def make_documents(
@@ -155,8 +155,8 @@ def make_documents(
                 print(error)
                 missing_packages.append(package["package"])
                 continue
-            written = write_package(package, deb, folder / target_folder)
-            print(f"{package['package']} {package['version']}, {target_folder}: {written} files")
+            n_written = write_package(package, deb, folder / target_folder)
+            print(f"{package['package']} {package['version']}, {target_folder}: {n_written} files")
     except BadInput as error:
         raise SystemExit(str(error)) from error
     if not languages:

@@ -141,23 +141,23 @@ def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
     """Make an OpenDocument spreadsheet from the rows of each sheet."""
     tables = []
     for name, rows in sheets.items():
-        written = ""
+        xml = ""
         for row in rows:
             cells = [f"<table:table-cell><text:p>{escape(str(value))}</text:p></table:table-cell>" for value in row]
-            written += f"<table:table-row>{''.join(cells)}</table:table-row>"
-        tables.append(f'<table:table table:name="{escape(name)}">{written}</table:table>')
+            xml += f"<table:table-row>{''.join(cells)}</table:table-row>"
+        tables.append(f'<table:table table:name="{escape(name)}">{xml}</table:table>')
     return _make_open_document("spreadsheet", "".join(tables))
 
 
 def _make_odt(blocks: list[str]) -> bytes:
     """Make an OpenDocument text. A block is a paragraph or a heading ("# ...")."""
-    written = ""
+    xml = ""
     for block in blocks:
         if block.startswith("# "):
-            written += f'<text:h text:outline-level="1">{escape(block.removeprefix("# "))}</text:h>'
+            xml += f'<text:h text:outline-level="1">{escape(block.removeprefix("# "))}</text:h>'
         else:
-            written += f"<text:p>{escape(block)}</text:p>"
-    return _make_open_document("text", written)
+            xml += f"<text:p>{escape(block)}</text:p>"
+    return _make_open_document("text", xml)
 
 
 def _make_open_document(kind: str, body: str) -> bytes:

@@ -83,16 +83,16 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         simulated reader does not have. The extractive reader is to answer, but no component of the pipeline has a
         reader.
     """
-    own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
-    has_only_own = bool(own) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
+    own_generators = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
+    has_only_own = bool(own_generators) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     # The simulated reader and the extractive reader replace every model, also the pipeline's own. Any other value of
     # `llm` replaces only the configured model.
     replaces_own = experiment.llm in (SIMULATED, READER)
     if has_only_own and experiment.llm is not None:
         replaces_own = True
-    if own and replaces_own:
+    if own_generators and replaces_own:
         raise ValueError(
-            f"The pipeline {name} has a fixed model ({class_of(own[0])}), which llm cannot replace: "
+            f"The pipeline {name} has a fixed model ({class_of(own_generators[0])}), which llm cannot replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
         )
 
@@ -103,13 +103,13 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             "set llm to a GGUF file or the URL of a model server."
         )
 
-    reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
+    reader = next((block for block in own_generators if block["type"] == SIMULATED_READER), None)
     if reader is not None:
         reader_settings = parameters_of(reader)
         policy = {key: reader_settings.get(key, value) for key, value in asdict(experiment.policy).items()}
         return {"kind": SIMULATED, **policy}
     if has_only_own:
-        return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
+        return {"kind": class_of(own_generators[0]), "model": parameters_of(own_generators[0]).get("model")}
 
     llm = _describe_configured_model(experiment)
     if llm["kind"] == READER:
@@ -119,8 +119,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             llm |= _describe_reader(reader_block)
         elif experiment.llm == READER:
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner a reader, or leave llm out.")
-    if own:
-        llm["own"] = [class_of(block) for block in own]
+    if own_generators:
+        llm["own"] = [class_of(block) for block in own_generators]
     return llm
 
 
@@ -166,12 +166,10 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
     model_callers = [block for block in parts if parameters_of(block).get("chat_generator") is not None]
     query_writers = [block for block in model_callers if _writes_queries(block)]
     loops = any(not reasoner.get("must_answer") for reasoner in reasoner_settings)
-    reviewer_settings = [parameters_of(block) for block in parts if block["type"] in _REVIEWING]
+    reviewers = [parameters_of(block) for block in parts if block["type"] in _REVIEWING]
     names_source = any(len(reasoner.get("tools") or ()) > 1 for reasoner in reasoner_settings)
     outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in parts)
-    reflects = any(
-        reviewer.get("enabled", True) and reviewer.get("reflection") != "off" for reviewer in reviewer_settings
-    )
+    reflects = any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewers)
 
     is_used_by_name = {
         "judge_error": has_model_judge(pipeline, llm, prompts),
@@ -286,13 +284,13 @@ def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:
         return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
         return {"kind": READER}
-    named, judge = models["llm"], models["judge"]
-    url, gguf = experiment.server or named.base_url, named.gguf
+    configured, judge = models["llm"], models["judge"]
+    url, gguf = experiment.server or configured.base_url, configured.gguf
 
     if experiment.gguf is not None:
         llm: dict[str, Any] = {"kind": EMBEDDED, "model": experiment.gguf.name}
     elif url:
-        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or named.model}
+        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or configured.model}
     else:
         llm = {"kind": EMBEDDED, "model": Path(gguf).name} if gguf else {"kind": READER}
 

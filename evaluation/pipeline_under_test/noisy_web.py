@@ -105,8 +105,8 @@ class NoisyWeb(Block):
 
     def _add_noise(self, query: str, pages: list[Document]) -> list[Document]:
         """Insert junk passages among the results, and cut all of them to snippets."""
-        shown = self._mix(query, pages)
-        return [replace(page, content=cut_to_sentences(page.content or "", self.sentences)) for page in shown]
+        documents = self._mix(query, pages)
+        return [replace(page, content=cut_to_sentences(page.content or "", self.sentences)) for page in documents]
 
     def _mix(self, query: str, pages: list[Document]) -> Iterator[Document]:
         """Yield as many documents as there are results. Some are junk, the others the first results in order."""
@@ -143,5 +143,5 @@ def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Documen
     all_questions = () if questions is None else load_questions(questions, format=format)
     gold = {passage for question in all_questions for passage in question.supporting_ids}
     passages = read_passages(corpus)
-    others = (passage for passage in passages if passage.id not in gold and passage.meta.get(SPLIT) != "local")
-    return tuple(islice(others, _POOL))
+    candidates = (passage for passage in passages if passage.id not in gold and passage.meta.get(SPLIT) != "local")
+    return tuple(islice(candidates, _POOL))

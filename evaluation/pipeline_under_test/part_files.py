@@ -26,12 +26,12 @@ def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
     :returns: The digests by the name of the file or folder. Two entries are always there: the prompts and the trees
         that are shipped with the project.
     """
-    named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
+    names = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     digests = {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
         "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES, QUESTION_TREES]),
     }
-    for name in named:
+    for name in names:
         path = Path(name).expanduser()
         files = _list_files(path)
         if files:
@@ -45,8 +45,8 @@ def digest_prompts(prompts: str) -> str:
     :param prompts: "plain", "product", or a folder. Files in the folder replace shipped files of the same name.
     :returns: The digest: 64 hexadecimal digits.
     """
-    own = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
-    files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own]}
+    own_files = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
+    files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own_files]}
     return _hash(files[name] for name in sorted(files))
 
 

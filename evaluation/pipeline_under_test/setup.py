@@ -145,9 +145,9 @@ class Setup:
         collections = searched_collections(self.block)
         # An index of the corpus that the YAML does not name is a tantivy index.
         names = {self.local, self.second} - {collection.name for collection in collections}
-        further = [LocalCollection(name) for name in names if name]
+        unnamed = [LocalCollection(name) for name in names if name]
 
-        absent = absent_passages(gold_ids, [*collections, *further])
+        absent = absent_passages(gold_ids, [*collections, *unnamed])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
         if absent == gold_ids:
             raise ValueError(

@@ -165,13 +165,13 @@ def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def _make_worlds(
-    plan: Plan, questions: list[Question], changed: list[str], sentences: Sentences, folder: Path
+    plan: Plan, questions: list[Question], changed_values: list[str], sentences: Sentences, folder: Path
 ) -> _Worlds:
     """Make a shadow for each world, in which the sentences of all questions are changed together."""
     removed_texts: list[str | None] = [""] * len(questions)
     changed_texts: list[str | None] = []
     # A question for which there is no other value stays as it is in this world.
-    for question, value in zip(questions, changed, strict=True):
+    for question, value in zip(questions, changed_values, strict=True):
         changed_texts.append(_put(question, value) if value else None)
     denied_texts = [deny(question) or None for question in questions]
     worlds = _Worlds()
@@ -221,22 +221,22 @@ async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _
     parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
     if plan.writer is None or not parts or not is_written_about(question):
         return question
-    written = check_written(await plan.writer.write(question), question, sentences, parts[0])
-    return question if written is None else written
+    checked = check_written(await plan.writer.write(question), question, sentences, parts[0])
+    return question if checked is None else checked
 
 
-async def _ask(question: Question, other: Question | None, changed: str, worlds: _Worlds) -> dict[str, Any]:
+async def _ask(question: Question, other: Question | None, new_value: str, worlds: _Worlds) -> dict[str, Any]:
     """Ask a question in all of its worlds at the same time, and return the record for the file.
 
-    ``other`` is the question of the first turn in the world with a second turn. ``changed`` is the changed value.
+    ``other`` is the question of the first turn in the world with a second turn. ``new_value`` is the changed value.
     """
     history: list[dict[str, str]] = []
     if other is not None:
         history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
 
-    is_asked = {AS_IS: True, WITHOUT: True, CHANGED: bool(changed), DENIED: bool(deny(question)), SECOND: bool(history)}
+    asks = {AS_IS: True, WITHOUT: True, CHANGED: bool(new_value), DENIED: bool(deny(question)), SECOND: bool(history)}
     calls: list[tuple[Any, list[dict[str, str]] | None, bool]] = []
-    for world, should_ask in is_asked.items():
+    for world, should_ask in asks.items():
         if should_ask and world == SECOND:
             calls.append((worlds.closed[WITHOUT], history, False))
         elif should_ask:
@@ -248,8 +248,8 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
     # The results come in the order of the calls: first those of the worlds, then those with the other reply format,
     # then those in which queries are only counted.
     results = iter(await asyncio.gather(*(_ask_in(question.text, *call) for call in calls)))
-    answers = {world: _record(question, world, changed, next(results)) for world in is_asked if is_asked[world]}
-    looped = {world: _record(question, world, changed, next(results)) for world in worlds.looped}
+    answers = {world: _record(question, world, new_value, next(results)) for world in asks if asks[world]}
+    looped = {world: _record(question, world, new_value, next(results)) for world in worlds.looped}
     would_leave_in = {world: would_leave(next(results)) for world in worlds.held_back}
 
     meta = question.sentence.passage.meta
@@ -259,7 +259,7 @@ async def _ask(question: Question, other: Question | None, changed: str, worlds:
         "question": question.text,
         "written_by": "form" if question.plain else "model",
         "value": question.value,
-        "changed": changed,
+        "changed": new_value,
         "sentence": question.sentence.text,
         "denied": deny(question),
         "title": str(meta.get("title") or ""),
@@ -294,13 +294,13 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
     return result
 
 
-def _record(question: Question, world: str, changed: str, result: dict[str, Any]) -> dict[str, Any]:
+def _record(question: Question, world: str, new_value: str, result: dict[str, Any]) -> dict[str, Any]:
     """Return what is stored of one answer: its verdict, its certainty and its evidence."""
     evidence = result.get("evidence") or [{}]
     sentence = str(evidence[0].get("sentence") or "")
     answer = result.get("answer") or result.get("guess") or ""
     return {
-        "verdict": judge_answer(question, world, changed, result),
+        "verdict": judge_answer(question, world, new_value, result),
         "certainty": result.get("certainty"),
         "answer": answer,
         "probability": result.get("probability"),

@@ -205,28 +205,28 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
     own_cases = [_only_by(by, case) for case in cases]
     choosing = [case for case in own_cases if half_of(case["document"]) == 0]
     measuring = [case for case in own_cases if half_of(case["document"]) == 1]
-    stated = [
+    probabilities = [
         answer["probability"]
         for case in choosing
         for answer in case["worlds"].values()
         if answer["verdict"] in ("right", "wrong") and answer["probability"] is not None
     ]
-    if not stated or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
+    if not probabilities or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
         return None
     # The candidates are 0, and each probability plus 0.001.
-    for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in stated})):
+    for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in probabilities})):
         remaining = bound(choosing, threshold)
         if remaining.documents and remaining.wrong <= _AIM * remaining.documents:
             measured = bound(measuring, threshold)
-            lost = bound(measuring).answers - measured.answers
-            return {"from": threshold, "measured": measured.to_dict(), "lost": lost}
+            n_lost = bound(measuring).answers - measured.answers
+            return {"from": threshold, "measured": measured.to_dict(), "lost": n_lost}
     return None
 
 
 def _only_by(answerer: str, case: Case) -> Case:
     """Return a record with only the answers of the reader or of the model."""
-    own = {world: answer for world, answer in case["worlds"].items() if answer["by"] == answerer}
-    return {**case, "worlds": own}
+    answers = {world: answer for world, answer in case["worlds"].items() if answer["by"] == answerer}
+    return {**case, "worlds": answers}
 
 
 def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:

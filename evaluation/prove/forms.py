@@ -270,13 +270,13 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
     if DOUBTFUL.search(text):
         return
 
-    first = _DATE_FIRST.match(text)
-    if first:
-        clause = _CLAUSE_END.split(first["rest"])[0]
+    dated = _DATE_FIRST.match(text)
+    if dated:
+        clause = _CLAUSE_END.split(dated["rest"])[0]
         dates = find_dates(text)
-        is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == first.span("date")
+        is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == dated.span("date")
         if is_date and not _NOT_PLAIN.search(clause) and _count_verbs(clause) == 1:
-            yield Formed("date", _ask_when(first["date"]), _keywords(clause), first["date"], first.start("date"))
+            yield Formed("date", _ask_when(dated["date"]), _keywords(clause), dated["date"], dated.start("date"))
         return
 
     clause = _CLAUSE_END.split(text.removesuffix("."))[0]
@@ -317,14 +317,14 @@ def _read_forms(text: str) -> Iterator[Formed]:
             parts = match.groupdict()
             verb = parts.get("verb") or ""
             base = _BASES.get(verb) or verb.removesuffix("s")
-            asked = template.format(**{**parts, "base": base, "thing": "{thing}"})
-            yield Formed(kind, asked, match["thing"], text[begin:end], begin)
+            question = template.format(**{**parts, "base": base, "thing": "{thing}"})
+            yield Formed(kind, question, match["thing"], text[begin:end], begin)
 
 
 def _is_person(value: str, text: str) -> bool:
     """Check whether a value is the name of a person that the text has only once."""
-    others = text.replace(value, "", 1)
-    return not _NO_PERSON.search(value) and not _THING_WORDS.search(value) and value not in others
+    rest_of_text = text.replace(value, "", 1)
+    return not _NO_PERSON.search(value) and not _THING_WORDS.search(value) and value not in rest_of_text
 
 
 def _goes_on(text: str, end: int) -> bool:
@@ -385,15 +385,15 @@ def _read_number(text: str) -> Iterator[Formed]:
     if noun is None or _NO_AMOUNT.search(text[:begin]) or _PART_OF.search(text[:begin]):
         return
 
-    first, *following = noun["noun"].split()
-    if _NOT_NOUN.fullmatch(first) or _FINITE.match(first):
+    first_word, *more_words = noun["noun"].split()
+    if _NOT_NOUN.fullmatch(first_word) or _FINITE.match(first_word):
         return
     # What is counted is one word in the plural, or two words whose second is in the plural.
-    counted = first
-    if not _MANY.fullmatch(first):
-        if not following or _NOT_NOUN.fullmatch(following[0]) or not _MANY.fullmatch(following[0]):
+    counted = first_word
+    if not _MANY.fullmatch(first_word):
+        if not more_words or _NOT_NOUN.fullmatch(more_words[0]) or not _MANY.fullmatch(more_words[0]):
             return
-        counted = f"{first} {following[0]}"
+        counted = f"{first_word} {more_words[0]}"
 
     rest = f"{text[:begin]} {text[end + 1 + len(counted) :]}"
     yield Formed("number", f"how many {counted} {{thing}}", _keywords(rest), text[begin:end], begin)

@@ -103,9 +103,9 @@ def prove(
 
     make_private_folder(output)
     with hold_lock(output / ".lock", _WAIT_SECONDS, "measuring into this folder"):
-        asked = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
+        results = asyncio.run(ask_all(plan, Sentences(collection.passages().all()), on_progress))
 
-    cases = asked["cases"]
+    cases = results["cases"]
     answerer_in_words = answerer if answerer.startswith("the ") else f"the model {answerer}"
     proof = measure(cases, answerer_in_words) | {
         "collection": collection.name,
@@ -116,8 +116,8 @@ def prove(
         "date": datetime.now(UTC).date().isoformat(),
         "seed": seed,
         "asked": len(cases),
-        "questions": asked["questions"],
-        "dropped": asked["dropped"],
+        "questions": results["questions"],
+        "dropped": results["dropped"],
         "seconds": round(sum(case["seconds"] for case in cases), 1),
         "feedback": feedback,
     }
@@ -130,14 +130,14 @@ def prove(
     earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     # A loop is chosen only once, when all questions were asked. If it could be chosen after each part of the questions,
     # chance alone would choose one sooner or later.
-    is_whole = len(cases) == asked["questions"]
+    is_whole = len(cases) == results["questions"]
     prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
     is_switched = False
     if model is not None and applies and is_whole:
         is_switched = prefers_other
     if model is not None and is_switched:
-        better, of = proof["loops"]["better"], proof["loops"]["n"]
-        model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {of}")
+        better, n = proof["loops"]["better"], proof["loops"]["n"]
+        model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {n}")
     stated_from = earlier
     # The threshold was measured with the old loop. So it says nothing about the new loop.
     if applies and proof["threshold"] and not is_switched:
@@ -190,12 +190,10 @@ def answering_version(pipeline: str) -> str:
     """
     block = loading.read_block(loading.find(pipeline))
     names = sorted(ModelSettings.model_fields.keys() - {"api_key"})
-    settings_of_models = {}
+    own_models = {}
     for role, model in models.items():
-        settings_of_models[role] = [getattr(model, name) for name in names]
-    return digest(
-        {"pipeline": block, "files": part_files(block), "models": settings_of_models, "prefrag": find_version()}
-    )
+        own_models[role] = [getattr(model, name) for name in names]
+    return digest({"pipeline": block, "files": part_files(block), "models": own_models, "prefrag": find_version()})
 
 
 def reader_version() -> str:

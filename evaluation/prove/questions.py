@@ -155,8 +155,8 @@ def propose(sentence: Sentence) -> Iterator[Question]:
         if formed.kind == "time" or is_common_place:
             continue
         thing = re.sub(r"^(?:The|An?)\b", lambda match: match[0].lower(), formed.thing)
-        asked = formed.template.replace("{thing}", thing).removesuffix("?")
-        core = _reword(f"{asked[0].lower()}{asked[1:]}")
+        phrase = formed.template.replace("{thing}", thing).removesuffix("?")
+        core = _reword(f"{phrase[0].lower()}{phrase[1:]}")
         text = f"{core} {formed.place}".rstrip()
         yield Question(
             formed.kind, text, sentence, formed.value, formed.at, shared(text, sentence.text), core, formed.text
@@ -187,16 +187,14 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     if len(core_roots) < _FEWEST_OWN and question.form != "cell":
         return None
     for text in (question.text, f"{question.text} {_title_words(title, question)}"):
-        question_roots = roots(text)
-        names = names_in(text) & question_roots
+        asked = roots(text)
+        names = names_in(text) & asked
         names_nothing = text == question.text and not names
-        if len(question_roots) < _FEWEST_ROOTS or asks_beyond_spans(text) or names_nothing:
+        if len(asked) < _FEWEST_ROOTS or asks_beyond_spans(text) or names_nothing:
             continue
 
-        own_roots = question_roots & (roots(question.sentence.text) | sentences.context_of(question.sentence))
-        if own_roots != question_roots or says_value(
-            question.form, question.value, f"{text} {question.sentence.context}"
-        ):
+        own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
+        if own != asked or says_value(question.form, question.value, f"{text} {question.sentence.context}"):
             continue
         if has_rival(question, core_roots, names, sentences):
             return None
@@ -220,8 +218,8 @@ def has_rival(question: Question, asked: frozenset[str], names: frozenset[str], 
     :param sentences: The sentences of the folder.
     :returns: True if there is such a sentence.
     """
-    near = sentences.sharing(asked, ceil(_NEAR * len(asked)))
-    return any(_is_rival(question, names, *other) for other in near)
+    similar = sentences.sharing(asked, ceil(_NEAR * len(asked)))
+    return any(_is_rival(question, names, *other) for other in similar)
 
 
 def _is_rival(question: Question, names: frozenset[str], other: Sentence, covered: frozenset[str]) -> bool:
@@ -244,21 +242,21 @@ def find_copies(question: Question, sentences: Sentences) -> list[Sentence] | No
     :returns: These sentences. None if another sentence may state the same and its words do not tell.
     """
     question_roots = roots(question.text)
-    own = question.sentence
+    own_sentence = question.sentence
     copies = []
     for other in sentences.saying(question.form, question.value):
-        if other.number == own.number:
+        if other.number == own_sentence.number:
             continue
         common = question_roots & roots(other.text)
         covered = common | (question_roots & sentences.context_of(other))
         may_say_same = len(common) >= _PERHAPS * len(question_roots)
         if may_say_same and len(covered) >= _SAME * len(question_roots):
             copies.append(other)
-        elif may_say_same or other.file == own.file:
+        elif may_say_same or other.file == own_sentence.file:
             return None
     # The sentences beside its own may speak of the same thing without naming the thing.
-    near = sentences.all[max(0, own.number - 3) : own.number + 4]
-    beside = [other for other in near if other.file == own.file and other not in (own, *copies)]
+    neighbours = sentences.all[max(0, own_sentence.number - 3) : own_sentence.number + 4]
+    beside = [other for other in neighbours if other.file == own_sentence.file and other not in (own_sentence, *copies)]
     if any(says_value(question.form, question.value, other.text) for other in beside):
         return None
     return copies

@@ -36,8 +36,8 @@ def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
     parts.append(_table("All", proof["rates"]))
     parts += [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
     parts.append("<h2>The worst answers</h2>")
-    shown = [_show(case, world) for case, world in worst(cases)]
-    parts += shown or ["<p>None was wrong.</p>"]
+    articles = [_show(case, world) for case, world in worst(cases)]
+    parts += articles or ["<p>None was wrong.</p>"]
     body = "\n".join(parts)
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Proof of {escape(proof["collection"])}</title>'
@@ -53,7 +53,7 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
     """
     strict = proof["bound_if_unseen_were_wrong"]
     hardest_third = proof["hardest_third"]
-    chosen = proof["threshold"]
+    threshold = proof["threshold"]
     lines = [
         f"Measured on {proof['date']}: {proof['asked']} of {proof['questions']} questions, at most one of a document, "
         "made from its own sentences. A document counts as wrong if any answer given as Stated was wrong: with its "
@@ -69,11 +69,11 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
     if proof["dropped"]:
         reasons = "; ".join(f"{number:,} because {reason}" for reason, number in sorted(proof["dropped"].items()))
         lines.append(f"Dropped before anything was asked: {reasons}.")
-    if chosen and chosen["from"]:
+    if threshold and threshold["from"]:
         lines.append(
-            f"If Stated is said only from a certainty of {chosen['from']:.3f}, chosen by the answers of "
-            f"{proof['answerer']} in one half of the documents, then in the other half: {_say(chosen['measured'])}; "
-            f"{chosen['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
+            f"If Stated is said only from a certainty of {threshold['from']:.3f}, chosen by the answers of "
+            f"{proof['answerer']} in one half of the documents, then in the other half: {_say(threshold['measured'])}; "
+            f"{threshold['lost']} answers are no longer stated there. prefrag prove with --apply uses it."
         )
 
     loops = proof["loops"]
@@ -118,5 +118,5 @@ def _show(case: Case, world: str) -> str:
         "Its sentence": case["sentence"],
         "In this world": change,
     }
-    shown = "<br>".join(f"<b>{name}:</b> {escape(text)}" for name, text in lines.items())
-    return f"<article>{shown}<br>{button}</article>"
+    body = "<br>".join(f"<b>{name}:</b> {escape(text)}" for name, text in lines.items())
+    return f"<article>{body}<br>{button}</article>"

@@ -105,9 +105,9 @@ class Sentences:
         rarest = by_rarity[: len(asked) - least + 1]
         for number in sorted({number for word in rarest for number in self._holding.get(word, ())}):
             sentence = self.all[number]
-            own = asked & roots(sentence.text)
-            if len(own) >= least:
-                yield sentence, own | (asked & self.context_of(sentence))
+            own_roots = asked & roots(sentence.text)
+            if len(own_roots) >= least:
+                yield sentence, own_roots | (asked & self.context_of(sentence))
 
     def saying(self, kind: str, value: str) -> Iterator[Sentence]:
         """Find the sentences that have a value.
@@ -180,12 +180,12 @@ def says_value(kind: str, value: str, text: str) -> bool:
     :returns: True if the text has the value.
     """
     if kind == "date":
-        wanted = find_dates(value)
-        others = find_dates(text)
-        return any(date.first <= other.last and other.first <= date.last for date in wanted for other in others)
+        own_dates = find_dates(value)
+        text_dates = find_dates(text)
+        return any(date.first <= other.last and other.first <= date.last for date in own_dates for other in text_dates)
     if kind == "number":
-        wanted_numbers = {number for _, _, number in numbers_in(value)}
-        return bool(wanted_numbers & numbers_of(text))
+        numbers_of_value = {number for _, _, number in numbers_in(value)}
+        return bool(numbers_of_value & numbers_of(text))
     return telling_part(kind, value) in re.findall(r"[^\W_]+", text.lower())
 
 

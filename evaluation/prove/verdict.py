@@ -104,8 +104,8 @@ def _tokens(text: str) -> list[str]:
 
     For example, ``_tokens("about seven of the 1,250 ships")`` returns ``["7", "1250", "ships"]``.
     """
-    plain = (word.lower().replace(",", "") for word in _WORD.findall(text))
-    return [NUMBER_WORDS.get(word, word) for word in plain if word not in _NO_VALUE]
+    lower_words = (word.lower().replace(",", "") for word in _WORD.findall(text))
+    return [NUMBER_WORDS.get(word, word) for word in lower_words if word not in _NO_VALUE]
 
 
 def _fits(answer: str, value: str, question: Question) -> Literal["right", "wrong", "part"]:
@@ -150,16 +150,14 @@ def _says_more(answer: str, value: str, question: Question) -> bool:
     expected_roots = {root(word) for text in (context, value) for word in _WORD.findall(text.lower().replace(",", ""))}
 
     words = _WORD.findall(answer)
-    word_roots = [root(word.lower().replace(",", "")) for word in words]
-    for position, word in enumerate(word_roots):
+    all_roots = [root(word.lower().replace(",", "")) for word in words]
+    for at, word in enumerate(all_roots):
         if word in expected_roots:
             continue
-        is_first_and_plain = words[position].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
-        is_name = words[position][0].isupper() and not is_first_and_plain
-        beside = word_roots[max(0, position - 1) : position + 2]
-        is_beside_number = (
-            any(neighbour[:1].isdigit() for neighbour in beside) and words[position].lower() not in _BESIDE_NUMBER
-        )
+        is_first_and_plain = words[at].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
+        is_name = words[at][0].isupper() and not is_first_and_plain
+        beside = all_roots[max(0, at - 1) : at + 2]
+        is_beside_number = any(near[:1].isdigit() for near in beside) and words[at].lower() not in _BESIDE_NUMBER
         is_another_name = is_name and re.search(r"[A-Z]", value)
         if word[:1].isdigit() or is_beside_number or is_another_name:
             return True

@@ -115,22 +115,22 @@ def _other_number(value: str, step: int) -> str:
     returns ``"ten ships"``.
     """
     begin, end, _ = numbers_in(value)[0]
-    written = value[begin:end]
-    written_lower = written.lower()
-    if written_lower in NUMBER_WORDS:
-        if written_lower not in _WORDS:
+    old_text = value[begin:end]
+    old_lower = old_text.lower()
+    if old_lower in NUMBER_WORDS:
+        if old_lower not in _WORDS:
             return ""
-        other = _WORDS[(_WORDS.index(written_lower) + step) % len(_WORDS)]
-        if written[0].isupper():
+        other = _WORDS[(_WORDS.index(old_lower) + step) % len(_WORDS)]
+        if old_text[0].isupper():
             other = other.capitalize()
-    elif "." in written:
-        decimals = len(written.rpartition(".")[2])
-        other = f"{float(written.replace(',', '')) + step:.{decimals}f}"
+    elif "." in old_text:
+        decimals = len(old_text.rpartition(".")[2])
+        other = f"{float(old_text.replace(',', '')) + step:.{decimals}f}"
     else:
-        number = int(written.replace(",", ""))
+        number = int(old_text.replace(",", ""))
         # A large number changes in proportion to its size.
-        changed = number + step * max(1, number // 20)
-        other = f"{changed:,}" if "," in written else str(changed)
+        new_number = number + step * max(1, number // 20)
+        other = f"{new_number:,}" if "," in old_text else str(new_number)
     return f"{value[:begin]}{other}{value[end:]}"
 
 
@@ -154,8 +154,8 @@ def deny(question: Question) -> str:
 
     verbs = [verb for verb in _BE.finditer(text) if _are_together(text, verb.span(), (question.at, end))]
     if len(verbs) == 1:
-        first = verbs[0].start() + len(verbs[0][0].split()[0])
-        return f"{text[:first]} not{text[first:]}"
+        verb_end = verbs[0].start() + len(verbs[0][0].split()[0])
+        return f"{text[:verb_end]} not{text[verb_end:]}"
 
     first_word = text.split()[0]
     starts_plain = first_word in ("The", "A", "An", "In", "On") and not text.startswith(question.value)
@@ -220,16 +220,16 @@ def edit_passages(
 def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] | None]) -> str | None:
     """Change the rows in a passage's metadata, and return the tables as JSON. None if no row has changed."""
     tables = read_tables(meta)
-    written = {}
+    texts_by_table = {}
     for table in tables:
-        written[table.number] = [table.write(row) for row in table.rows]
-    if not any(text in rows for texts in written.values() for text in texts):
+        texts_by_table[table.number] = [table.write(row) for row in table.rows]
+    if not any(text in rows for texts in texts_by_table.values() for text in texts):
         return None
 
     changed_tables = []
     for table in tables:
         rows_left = []
-        for row, text in zip(table.rows, written[table.number], strict=True):
+        for row, text in zip(table.rows, texts_by_table[table.number], strict=True):
             if text not in rows:
                 rows_left.append([row.group, *row.cells])
                 continue

@@ -123,7 +123,7 @@ def compare_one_change(settings: Settings, tables: Sequence[Against]) -> list[Co
         for against in tables
         for comparison in against.comparisons
     }
-    first = {run.name for run in next(iter(settings.values()))}
+    first_names = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}
     for run in sorted((run for group in settings.values() for run in group), key=lambda run: run.order):
         methods.setdefault((run.dataset, run.family), []).append(run)
@@ -131,7 +131,7 @@ def compare_one_change(settings: Settings, tables: Sequence[Against]) -> list[Co
     families: dict[tuple[str, str], list[tuple[Run, Run]]] = {}
     for (dataset, _), runs in methods.items():
         for run, other in itertools.combinations(runs, 2):
-            if first.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in compared_names:
+            if first_names.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in compared_names:
                 continue
             differing = list_differences(run, other)
             # The accuracy of the simulated reader says nothing about the accuracy of a model. So the two are not
@@ -141,7 +141,7 @@ def compare_one_change(settings: Settings, tables: Sequence[Against]) -> list[Co
     return [comparison for _, pairs in sorted(families.items()) for comparison in compare(pairs)]
 
 
-def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[Run]) -> Iterator[str]:
+def _explain_left_out(reference: Run, compared: Sequence[Run], all_runs: Sequence[Run]) -> Iterator[str]:
     """Yield a sentence for each reason why runs on the reference's dataset are not compared with the reference."""
     methods = {run.method: run for run in (*compared, reference)}
     names = {run.name for run in (reference, *compared)}
@@ -149,7 +149,7 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[R
     reasons: dict[str, tuple[str, ...]] = {}
     # For methods that were compared: the settings in which their other runs differ. The dictionary is an ordered set.
     further_obstacles: dict[str, None] = {}
-    for run in every:
+    for run in all_runs:
         if run.dataset != reference.dataset or run.name in names:
             continue
         obstacles = list_obstacles(methods.get(run.method, reference), run)
@@ -209,7 +209,7 @@ def _make_table(
     name: str, note: str, values: Mapping[Value, Sequence[Run]], differences: Mapping[str, Difference]
 ) -> Table:
     """Make the table of one setting. Its columns are the values of the setting on each dataset."""
-    by_column = {(run.dataset, value, run.method): run for value, shown in values.items() for run in shown}
+    by_column = {(run.dataset, value, run.method): run for value, runs in values.items() for run in runs}
     order = list(values)
 
     def position(column: tuple[str, Value]) -> tuple[str, int]:

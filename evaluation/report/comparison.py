@@ -174,8 +174,8 @@ def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
     :param other: Another run on the same dataset.
     :returns: The ids in the order of ``run``.
     """
-    asked = {id: prediction.asked for id, prediction in other.predictions.items()}
-    return tuple(id for id, prediction in run.predictions.items() if asked.get(id) == prediction.asked)
+    questions_of_other = {id: prediction.asked for id, prediction in other.predictions.items()}
+    return tuple(id for id, prediction in run.predictions.items() if questions_of_other.get(id) == prediction.asked)
 
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:

@@ -44,12 +44,12 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         numbers = datasets.setdefault(run.dataset, {})
-        listed = questions.setdefault(run.dataset, [])
+        questions_of_dataset = questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
-            asked = prediction.asked
-            if asked not in numbers:
-                numbers[asked] = len(listed)
-                listed.append({"id": asked.id, "q": asked.question, "gold": list(asked.answers)})
+            question = prediction.asked
+            if question not in numbers:
+                numbers[question] = len(questions_of_dataset)
+                questions_of_dataset.append({"id": question.id, "q": question.question, "gold": list(question.answers)})
 
     run_numbers = {run.name: number for number, run in enumerate(runs)}
     traces, left_out = _collect_traces(comparisons, run_numbers, datasets, limit)
@@ -86,7 +86,7 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
 
 
 def _collect_traces(
-    comparisons: Sequence[Comparison], run_numbers: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
+    comparisons: Sequence[Comparison], numbers: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
 ) -> tuple[dict[int, dict[int, Any]], int]:
     """Collect the traces of the questions that only one of two runs answers correctly, until the limit is reached.
 
@@ -98,22 +98,20 @@ def _collect_traces(
     left_out = set[tuple[str, str]]()
     for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
-        missing_runs = [
-            run for run in (pair.run, pair.other) if number not in by_question.get(run_numbers[run.name], {})
-        ]
+        wanted = [run for run in (pair.run, pair.other) if number not in by_question.get(numbers[run.name], {})]
         traces = []
         if room > 0:
-            traces = [(run, _trace(next(run.full([id])))) for run in missing_runs]
+            traces = [(run, _trace(next(run.full([id])))) for run in wanted]
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
             # From now on no trace is added. A pair with only one trace is useless, and the remaining questions matter
             # less.
             room = 0
-            left_out.update((run.name, id) for run in missing_runs)
+            left_out.update((run.name, id) for run in wanted)
             continue
         room -= size
         for run, trace in traces:
-            by_question.setdefault(run_numbers[run.name], {})[number] = trace
+            by_question.setdefault(numbers[run.name], {})[number] = trace
     return by_question, len(left_out)
 
 

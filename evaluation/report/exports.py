@@ -67,13 +67,11 @@ def write_comparisons(
     :returns: The name of the file.
     """
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
-    all_comparisons = [
-        (task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons
-    ]
-    all_comparisons += [(task, "one setting changed", comparison) for task, comparison in one_change]
+    entries = [(task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons]
+    entries += [(task, "one setting changed", comparison) for task, comparison in one_change]
 
     lines = []
-    for task, setting, comparison in all_comparisons:
+    for task, setting, comparison in entries:
         runs = [task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name]
         for difference in comparison.differences.values():
             interval = difference.interval

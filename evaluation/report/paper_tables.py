@@ -150,12 +150,12 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
             place = rows.place(run)
             if place is not None:
                 placed.append((place, run.order, run))
-        shown = [run for _, _, run in sorted(placed)]
+        paper_runs = [run for _, _, run in sorted(placed)]
 
         # A group of runs is shown only if it has a method of the paper's own, and at least two methods.
-        is_of_paper = any(run.family.startswith(rows.needed) for run in shown)
-        if is_of_paper and len({run.method for run in shown}) > 1:
-            placed_runs[setting] = shown
+        is_of_paper = any(run.family.startswith(rows.needed) for run in paper_runs)
+        if is_of_paper and len({run.method for run in paper_runs}) > 1:
+            placed_runs[setting] = paper_runs
 
     time: list[Column] = []
     if rows.is_timed:
@@ -184,9 +184,9 @@ def _retrievers(settings: Settings, intervals: Intervals) -> Table | None:
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     """Make the table of retrievals per question."""
-    every = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
+    count_measures = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
     runs = [run for group in settings.values() for run in group]
-    measures = [measure for measure in every if _is_measured(measure, runs)]
+    measures = [measure for measure in count_measures if _is_measured(measure, runs)]
 
     def has_counts(run: Run) -> bool:
         return any(run.value(measure) is not None for measure in measures)
@@ -247,11 +247,11 @@ def _relative_time(runs: Sequence[Run]) -> Column:
 
     def relative(run: Run) -> float | None:
         if run.name not in multiples:
-            own = run.value(SECONDS)
+            seconds = run.value(SECONDS)
             single = find_single_step(run, runs)
             # Seconds include waiting for concurrent questions. So the concurrency of both runs must be equal.
-            base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
-            multiples[run.name] = own / base if own is not None and base else None
+            single_seconds = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
+            multiples[run.name] = seconds / single_seconds if seconds is not None and single_seconds else None
         return multiples[run.name]
 
     return Column(Measure("time", "Time", "count", 2), relative, ranked=False)
@@ -265,11 +265,11 @@ def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
     :returns: A run on the same dataset with the same model, if possible with the same top-k and concurrency. None if
         there is no such run.
     """
-    same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
+    candidates = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
     # False sorts before True. So the runs with the same top-k come first, and among them those with the same
     # concurrency.
-    same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
-    return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
+    candidates.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
+    return next((other for name in SINGLE_STEP for other in candidates if other.method == name), None)
 
 
 def _scores(dataset: str) -> list[Column]:

@@ -337,12 +337,12 @@ def _labels(runs: Sequence[Run]) -> list[str]:
 
     labels = []
     for run in runs:
-        same = [other for other in runs if other.method == run.method]
+        same_method = [other for other in runs if other.method == run.method]
         parts = []
-        has_several_ks = len({other.top_k for other in same}) > 1
+        has_several_ks = len({other.top_k for other in same_method}) > 1
         if has_several_ks or run.top_k not in (None, usual_k):
             parts.append(f"k {run.top_k}")
-        if len({other.retriever for other in same}) > 1:
+        if len({other.retriever for other in same_method}) > 1:
             parts.append(run.retriever or "no retriever")
         labels.append(" ".join([run.method, *parts]))
 

@@ -312,10 +312,10 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
     # Runs belong to one group if their settings, their models and their questions are equal.
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
+        config = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
         llm = {key: value for key, value in run.llm.items() if key != "seed"}
         questions = [asdict(prediction.asked) for _, prediction in sorted(run.predictions.items())]
-        groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
+        groups.setdefault(json.dumps([config, llm, questions], sort_keys=True, default=str), []).append(run)
     merged = []
     for group in groups.values():
         # The runs of a group are merged only if each has a seed of its own.
@@ -394,11 +394,9 @@ def _read_run(folder: Path, name: str) -> Run:
     else:
         warnings.extend(_contradictions(run))
 
-    gold_missing = config.get("gold_missing")
-    if isinstance(gold_missing, Mapping) and gold_missing.get("passages"):
-        warnings.append(
-            f"gold passages not in the corpus: {gold_missing['passages']} (questions: {gold_missing.get('questions')})"
-        )
+    absent = config.get("gold_missing")
+    if isinstance(absent, Mapping) and absent.get("passages"):
+        warnings.append(f"gold passages not in the corpus: {absent['passages']} (questions: {absent.get('questions')})")
     failed = run.metrics.get("errors")
     if failed:
         warnings.append(f"questions that failed: {failed}")
@@ -457,8 +455,8 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
         question = Question.of_prediction(data)
         result = data.get("result") or {}
         scores = data.get("scores") or score(question, result, has_failed(data))
-        counted = {**counts(result), SECONDS.key: float(data.get("seconds") or 0.0)}
-        values = {measure.key: measure.of(scores, counted) for measure in MEASURES}
+        costs = {**counts(result), SECONDS.key: float(data.get("seconds") or 0.0)}
+        values = {measure.key: measure.of(scores, costs) for measure in MEASURES}
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "

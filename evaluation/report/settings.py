@@ -78,9 +78,9 @@ class Setting:
         :param run: The run.
         :returns: True if all values are equal. A setting that the run does not use counts as equal.
         """
-        own = run.settings
-        names = {**dict(self.values), **own}
-        return all(own.get(name) in (None, self.get(name)) for name in names)
+        run_settings = run.settings
+        names = {**dict(self.values), **run_settings}
+        return all(run_settings.get(name) in (None, self.get(name)) for name in names)
 
 
 def _is_worth_naming(name: str, value: Value) -> bool:
@@ -121,9 +121,7 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
         # The files of two methods always differ.
         names.pop("pipeline file")
     pairs = ((name, values.get(name), other_values.get(name)) for name in names)
-    return tuple(
-        name for name, value, other_value in pairs if None not in (value, other_value) and value != other_value
-    )
+    return tuple(name for name, value, another in pairs if None not in (value, another) and value != another)
 
 
 def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:

@@ -107,8 +107,8 @@ class Lines:
             # The label of the new line contains the retriever. If both runs have the same retriever, it contains the
             # run's name.
             other = run.retriever if run.retriever != runs_of_line[run.dataset].retriever else run.name
-            further = self.lines.setdefault((key, other), (f"{label} ({other})", {}))
-            further[1].setdefault(run.dataset, run)
+            new_line = self.lines.setdefault((key, other), (f"{label} ({other})", {}))
+            new_line[1].setdefault(run.dataset, run)
         else:
             runs_of_line[run.dataset] = run
 
@@ -165,12 +165,12 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
 
     Lines may differ in their questions, in the corpus that was searched, and in the number of seeds.
     """
-    of_dataset: dict[str, list[Run]] = {}
+    runs_of_dataset: dict[str, list[Run]] = {}
     for run in runs:
-        of_dataset.setdefault(run.dataset, []).append(run)
+        runs_of_dataset.setdefault(run.dataset, []).append(run)
     unlike_questions = []
     unlike_corpora = []
-    for dataset, group in sorted(of_dataset.items()):
+    for dataset, group in sorted(runs_of_dataset.items()):
         if len({_list_questions(run) for run in group}) > 1:
             unlike_questions.append(dataset)
         if len({run.passages[0] for run in group if run.passages[0]}) > 1:

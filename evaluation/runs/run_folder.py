@@ -123,13 +123,13 @@ class RunFolder:
         :raises ValueError: If a line is not a prediction, or its question is not in the run.
         """
         path = self.path / PREDICTIONS
-        done: dict[str, PredictionLine] = {}
+        by_id: dict[str, PredictionLine] = {}
         for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 continue
             try:
                 prediction = json.loads(line)
-                done[prediction["id"]] = prediction
+                by_id[prediction["id"]] = prediction
                 for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
                     if not isinstance(prediction.get(key), kind):
                         raise ValueError(f"its '{key}' is not a {kind.__name__}")
@@ -142,7 +142,7 @@ class RunFolder:
                     f"{path}, line {number}, is for the question '{prediction['id']}', which is not in this run: raise "
                     "the limit, give the questions of that run, or choose another output folder."
                 )
-        return list(done.values())
+        return list(by_id.values())
 
     def rewrite(self, predictions: Iterable[PredictionLine]) -> None:
         """Replace the file by one with only these predictions.

@@ -259,8 +259,8 @@ class ScoreBar:
         scores = prediction.get("scores") or {}
         result = prediction.get("result") or {}
         counts = result.get("counts") or {}
-        shown: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
-        for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
+        percentages: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
+        for name, value in {**percentages, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
         self._errors += has_failed(prediction)
 

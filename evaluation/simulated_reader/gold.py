@@ -211,12 +211,12 @@ class GoldQuestion:
         :param shown: The passages that a prompt shows.
         :returns: True if all gold passages are shown. A yes/no question needs as many as the rule ``yes_no`` says.
         """
-        wanted = set(self.question.supporting_ids)
+        gold_ids = set(self.question.supporting_ids)
         if not self.question.is_yes_no or self.yes_no == "all":
-            return bool(shown.gold) and shown.gold.keys() >= wanted
+            return bool(shown.gold) and shown.gold.keys() >= gold_ids
         enough = 1
         if self.yes_no == "half":
-            half = (len(wanted) + 1) // 2
+            half = (len(gold_ids) + 1) // 2
             enough = max(1, min(half, _MOST_OF_HALF))
         return len(shown.gold) >= enough
 
@@ -283,11 +283,9 @@ def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
         subject or is a part of it. None if there is no such passage.
     """
     name = fold_words(subject)
-    same_title = (passage for passage in passages if fold_words(passage.title) == name)
-    similar_title = (
-        passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name
-    )
-    return next(same_title, None) or next(similar_title, None)
+    equal = (passage for passage in passages if fold_words(passage.title) == name)
+    near = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
+    return next(equal, None) or next(near, None)
 
 
 def _key(header: re.Match[str]) -> str:
@@ -333,8 +331,8 @@ def load_gold(
     if absent:
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
     # The times of the last change are part of the cache's key.
-    changed = tuple(path.stat().st_mtime_ns for path in paths)
-    return _apply_rules((tuple(questions), tuple(corpus), format, changed), yes_no, web_sentences)
+    change_times = tuple(path.stat().st_mtime_ns for path in paths)
+    return _apply_rules((tuple(questions), tuple(corpus), format, change_times), yes_no, web_sentences)
 
 
 @lru_cache(maxsize=4)
@@ -348,7 +346,7 @@ def _apply_rules(
 
 @lru_cache(maxsize=4)
 def _load(
-    questions: tuple[str, ...], corpus: tuple[str, ...], format: str, changed: tuple[int, ...]
+    questions: tuple[str, ...], corpus: tuple[str, ...], format: str, change_times: tuple[int, ...]
 ) -> Mapping[str, GoldQuestion]:
     """Read the questions and their gold passages from the files. ``changed`` is only a part of the cache's key."""
     all_questions = [question for file in questions for question in load_questions(file, format=format)]

@@ -71,15 +71,13 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
     :param seen: The transcript, which the reader has seen.
     :returns: This passage. If it is not known, all missing gold passages.
     """
-    seen_words = fold_words(f"{gold.question.question} {seen}")
-    wanted_id = next(
-        (passage_id for _, passage_id in (*_hops(gold.question, shown), *_facts(gold, shown, seen_words))), None
-    )
+    words = fold_words(f"{gold.question.question} {seen}")
+    wanted_id = next((id for _, id in (*_hops(gold.question, shown), *_facts(gold, shown, words))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
     return [passage for passage in missing if passage.id == wanted_id] or missing
 
 
-def _secrets(gold: GoldQuestion, read: str, kind: Queries) -> set[str]:
+def _secrets(gold: GoldQuestion, seen_words: str, kind: Queries) -> set[str]:
     """Return the gold titles, answers and names that a query must not contain, because they were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
@@ -90,13 +88,13 @@ def _secrets(gold: GoldQuestion, read: str, kind: Queries) -> set[str]:
 
     secrets = {fold_words(name) for name in names} - {fold_words("")}
     question_words = fold_words(question.question)
-    return {secret for secret in secrets if secret not in question_words and secret not in read}
+    return {secret for secret in secrets if secret not in question_words and secret not in seen_words}
 
 
-def _dataset_queries(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[str]:
+def _dataset_queries(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[str]:
     """Yield the queries of the kind "dataset", also those that may not be used."""
     question = gold.question.question
-    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, read))]
+    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, seen_words))]
     yield from aims
     for aim in aims:
         yield keywords(aim)
@@ -157,15 +155,15 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
             yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " "), hop.supporting_id
 
 
-def _facts(gold: GoldQuestion, shown: Collection[str], read: str) -> Iterator[tuple[str, str | None]]:
+def _facts(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[tuple[str, str | None]]:
     """Yield each fact that is missing and whose subject was shown, as "subject relation".
 
     Each comes with the id of its passage, or None if no passage is about the subject.
     """
     for subject, relation, value in gold.question.evidence_triples:
         passage = find_about(subject, gold.passages)
-        is_open = passage.id not in shown if passage else fold_words(value) not in read
-        if is_open and fold_words(subject) in read:
+        is_open = passage.id not in shown if passage else fold_words(value) not in seen_words
+        if is_open and fold_words(subject) in seen_words:
             yield f"{subject} {relation}", passage.id if passage else None
 
 

@@ -187,12 +187,8 @@ class SimulatedReader:
                 reply = self._step(call, gold, shown)
 
         prompt_tokens = sum(rough_tokens("\n".join(_list_texts(message))) for message in messages)
-        completion_tokens = rough_tokens("\n".join(_list_texts(reply)))
-        usage = {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-        }
+        written = rough_tokens("\n".join(_list_texts(reply)))
+        usage = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "total_tokens": prompt_tokens + written}
         finish = "tool_calls" if reply.tool_calls else "stop"
         meta = {"model": "simulated", "simulated": True, "finish_reason": finish, "usage": usage}
         return ChatMessage.from_assistant(reply.text, tool_calls=reply.tool_calls, meta=meta)
@@ -251,8 +247,8 @@ class SimulatedReader:
             case "drawn":
                 tools.sort(key=lambda tool: self._draw(gold, "source", step, tool))
             case "oracle":
-                wanted = find_wanted(gold, shown.gold, call.transcript)
-                tools.sort(key=lambda tool: -sum(_searches(tool, passage) for passage in wanted))
+                wanted_passages = find_wanted(gold, shown.gold, call.transcript)
+                tools.sort(key=lambda tool: -sum(_searches(tool, passage) for passage in wanted_passages))
 
         is_wrong = self._draw(gold, "wrong source", step) < self.policy.source_error
         # If the choice is wrong, the best source is tried last.

@@ -125,8 +125,8 @@ class Curve:
         The first row is over all questions. Each other row is over a resample of the questions.
         """
         n = len(self.ids)
-        drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
-        weights = np.vstack([np.ones(n), drawn])
+        draws = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+        weights = np.vstack([np.ones(n), draws])
         # Without rounding, a number of steps might seem more accurate than a smaller number with the same accuracy.
         return {key: np.round(weights @ values.T / n, _DECIMALS) for key, values in self.values.items()}
 
@@ -426,8 +426,8 @@ def main(
     for folder in folders:
         for line in lines:
             cells[folder.name, line.name] = list_cells(line, folder, policy, questions or ["dev"])
-    wanted = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
-    evaluate_all(wanted, output, processes=processes)
+    all_cells = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
+    evaluate_all(all_cells, output, processes=processes)
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}
     if pictures is not None:
         for folder in folders:

@@ -104,11 +104,11 @@ def make_world(name: str, questions: Sequence[Question], passages: Sequence[Docu
     by_id = {passage.id: passage for passage in passages}
     asked = [question for question in questions if set(question.supporting_ids) & by_id.keys()]
     gold = {passage_id for question in asked for passage_id in question.supporting_ids}
-    others = [passage for passage in passages if passage.id not in gold]
+    other_passages = [passage for passage in passages if passage.id not in gold]
 
     sources = {}
     for source in (LOCAL, WEB):
-        sources[source] = [passage for passage in others if _is_in(passage, source)]
+        sources[source] = [passage for passage in other_passages if _is_in(passage, source)]
 
     copies, wrong = _contradict(asked, by_id) if name == "both" else ({}, {})
     for passage_id in sorted(gold & by_id.keys()):
@@ -118,12 +118,10 @@ def make_world(name: str, questions: Sequence[Question], passages: Sequence[Docu
             sources[source].append(copies.get(passage_id, passage) if is_copy else passage)
 
     if name == "nowhere":
-        asked = [_without_answer(question) for question in asked if not _is_stated(question, others)]
+        asked = [_without_answer(question) for question in asked if not _is_stated(question, other_passages)]
     # Both sources have indexes of their own. So the names of sources in the passages mean nothing any more.
-    passages_without_source = {
-        source: tuple(map(_without_source, passages_of_source)) for source, passages_of_source in sources.items()
-    }
-    return World(name, tuple(asked), passages_without_source, wrong)
+    plain = {source: tuple(map(_without_source, members)) for source, members in sources.items()}
+    return World(name, tuple(asked), plain, wrong)
 
 
 def _is_in(passage: Document, source: str) -> bool:
@@ -147,8 +145,8 @@ def _choose_wrong(questions: Sequence[Question]) -> dict[str, str]:
     wrong_answers = {}
     for position, question in enumerate(answerable):
         following = [*answerable[position + 1 :], *answerable[:position]]
-        alike = (other.answers[0] for other in following if _form(other.answers[0]) == _form(question.answers[0]))
-        answer = next((text for text in alike if normalise(text) != normalise(question.answers[0])), None)
+        candidates = (other.answers[0] for other in following if _form(other.answers[0]) == _form(question.answers[0]))
+        answer = next((text for text in candidates if normalise(text) != normalise(question.answers[0])), None)
         if answer is not None:
             wrong_answers[question.id] = answer
     return wrong_answers
@@ -275,53 +273,53 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
     :returns: The table as Markdown.
     """
     columns = {
-        "home first": lambda of: _share(of["home"].get("home first")),
-        "needless web (home)": lambda of: _share(of["home"].get("web asked")),
-        "missed web (web)": lambda of: _share(of["web"].get("web asked"), is_missed=True),
-        "words sent (home)": lambda of: f"{of['home'].get('words sent', 0.0):.1f}",
-        "given, right (home)": lambda of: _given(of["home"]),
-        "given, right (web)": lambda of: _given(of["web"]),
-        "given, right (both)": lambda of: _given(of["both"]),
-        "own cited (both)": lambda of: _share(of["both"].get("own cited")),
-        "the web's wrong answer (both)": lambda of: _count(of["both"].get("wrong of the web")),
-        "answered (nowhere)": lambda of: _share(of["nowhere"].get("given")),
+        "home first": lambda row: _share(row["home"].get("home first")),
+        "needless web (home)": lambda row: _share(row["home"].get("web asked")),
+        "missed web (web)": lambda row: _share(row["web"].get("web asked"), is_missed=True),
+        "words sent (home)": lambda row: f"{row['home'].get('words sent', 0.0):.1f}",
+        "given, right (home)": lambda row: _given(row["home"]),
+        "given, right (web)": lambda row: _given(row["web"]),
+        "given, right (both)": lambda row: _given(row["both"]),
+        "own cited (both)": lambda row: _share(row["both"].get("own cited")),
+        "the web's wrong answer (both)": lambda row: _count(row["both"].get("wrong of the web")),
+        "answered (nowhere)": lambda row: _share(row["nowhere"].get("given")),
         "right of given, a third unanswerable": _mixed,
-        "calls (home, web)": lambda of: " / ".join(f"{of[world].get('calls', 0.0):.1f}" for world in ("home", "web")),
+        "calls (home, web)": lambda row: " / ".join(f"{row[key].get('calls', 0.0):.1f}" for key in ("home", "web")),
     }
     rows = {}
-    for name, of in figures.items():
-        rows[f"`{name}`"] = [show(of) for show in columns.values()]
+    for name, row in figures.items():
+        rows[f"`{name}`"] = [show(row) for show in columns.values()]
     return make_table(["pipeline", *columns], rows)
 
 
-def _share(figure: Interval | float | None, is_missed: bool = False) -> str:
+def _share(share: Interval | float | None, is_missed: bool = False) -> str:
     """Write a share with its interval. ``is_missed`` writes the rest to 100% instead."""
-    if not isinstance(figure, Interval):
+    if not isinstance(share, Interval):
         return "-"
     if is_missed:
-        figure = Interval(100 - figure.mean, 100 - figure.high, 100 - figure.low, figure.n)
-    return f"{figure.mean:.0f}% ({figure.low:.0f} to {figure.high:.0f}; n {figure.n})"
+        share = Interval(100 - share.mean, 100 - share.high, 100 - share.low, share.n)
+    return f"{share.mean:.0f}% ({share.low:.0f} to {share.high:.0f}; n {share.n})"
 
 
-def _count(figure: Interval | float | None) -> str:
+def _count(share: Interval | float | None) -> str:
     """Write the number of questions that a share stands for."""
-    return f"{figure.mean * figure.n / 100:.0f}" if isinstance(figure, Interval) else "0"
+    return f"{share.mean * share.n / 100:.0f}" if isinstance(share, Interval) else "0"
 
 
-def _given(of: Mapping[str, Interval | float]) -> str:
+def _given(results: Mapping[str, Interval | float]) -> str:
     """Write how many answers were given and how many were right."""
-    return f"{_count(of.get('given'))}, {_count(of.get('right'))}"
+    return f"{_count(results.get('given'))}, {_count(results.get('right'))}"
 
 
-def _mixed(of: Mapping[str, Mapping[str, Any]]) -> str:
+def _mixed(worlds: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the share of right answers among those given, if a third of the questions has no answer.
 
     The other worlds have equal weights.
     """
     weights = dict.fromkeys(WORLDS, (1 - _UNANSWERABLE) / 3)
     weights["nowhere"] = _UNANSWERABLE
-    answered = sum(weights[world] * of[world]["given"].mean for world in WORLDS if "given" in of[world])
-    right = sum(weights[world] * of[world]["right"].mean for world in WORLDS if "right" in of[world])
+    answered = sum(weights[world] * worlds[world]["given"].mean for world in WORLDS if "given" in worlds[world])
+    right = sum(weights[world] * worlds[world]["right"].mean for world in WORLDS if "right" in worlds[world])
     return f"{100 * right / answered:.0f}%" if answered else "-"
 
 
@@ -334,9 +332,9 @@ def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[Wor
     :returns: An iterator over the worlds.
     """
     passages = read_dataset(folder)
-    asked = load_questions(folder / f"{questions}.jsonl", limit=limit)
+    all_questions = load_questions(folder / f"{questions}.jsonl", limit=limit)
     for name in WORLDS:
-        yield make_world(name, asked, passages)
+        yield make_world(name, all_questions, passages)
 
 
 def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path) -> list[PredictionLine]:
@@ -377,20 +375,20 @@ def main(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
 ) -> None:
     """Ask the questions of a dataset in four worlds, and print a table."""
-    single, of_pipeline = split_changes(changes or ())
-    shared = {"prompts": "product", "llm": llm, "model": model, "changes": of_pipeline}
+    single, pipeline_changes = split_changes(changes or ())
+    shared = {"prompts": "product", "llm": llm, "model": model, "changes": pipeline_changes}
     experiment = make_settings(Experiment, shared | read_fields(Experiment, None, single))
     worlds = list(list_worlds(folder, questions, limit))
     if not worlds[0].questions:
         raise BadInput(f"No question of {folder} has a gold passage in its corpus: give another dataset.")
-    left_out = len(worlds[0].questions) - len(worlds[-1].questions)
-    figures: dict[str, dict[str, dict[str, Interval | float]]] = {}
+    n_left_out = len(worlds[0].questions) - len(worlds[-1].questions)
+    results: dict[str, dict[str, dict[str, Interval | float]]] = {}
     for pipeline in pipelines or ["prefrag"]:
-        figures[pipeline] = {}
+        results[pipeline] = {}
         for world in worlds:
-            figures[pipeline][world.name] = summarise(world, ask_world(world, pipeline, experiment, output))
-    typer.echo(lay_out(figures))
-    typer.echo(f"\nQuestions: {len(worlds[0].questions)}. Left out where no source has the answer: {left_out}.")
+            results[pipeline][world.name] = summarise(world, ask_world(world, pipeline, experiment, output))
+    typer.echo(lay_out(results))
+    typer.echo(f"\nQuestions: {len(worlds[0].questions)}. Left out where no source has the answer: {n_left_out}.")
 
 
 if __name__ == "__main__":

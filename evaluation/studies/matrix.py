@@ -167,15 +167,13 @@ class Cell:
         """The folder of the evaluation, relative to the output folder."""
         own = self.experiment
         sources = {None: "", True: "-split", False: "-whole"}[own.split]
-        first = ("judge_error", "distraction", "seed")
-        further = [name for name in _VARIED if name not in first and getattr(own, name) != _DEFAULTS[name]]
+        always_named = ("judge_error", "distraction", "seed")
+        more_names = [name for name in _VARIED if name not in always_named and getattr(own, name) != _DEFAULTS[name]]
         settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}{sources}"
-        further_text = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in further)
-        further_text += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
-        pipeline_folder, settings_folder = (
-            _FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{further_text}")
-        )
-        return f"{self.dataset.name}-{self.questions}/{pipeline_folder}/{settings_folder}"
+        rest = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in more_names)
+        rest += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
+        first, second = (_FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{rest}"))
+        return f"{self.dataset.name}-{self.questions}/{first}/{second}"
 
 
 def combine_cells(
@@ -324,7 +322,7 @@ def evaluate_all(
     :returns: The metrics of each evaluation, in the order of ``wanted``.
     :raises RuntimeError: If some evaluations failed. It is raised after the last one has ended.
     """
-    done: dict[Cell, dict[str, Any]] = {}
+    finished: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
     results = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
     with closing(results):
@@ -332,10 +330,10 @@ def evaluate_all(
             if isinstance(outcome, str):
                 failed.append(outcome)
             else:
-                done[cell] = outcome
+                finished[cell] = outcome
     if failed:
         raise RuntimeError("These evaluations failed:\n" + "\n".join(failed))
-    return {cell: done[cell] for cell in wanted}
+    return {cell: finished[cell] for cell in wanted}
 
 
 def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
@@ -390,8 +388,8 @@ def name_failed(done: dict[Cell, dict[str, Any]]) -> None:
     """
     for cell, metrics in done.items():
         if metrics["errors"]:
-            counted = f"{metrics['errors']} of {metrics['n']} questions failed (score 0)"
-            print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
+            failures = f"{metrics['errors']} of {metrics['n']} questions failed (score 0)"
+            print(f"{cell.folder}: {failures}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
 
 
 def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
@@ -399,14 +397,12 @@ def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
 
     For example, ``_read_lists(["seed=0,1"])`` returns ``{"seed": [0, 1]}``.
     """
-    values_by_name: dict[str, list[Any]] = {}
+    lists: dict[str, list[Any]] = {}
     for text in single:
         name, equals, values = text.partition("=")
         for value in values.split(","):
-            values_by_name.setdefault(name, []).extend(
-                read_fields(Experiment, None, [f"{name}{equals}{value}"]).values()
-            )
-    return values_by_name
+            lists.setdefault(name, []).extend(read_fields(Experiment, None, [f"{name}{equals}{value}"]).values())
+    return lists
 
 
 def main(
@@ -467,14 +463,14 @@ def main(
     if not pipelines:
         pipelines = [name for name in names() if not _is_left_out(name)]
 
-    single, of_pipeline = split_changes(changes or ())
+    single, pipeline_changes = split_changes(changes or ())
     folders = find_dataset_folders(datasets, questions)
-    tried = dict(_TRIED)
+    tried_values = dict(_TRIED)
     if llm is not None or paper is not None:
         # Only the simulated reader can be made to err, and no table of a paper has such a row.
-        tried |= {"judge_error": [0.0], "distraction": [0.0]}
+        tried_values |= {"judge_error": [0.0], "distraction": [0.0]}
     if llm is not None:
-        tried |= {"llm": [llm], "model": [model]}
+        tried_values |= {"llm": [llm], "model": [model]}
     if paper is not None:
         folders, absent = paper.choose(folders)
         if absent:
@@ -483,34 +479,34 @@ def main(
         left_out = set(paper.pipelines) - set(pipelines)
         if left_out:
             print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
-        tried |= {"top_k": list(paper.top_k), "split": [paper.split]}
+        tried_values |= {"top_k": list(paper.top_k), "split": [paper.split]}
 
-    chosen = tried | read_fields(Experiment, experiment) | _read_lists(single)
-    of_all = [*chosen.get("changes", ()), *of_pipeline]
+    chosen = tried_values | read_fields(Experiment, experiment) | _read_lists(single)
+    of_all = [*chosen.get("changes", ()), *pipeline_changes]
     settings = {}
     for name, value in chosen.items():
         settings[name] = value if isinstance(value, list) else [value]
 
-    wanted: list[Cell] = []
-    for named in pipelines:
+    cells: list[Cell] = []
+    for entry in pipelines:
         # In a paper's table, changed settings may follow the name of a pipeline.
-        name, *changed = named.split() if paper is not None else [named]
+        name, *changed = entry.split() if paper is not None else [entry]
         changes_of_all = {"changes": [[*changed, *of_all]]}
-        wanted += combine_cells(folders, [name], questions, {**settings, **changes_of_all})
+        cells += combine_cells(folders, [name], questions, {**settings, **changes_of_all})
 
-    done = evaluate_all(wanted, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
-    if any(cell.experiment.llm == SIMULATED for cell in done):
+    finished = evaluate_all(cells, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
+    if any(cell.experiment.llm == SIMULATED for cell in finished):
         print("SIMULATED: these numbers compare ways of retrieving; no language model answered.\n")
     if paper is None:
-        print_table(done)
+        print_table(finished)
     else:
-        name_failed(done)
-        runs = [output / cell.folder for cell in done]
+        name_failed(finished)
+        runs = [output / cell.folder for cell in finished]
         print(paper.lay_out(runs))
         if paper.is_figure:
             print(f"\nThe picture is in {write_report(runs, output / paper.id)}")
     if file is not None:
-        write_table(done, file)
+        write_table(finished, file)
 
 
 if __name__ == "__main__":

@@ -65,13 +65,13 @@ class PaperTable:
             absent.
         :raises typer.BadParameter: If all are absent.
         """
-        named = {folder.name: folder for folder in folders}
-        chosen = [named[name] for name in self.datasets if name in named]
-        if not chosen:
+        folder_by_name = {folder.name: folder for folder in folders}
+        chosen_folders = [folder_by_name[name] for name in self.datasets if name in folder_by_name]
+        if not chosen_folders:
             raise typer.BadParameter(
                 f"Table {self.id} is over {', '.join(self.datasets)}: name folders that are called so."
             )
-        return chosen, [name for name in self.datasets if name not in named]
+        return chosen_folders, [name for name in self.datasets if name not in folder_by_name]
 
     def lay_out(self, runs: Sequence[Path]) -> str:
         """Write the table.
@@ -83,8 +83,8 @@ class PaperTable:
         intervals = score_intervals(all_runs)
         texts = [
             _write(table)
-            for of_task in group_by_task(all_runs).values()
-            for table in paper_tables(group_by_setting(of_task), intervals)
+            for runs_of_task in group_by_task(all_runs).values()
+            for table in paper_tables(group_by_setting(runs_of_task), intervals)
             if table.id == self.shown
         ]
         return "\n\n".join(texts) or f"The runs of {self.id} have nothing to compare: it needs two methods or settings."

@@ -181,8 +181,8 @@ def pack(folder: Path, records: Path) -> Path:
     file.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
 
     digests = {**_read_digests(records), file.name: hashlib.sha256(file.read_bytes()).hexdigest()}
-    listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
-    (records / SUMS).write_text(listed, encoding="utf-8")
+    digest_list = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    (records / SUMS).write_text(digest_list, encoding="utf-8")
     return file
 
 
@@ -230,16 +230,16 @@ def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
     :returns: The shortened prediction. Each call has the digest of its prompt instead of the prompt.
     """
     result = prediction.get("result") or {}
-    asked = Question.of_prediction(prediction).to_prediction()
+    question = Question.of_prediction(prediction).to_prediction()
     # Gold sentences are compared with the texts of passages, which a record does not have.
-    asked.pop("sentences", None)
+    question.pop("sentences", None)
     queries = [_pick_with_error(sent, _SENT) for sent in result.get("queries_sent_out") or ()]
     documents = [_pick(document, ("id", "source")) for document in result.get("documents") or ()]
     steps = [_pick(step, _STEP) for step in result.get("steps") or ()]
     trace = [_pick_with_error(event, _EVENT) for event in result.get("trace") or ()]
     costs = {"queries_sent_out": queries, "documents": documents, "steps": steps, "trace": trace}
     return {
-        **asked,
+        **question,
         "seconds": prediction.get("seconds"),
         "error": name_error(prediction.get("error")),
         "result": {**_pick(result, _RESULT), **costs},
@@ -299,8 +299,8 @@ def _read_digests(records: Path) -> dict[str, str]:
     """Read the list of digests, by the names of the records."""
     if not (records / SUMS).is_file():
         return {}
-    listed = (records / SUMS).read_text("utf-8").splitlines()
-    return {name: digest for digest, name in map(str.split, listed)}
+    lines = (records / SUMS).read_text("utf-8").splitlines()
+    return {name: digest for digest, name in map(str.split, lines)}
 
 
 def read_cells(records: Path) -> list[Cell]:
@@ -373,15 +373,15 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     head += ["new tokens", "seconds", "left", "malformed", "record"]
     rows = {}
     for cell in cells:
-        shown = []
+        scores = []
         for measure in (ACC, EM, F1):
             score = intervals.get((cell.run.name, measure.key))
-            shown.append(f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH)
+            scores.append(f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH)
         local, web, calls = (_means(cell, key) for key in ("total_local", "total_web", "llm_calls"))
         rows[cell.row] = [
             str(len(cell.predictions)),
             str(sum(bool(record["result"].get("answered")) for record in cell.predictions)),
-            *shown,
+            *scores,
             f"{local:.2f} + {web:.2f}",
             f"{calls:.2f}",
             *_show_costs(cell),
@@ -403,9 +403,9 @@ def _show_costs(cell: Cell) -> Iterator[str]:
     yield f"{mean(map(count_new_tokens, cell.predictions)):.0f}"
     timed = [float(record["seconds"]) for record in cell.predictions if is_timed(record)]
     yield f"{mean(timed):.0f}" if timed else DASH
-    left = [list_left(record, cell.run.config.get("sources") or ()) for record in cell.predictions]
-    words = mean(len(" ".join(queries).split()) for queries in left)
-    yield f"{sum(map(bool, left))} of {len(left)} · {words:.1f}"
+    sent_queries = [list_left(record, cell.run.config.get("sources") or ()) for record in cell.predictions]
+    words = mean(len(" ".join(queries).split()) for queries in sent_queries)
+    yield f"{sum(map(bool, sent_queries))} of {len(sent_queries)} · {words:.1f}"
     calls = sum(len(record["calls"]) for record in cell.predictions)
     yield f"{sum(count_unparsable(record['result']) for record in cell.predictions)} of {calls}"
 
@@ -417,8 +417,8 @@ def count_new_tokens(prediction: PredictionLine) -> int:
     :returns: The number of tokens.
     """
     usage = prediction["result"].get("usage") or {}
-    counted = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
-    return counted[0] + counted[1] - counted[2]
+    counts = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
+    return counts[0] + counts[1] - counts[2]
 
 
 def is_timed(prediction: PredictionLine) -> bool:
@@ -477,9 +477,9 @@ def publish(tables: Mapping[str, str], documents: Sequence[Path]) -> None:
     if without_place:
         raise BadInput(f"No document has a place for {without_place[0]}: add a line <!-- {without_place[0]} -->.")
     for file in documents:
-        own = {name: text for name, text in tables.items() if file in places[name]}
-        if own:
-            write_into(file, own)
+        own_tables = {name: text for name, text in tables.items() if file in places[name]}
+        if own_tables:
+            write_into(file, own_tables)
 
 
 def main(

@@ -69,8 +69,8 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
     tables = {}
     for name, table in layout["tables"].items():
         where = {**layout["where"], **table.get("where", {})}
-        named = table.get("datasets", layout["datasets"])
-        datasets = {title: {"dataset": layout["datasets"][title]} for title in named}
+        titles = table.get("datasets", layout["datasets"])
+        datasets = {title: {"dataset": layout["datasets"][title]} for title in titles}
         cells = table.get("cells", [{}])
         rows = table["rows"]
         if isinstance(rows, list):
@@ -93,11 +93,11 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
         for row, row_settings in rows.items():
             wanted = {**row_settings, "blank": None}
             texts = []
-            for title, of_column in columns.items():
+            for title, column in columns.items():
                 if title in row_settings.get("blank", ()):
                     texts.append("")
                     continue
-                side_by_side = [_fill(name, lines, {**where, **cell, **wanted}, table["cell"]) for cell in of_column]
+                side_by_side = [_fill(name, lines, {**where, **cell, **wanted}, table["cell"]) for cell in column]
                 texts.append(" / ".join(side_by_side))
             texts_by_row[row] = texts
         tables[name] = make_table([table["head"], *columns], texts_by_row)
@@ -112,9 +112,9 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     :returns: The table.
     """
     rows_with_labels = [[label, *cells] for label, cells in rows.items()]
-    first, *others = (f"| {' | '.join(line)} |" for line in (head, *rows_with_labels))
+    first_line, *other_lines = (f"| {' | '.join(line)} |" for line in (head, *rows_with_labels))
     rule = "|" + "---|" * len(head)
-    return "\n".join([first.replace("|  |", "| |"), rule, *others])
+    return "\n".join([first_line.replace("|  |", "| |"), rule, *other_lines])
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, object], cell: str) -> str:
@@ -128,11 +128,11 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
         if value is not None:
             values = value if isinstance(value, list) else [value]
             allowed[name] = {"-", *map(str, values)}
-    chosen = list(lines)
+    matching = list(lines)
     # The settings of the row come last. They leave the fewest lines, so they are compared first.
     for name, options in reversed(allowed.items()):
-        chosen = [line for line in chosen if line[name] in options]
-    if not chosen:
+        matching = [line for line in matching if line[name] in options]
+    if not matching:
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
@@ -141,7 +141,7 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
     # The values of each name in braces in the template.
     numbers_of = {}
     for name in re.findall(r"{(\w+)}", cell):
-        numbers_of[name] = [_read(line, name) for line in chosen]
+        numbers_of[name] = [_read(line, name) for line in matching]
     for name, numbers in numbers_of.items():
         decimals = _DECIMALS.get(name, 1)
         texts[name] = f"{mean(numbers):.{decimals}f}"

@@ -179,7 +179,7 @@ _SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[PredictionLine]:
     """Run a method on a file of questions and return its predictions."""
-    chosen: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
+    choice: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
     return evaluation.run(
         name,
         SCENARIO / f"{questions}.jsonl",
@@ -187,7 +187,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
         corpus=condition.file,
         web_corpus=SCENARIO / "web.jsonl",
         progress=False,
-        **chosen,
+        **choice,
         top_k=5,
         **settings,
     ).predictions
@@ -217,9 +217,9 @@ def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], question_kind: st
 
 def _write_stances(stances: Sequence[str | None]) -> str:
     """Write how often each rating occurs. Ratings that could not be read are counted as "unread"."""
-    counted = Counter(stances)
-    unread = [f"{counted[None]} unread"] if counted[None] else []
-    return ", ".join([*(f"{counted[stance]} {stance}" for stance in STANCES), *unread])
+    counts = Counter(stances)
+    unread = [f"{counts[None]} unread"] if counts[None] else []
+    return ", ".join([*(f"{counts[stance]} {stance}" for stance in STANCES), *unread])
 
 
 if __name__ == "__main__":

@@ -83,10 +83,10 @@ def _read(source: str) -> str | None:
         if shutil.which("man") is None:
             return None
         settings = {**os.environ, "MANWIDTH": "100", "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}
-        shown = subprocess.run(
+        page = subprocess.run(
             ["man", "--nh", "--nj", "-P", "cat", source], capture_output=True, env=settings, check=True, timeout=60
         )
-        return shown.stdout.decode("utf-8", "replace")
+        return page.stdout.decode("utf-8", "replace")
     data = path.read_bytes()
     return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
 

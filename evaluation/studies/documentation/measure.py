@@ -128,8 +128,8 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
     :param verdicts: Each run after its second search, and what the judge said.
     :returns: An iterator over the lines.
     """
-    steps = Counter(search.kind for search, _ in verdicts)
-    left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
+    steps_by_kind = Counter(search.kind for search, _ in verdicts)
+    left_by_kind = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
     home = [kind for kind in KINDS if kind != "elsewhere"]
     rows = [("elsewhere (right to leave)", ["elsewhere"]), ("at home (wrong to leave)", home)]
@@ -138,8 +138,8 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
     rows.reverse()
     rows += [(f"of these: {kind}", [kind]) for kind in home]
     for name, kinds in rows:
-        step_count = sum(steps[kind] for kind in kinds)
-        left_count = sum(left[kind] for kind in kinds)
+        step_count = sum(steps_by_kind[kind] for kind in kinds)
+        left_count = sum(left_by_kind[kind] for kind in kinds)
         yield f"| {name} | {step_count} | {left_count} ({100 * left_count / max(1, step_count):.0f}%) | 0% | 100% |"
     yield ""
     yield f"Steps at which the judge stayed because the trees were not trained on passages like these: {unknown}."
