@@ -128,7 +128,7 @@ def detect(path: str | os.PathLike[str]) -> str:
 
     :param path: A file, folder or archive of a dataset.
     :returns: The name of the format, one of ``FORMATS``. A folder or a tar archive is always taken for
-        "wiki-paragraphs", and a file whose name ends in ``.tsv`` for "dpr".
+        "wiki-paragraphs". A file whose name ends in ``.tsv`` is always taken for "dpr".
     :raises ValueError: If the file is empty, or if no format fits.
     """
     file = DatasetFile(path)
@@ -161,7 +161,7 @@ def _find_format(name: str) -> _Format:
 
 
 def _join_lines(question: Question) -> Question:
-    """Put the text of a question on one line, because a prompt has other text on the line below the question.
+    """Put the text of a question on one line. In a prompt, the next line has other text.
 
     For example, a question with the two lines "Who wrote" and "the book?" becomes "Who wrote the book?".
     """

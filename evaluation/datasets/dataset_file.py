@@ -1,6 +1,6 @@
 """Read the records of a published file of a dataset, and report invalid records.
 
-The modules of the formats use :class:`DatasetFile` to read lines or JSON objects one at a time, from plain or
+The modules of the formats use :class:`DatasetFile`. It reads lines or JSON objects one at a time, from plain or
 compressed files. Every error names the file and the number of the invalid record.
 """
 
@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
 
-# The maximum length of one record, in bytes for a line, in characters for an object of a JSON array. A longer record is
-# an error.
+# The maximum length of one record. It is counted in bytes for a line, and in characters for an object of a JSON array.
+# A longer record is an error.
 MAX_RECORD_BYTES = 10_000_000
 # The number of characters (about a million) that are read at once from a file with a JSON array.
 _CHUNK = 1 << 20
@@ -154,7 +154,7 @@ class DatasetFile:
             yield number, value
 
     def json_array(self) -> Iterator[tuple[int, Any]]:
-        """Yield the objects of a JSON array one at a time, so that the array is never in memory as a whole.
+        """Yield the objects of a JSON array one at a time. The array is never in memory as a whole.
 
         :returns: An iterator over pairs: the number of the object, from 1, and the object.
         :raises ValueError: If the file is not a JSON array, or one of its values is not an object.

@@ -31,9 +31,9 @@ _FOLDERS = 2
 def dataset_name(question_id: str, path: Path) -> str:
     """Find the dataset of a question.
 
-    The id of the question decides, if it has the form of a dataset's ids. Otherwise a word in the name of the file
-    decides, or the whole name of one of the two folders above the file. For example, ``dataset_name("q1",
-    Path("bioasq-yesno.jsonl"))`` returns ``"bioasq"``.
+    The id of the question decides, if it has the form of a dataset's ids. Otherwise, a word in the name of the file
+    decides. If no word does, the name of one of the two folders above the file decides. For example,
+    ``dataset_name("q1", Path("bioasq-yesno.jsonl"))`` returns ``"bioasq"``.
 
     :param question_id: The id of the question, which may be empty.
     :param path: The file that contains the question.

@@ -30,8 +30,8 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer by four metrics.
 
-    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and does not contain the wrong
-    word. All questions of BioASQ are yes/no questions. For these, the same rule applies to ``acc``.
+    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and lacks the wrong word. All
+    questions of BioASQ are yes/no questions. For these, the same rule applies to ``acc``.
 
     :param question: The question with its gold answers. A yes/no question must have at least one gold answer.
     :param answer: The answer of the pipeline.
@@ -124,7 +124,7 @@ def _plain(text: str) -> list[str]:
 
 
 def _is_acceptable(answer: list[str], gold: list[str]) -> bool:
-    """Check whether the words of an answer occur in a row in a gold answer that has at most twice as many words."""
+    """Check whether a gold answer contains the words of an answer in a row, and has at most twice as many words."""
     if not answer:
         return False
     # Both texts get a space before and after. So the answer "art" is not found inside the gold word "party".

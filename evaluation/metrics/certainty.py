@@ -12,7 +12,7 @@ from prefrag.evaluation.question import Question
 
 # An answer counts as right if its F1 (0 to 1) is at least this high. It then need not contain a gold answer.
 NEAR = 0.8
-# A shown sentence counts as a gold sentence if the F1 of the two (0 to 1) is at least this high.
+# A shown sentence counts as a gold sentence if their F1 (0 to 1) is at least this high.
 SAME = 0.6
 
 

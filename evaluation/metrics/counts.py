@@ -1,6 +1,7 @@
 """Count the documents, model calls, retrievals, tokens and failures of one run.
 
-The input is the result that a pipeline returns for one question. The averages over all questions are made in
+The input is the result that a pipeline returns for one question. Its ``steps`` are the iterations of the pipeline's
+loop, and its ``trace`` is the list of everything that happened. The averages over all questions are made in
 ``summary.py``.
 """
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 # (section 4.3).
 RANKS = (3, 5, 7)
 # The number of shown gold passages at which capped recall is 1. Some BioASQ questions have far more gold passages than
-# a model is shown, so that full recall is out of reach.
+# a model is shown. For these, full recall is out of reach.
 ENOUGH = 5
 
 

@@ -17,7 +17,7 @@ def score(question: Question, result: Mapping[str, Any], failed: bool = False) -
 
     - A run that ends with an empty answer has failed. All its scores are 0, even the scores of the retrieval.
     - If the reader or the pipeline withholds the answer on purpose, the answer scores 0, but the retrieval is scored.
-    - The queries that were sent to the web are scored in any case, because a failed run cannot take them back.
+    - The queries that were sent to the web are always scored. A failed run cannot take them back.
 
     :param question: The question with its gold answers and gold passages.
     :param result: The result of the pipeline. It may be empty.

@@ -16,7 +16,7 @@ def summarise(predictions: Sequence[PredictionLine]) -> dict[str, object]:
     """Summarise the predictions of a run.
 
     All scores are computed again from the results. The ``scores`` in the predictions are ignored. A question whose run
-    failed (see :func:`has_failed`) has scores of 0, but its costs and its queries up to the failure count. Questions
+    failed (see :func:`has_failed`) has scores of 0. Its costs and its queries up to the failure still count. Questions
     without gold passages do not count in the averages of recall and precision.
 
     :param predictions: The lines of ``predictions.jsonl``.
@@ -107,7 +107,7 @@ def _result(prediction: PredictionLine) -> Mapping[str, object]:
 
 
 def _question(prediction: PredictionLine) -> Question:
-    """Read the question of a prediction, and raise ValueError if a field is missing that no question can do without."""
+    """Read the question of a prediction. Raise ValueError if it lacks its id, its text or its answers."""
     missing = [name for name in ("id", "question", "answers") if name not in prediction]
     if missing:
         raise ValueError(

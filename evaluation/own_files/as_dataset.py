@@ -77,7 +77,7 @@ def make_dataset(
 
 def _source_of(file: str) -> str:
     """Return the source of a file: "local" or "web"."""
-    # Whether the first byte of a hash is odd is as random as the flip of a coin, but the same in every run.
+    # The first byte of a hash is odd for about half of all names. For one name, it is the same in every run.
     is_odd = hashlib.sha256(file.encode()).digest()[0] % 2
     return "web" if is_odd else "local"
 

@@ -13,7 +13,8 @@ from prefrag.components.prompts.render_prompt import MODES
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
-# These names may be the value of `llm`, and they are the kinds of models in the description of a run.
+# The next three names are kinds of models in the description of a run. The first two may also be the value of `llm`.
+
 # The simulated reader, which replies from the gold passages.
 SIMULATED = "simulated"
 # The extractive reader, which copies answers from passages.
@@ -33,7 +34,7 @@ class Experiment(PolicySettings):
     :param web_corpus: The file with the passages that replace the web.
     :param web: "ddgs" searches the real web. None searches a corpus in place of the web.
     :param split: Whether the corpus is divided between the sources, or each source gets all of it. None means that it
-        is divided if the pipeline has a second source and the web has no corpus of its own.
+        is divided only if the pipeline has a second source for which no other corpus or web is named.
     :param store: "elasticsearch" indexes the corpus in Elasticsearch. None or "tantivy" means tantivy.
     :param llm: What answers: "simulated", "reader", a GGUF file or the URL of a model server. None means the configured
         model.

@@ -1,7 +1,7 @@
 """Make a simulated web as noisy as the real web.
 
-A corpus in place of the web is cleaner than the real web. This module cuts its passages to snippets and inserts junk
-passages, which are passages that have nothing to do with the query.
+A corpus in place of the web is cleaner than the real web. This module cuts its passages to snippets. It also inserts
+junk passages, which have nothing to do with the query.
 """
 
 from collections.abc import Iterator, Sequence

@@ -195,9 +195,9 @@ class Setup:
             changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
 
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
-            # The switch closes the web. A recording or a corpus in place of the web would then not be searched either,
-            # although no query leaves this machine. So the switch is opened here. The real web is searched only if the
-            # user has set `web`.
+            # The switch closes the web. A recording or a corpus in place of the web would then not be searched either.
+            # But these send no query out. So the switch is opened here. The real web is searched only if the user has
+            # set `web`.
             changes[WEB_SWITCH] = "on"
 
         before = {name: os.environ.get(name) for name in changes}

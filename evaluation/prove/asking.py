@@ -1,7 +1,7 @@
 """Ask each question in each of its worlds, through the pipeline that `prefrag ask` runs.
 
-A world is a copy of the index (a shadow) in which the sentences of the questions are changed, for example taken out.
-``worlds.py`` lists the worlds.
+A world is a copy of the index (a shadow). In the copy, the sentences of the questions are changed, for example taken
+out. ``worlds.py`` lists the worlds.
 """
 
 from __future__ import annotations
@@ -279,8 +279,8 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
     from prefrag import pipelines
 
     try:
-        # The web is closed even if the user allows it for the index, because the questions are made of the sentences of
-        # the index.
+        # The web is closed even if the user allows it for the index. The questions are made of the sentences of the
+        # index, which must not be sent.
         web = None if is_held else False
         result = await pipelines.ask_async(pipeline, question, history=history, web=web)
     except pipelines.RunFailed as error:

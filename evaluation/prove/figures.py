@@ -65,7 +65,7 @@ def bound(cases: Sequence[Case], threshold: float = 0.0, strict: bool = False) -
 
     :param cases: The records of the questions.
     :param threshold: Answers with a lower probability (0 to 1) count as not stated.
-    :param strict: Whether an answer counts as wrong if it has the value that was taken out and another sentence still
+    :param strict: Whether an answer with the value that was taken out counts as wrong even if another sentence still
         has this value.
     :returns: The numbers with their upper bound.
     """
@@ -192,8 +192,8 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
     """Choose the lowest probability with which an answer is still stated.
 
     One half of the documents chooses the threshold, and the other half measures it. A hash of a document's name decides
-    to which half the document belongs. Only the answers of the reader or only those of the model count (``by``),
-    because each of the two has a threshold of its own.
+    to which half the document belongs. The reader and the model have a threshold each. So only the answers of one of
+    the two count (``by``).
 
     :param cases: The records of the questions.
     :param by: What is measured: ``reader`` or ``model``.
@@ -234,8 +234,8 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
 
     Each question was asked in two worlds: with its sentence and without it. A loop scores 1 if it states the right
     answer with the sentence. It scores -1 if it states a wrong answer in either world. Otherwise it scores 0. The other
-    loop is chosen if it scores higher on significantly more questions (exact sign test, two-sided, 5%) and is not wrong
-    more often.
+    loop is chosen on two conditions. It scores higher on significantly more questions (exact sign test, two-sided, 5%).
+    And it is not wrong more often.
 
     :param cases: The records of the questions.
     :returns: ``n`` is the number of questions. ``better`` and ``worse`` are the numbers of questions on which the other

@@ -1,8 +1,9 @@
 """Find the questions that a sentence answers by its form alone.
 
-A form is a pattern of a plain sentence, such as "The THING is NAME", with the question that it answers, "Who is
-THING?". Answers are dates, names, numbers, places, cells of a table, or steps. `prefrag prove` asks such questions in
-other words, and the page suggests some of them. A sentence that does not clearly state something answers none.
+A form is a pattern of a plain sentence, such as "The THING is NAME". Each form has the question that it answers, such
+as "Who is THING?". Answers are dates, names, numbers, places, cells of a table, or steps. `prefrag prove` asks such
+questions in other words, and the page suggests some of them. A sentence that does not clearly state something answers
+none.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _POINTS_BACK = re.compile(
     r"|today|now|nowadays|several|at|during|under|over|within|about)\b",
     re.IGNORECASE,
 )
-# Matches words with which a sentence may not state what it says, or states it under a condition, or repeats what others
-# say. For example, it matches "if", "planned", "according", and "may" in "The hall may open". It does not match "May"
-# in "in May 2026". "May" is taken for the month if it has a capital within a sentence, or a number behind it.
+# Matches words that make a sentence doubtful. Such a sentence denies what it says, sets a condition, or repeats what
+# others say. For example, it matches "if", "planned", "according", and "may" in "The hall may open". It does not match
+# "May" in "in May 2026". "May" is taken for the month if it has a capital within a sentence, or a number behind it.
 DOUBTFUL = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|except|unless|if|whether|would|could|should|might|must|can|cannot"
     r"|(?-i:may)|(?<=^)may(?! \d)|will|shall|until|till|nearly|almost|perhaps|probably|possibly|supposed|planned|plans"
@@ -56,8 +57,8 @@ DOUBTFUL = re.compile(
 _CLAUSE_END = re.compile(
     r",(?! ?\d{3}\b)| (?:and|but|or|so|which|who|whose|whom|where|while|when|because|although|though)\b"
 )
-# Matches words with which a first clause says two things, such as "than", or speaks of something named elsewhere, such
-# as "these" or "chapter".
+# Matches words that a plain clause does not have. With some, such as "than", the clause says two things. With others,
+# such as "these" or "chapter", it speaks of something named elsewhere.
 _NOT_PLAIN = re.compile(
     r"\b(?:than|that|since|either|from|to be|now|formerly|previously|originally|only|least|most|another|other|same"
     r"|former|these|those|this|it|he|she|they|his|her|their|its|him|them|we|our|you|your|I|between|per|such|before|after"
@@ -215,8 +216,8 @@ class Formed:
     """A question that a sentence answers by its form.
 
     :param kind: ``date``, ``number``, ``name``, ``place``, ``cell``, ``step`` or ``time`` (a day or an hour).
-    :param template: The question, with ``{thing}`` for what it asks about. It is either a whole question with a
-        question mark, or only the words that a person would type into a search field.
+    :param template: The question, with ``{thing}`` for what it asks about. It is a whole question with a question mark,
+        or only the words for a search field.
     :param thing: What the question asks about, as the sentence names it.
     :param value: The answer.
     :param at: The position in the sentence at which the answer begins.

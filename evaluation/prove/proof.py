@@ -156,7 +156,7 @@ def prove(
 
 
 def _find_model(pipeline: str) -> ChatModel | None:
-    """Find the model whose loop a pipeline leaves open, and try once what the model can do, as the other commands do.
+    """Find the model whose loop a pipeline leaves open. Try once what the model can do, as the other commands do.
 
     Return None if the pipeline has no such model.
     """

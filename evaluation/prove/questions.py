@@ -28,8 +28,7 @@ _FEWEST_OWN = 2
 _MOST_TRIED = 15
 # A sentence with at least this share (0 to 1) of a question's words may answer the question, too.
 _NEAR = 0.65
-# A sentence with the answer states the same if it has, together with its headings, at least this share of a question's
-# words.
+# A sentence with the answer states the same if it and its headings have at least this share of a question's words.
 _SAME = 0.5
 # A sentence with the answer may state the same if it has at least this share of a question's words by itself.
 _PERHAPS = 0.34
@@ -64,9 +63,8 @@ class Question:
 def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Question], Counter[str]]:
     """Make questions, at most one for each document. Folders, kinds of files and years take turns.
 
-    A document that states the same as another whose question is asked gets no question, because it would be no
-    independent trial. Doubtful questions are dropped here, before anything is asked. So no answer decides what is
-    counted.
+    A document gets no question if it states the same as another document that has one. It would be no independent
+    trial. Doubtful questions are dropped here, before anything is asked. So no answer decides what is counted.
 
     :param sentences: The sentences of the folder.
     :param number: The maximum number of questions.

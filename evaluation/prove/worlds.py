@@ -138,7 +138,8 @@ def deny(question: Question) -> str:
     """Write the sentence so that it no longer states the answer.
 
     Every second sentence becomes a plan, if its verb allows that. All others are denied. For example, "The bridge was
-    opened in 1890." becomes "The bridge was to be opened in 1890." or "The bridge was not opened in 1890."
+    opened in 1890." becomes a plan: "The bridge was to be opened in 1890." Denied, it becomes "The bridge was not
+    opened in 1890."
 
     :param question: The question.
     :returns: The changed sentence. Empty for a cell or a step.

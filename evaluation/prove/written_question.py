@@ -79,7 +79,7 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
 
     The question must pass these checks, in this order:
 
-    1. It has the form of a question, and does not ask for yes or no, or for more than a value.
+    1. It has the form of a question, and asks for one value, not for yes or no.
     2. It does not contain the answer.
     3. It names something, and only what the sentence or its headings name.
     4. It has no copies but those of the question by form, and no other sentence may answer it.

@@ -1,6 +1,6 @@
 """Collect the data with which the page shows two runs side by side.
 
-The page lists the questions that only one of two runs answers correctly, and shows the steps (the trace) of both runs.
+The page lists the questions that only one of two runs answers correctly. It shows the steps (the trace) of both runs.
 """
 
 import itertools

@@ -25,7 +25,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # At the start of a row, LaTeX would read these characters as an argument of the line break before the row.
+        # At the start of a row, LaTeX would take these characters for an argument of the line break before.
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",

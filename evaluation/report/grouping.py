@@ -55,7 +55,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     by_setting: dict[Setting, list[Run]] = {}
     for run in runs:
         own_setting = next(setting for setting in largest_first if setting.holds(run))
-        # If the methods of this group were run with only one top-k, look for a larger group that differs only in top-k.
+        # The methods of this group may all have only one top-k. Then a larger group may fit that differs only in top-k.
         if all(len(top_ks[other.method]) == 1 for other in groups[own_setting]):
             larger = largest_first[: largest_first.index(own_setting)]
             own_setting = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own_setting)

@@ -70,8 +70,7 @@ def intervals(
         if repetitions > 1:
             drawn_repetitions = random.integers(repetitions, size=(size, questions, repetitions))
             drawn = (drawn[:, :, None] * repetitions + drawn_repetitions).reshape(size, rows)
-        # Each resample gets its own range of row numbers, so that one call counts how often every row was drawn in
-        # each.
+        # Each resample gets its own range of row numbers. So one call of `bincount` counts the rows of all resamples.
         drawn = drawn + rows * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
         for column in range(quantities):
@@ -117,8 +116,8 @@ def wilson(percent: float, n: int) -> Interval:
 def tango(better: int, worse: int, n: int) -> Interval:
     """Compute Tango's interval of a paired difference (T. Tango, 1998, section 3.1). Its width is never 0.
 
-    The interval has all differences that Tango's test does not reject. Each bound is found by halving the range between
-    the observed difference, which is always possible, and the largest or smallest difference.
+    The interval has all differences that Tango's test does not reject. The observed difference is always possible. Each
+    bound is found by halving the range from there to the largest or smallest difference.
 
     :param better: The number of questions that only the first run answers correctly.
     :param worse: The number of questions that only the other run answers correctly.

@@ -63,7 +63,7 @@ class _Rows:
     methods: tuple[str, ...]
     # Returns the columns for a dataset.
     columns: Callable[[str], list[Column]]
-    # The table is made only if the name of at least one method that was run begins with one of these.
+    # The table is made only if at least one method was run whose name begins with one of these.
     needed: tuple[str, ...]
     # The note below the table.
     note: str = ""
@@ -482,7 +482,7 @@ def _fill_cells(ids_by_question: Mapping[str, Sequence[str]], sources: Mapping[s
     n_neither = 0
     for ids in ids_by_question.values():
         sources_of_question = {sources.get(id) for id in ids}
-        # Some gold passages are only in the local source and some only on the web, so no source alone has all of them.
+        # No source alone has all gold passages: some are only in the local source, and some only on the web.
         if {"local", "web"} <= sources_of_question:
             n_neither += 1
     texts = [str(len(ids_by_question)), str(len(sources)), *shares, str(n_neither)]

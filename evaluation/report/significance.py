@@ -20,8 +20,8 @@ _ENUMERATED = 12
 def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
     """Test whether the paired differences of each column differ from zero, by flipping signs (R. A. Fisher, 1935).
 
-    If two runs are equally good, each difference could as well have the opposite sign. The p-value is the share of all
-    combinations of signs whose sum is at least as far from zero as the observed sum. The test is two-sided.
+    If two runs are equally good, each difference could as well have the opposite sign. Each combination of signs has a
+    sum. The p-value is the share of sums that are at least as far from zero as the observed sum. The test is two-sided.
 
     The test is exact in two cases. In the first case, all differences that are not 0 have the same size: this is
     McNemar's exact test (Q. McNemar, 1947). In the second case, at most 12 differences are not 0. All other columns are

@@ -147,7 +147,7 @@ def run(
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[PredictionLine]:
     """Run the questions and yield each prediction as soon as it is made.
 
-    If no server can be reached, no further questions are started, and an error is raised after those in progress.
+    If no server can be reached, no further questions are started. An error is raised when those in progress have ended.
     """
     unreached: list[ConnectionError] = []
     has_reached = False

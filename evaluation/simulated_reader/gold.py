@@ -184,7 +184,6 @@ class GoldQuestion:
 
         for header in headers.values():
             strips = _DROPPED.split(header["text"])
-            # The text was compared as a whole above, if nothing was dropped from it.
             if len(strips) == 1:
                 # Nothing was dropped, so the text was compared as a whole above.
                 continue

@@ -1,7 +1,7 @@
 """Write the queries of the simulated reader.
 
-The reader knows the gold passages, but a query must not give away what the reader was not shown. So a query contains a
-gold title or a gold answer only if the question or a passage in the prompt contains it too.
+The reader knows the gold passages, but a query must not give away what the reader was not shown. So a gold title or a
+gold answer is in a query only if it is in the question or in the prompt.
 """
 
 import re
@@ -29,8 +29,9 @@ _SMALL_WORDS = frozenset(_SMALL.split())
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
     """Yield the possible next queries, best first. No query contains a gold title or answer that was not shown yet.
 
-    With the kind "dataset", the first queries are sub-questions or facts from the dataset. Each is used only if its
-    passage was not shown yet, and all names in it occur in the question or the transcript. Then follow, in this order:
+    With the kind "dataset", the first queries are sub-questions or facts from the dataset. Such a query is used only if
+    its passage was not shown yet. All names in the query must occur in the question or the transcript. Then follow, in
+    this order:
 
     - variations of these queries: their keywords, and the queries joined with the question
     - the question with the title of a shown gold passage

@@ -55,7 +55,7 @@ class SimulatedReader:
     :meth:`GoldQuestion.is_in_snippet`). Other snippets count as irrelevant passages.
 
     CRAG may drop parts of a passage. The passage then counts if one part (a strip) remains. As CRAG's evaluator, the
-    reader gives the highest score to gold passages and their strips, and the lowest score to all others. If asked for
+    reader gives the highest score to gold passages and their strips. All others get the lowest score. If asked for
     keywords, it returns the question without stop words.
 
     Self-RAG shows the reader one passage at a time. The reader then answers correctly if and only if this passage is
@@ -69,8 +69,8 @@ class SimulatedReader:
 
     Every draw depends only on the seed, the question and the situation. So the order of concurrent runs makes no
     difference, and different methods are equally lucky in the same situation. All methods share one draw per question
-    for the answer. This draw decides whether the answer is always wrong (``answer_error``), or wrong as soon as a
-    certain number of irrelevant passages is shown (``distraction``). Asking again never corrects the answer.
+    for the answer. This draw decides whether the answer is always wrong (``answer_error``). It also decides how many
+    irrelevant passages make the answer wrong (``distraction``). Asking again never corrects the answer.
 
     ### Usage example:
 

@@ -20,7 +20,7 @@ are not repeated. At the end, a Markdown table with one line per evaluation is p
 - With `--judges`, PrefRAG runs once with each judge (`JUDGES` below). Its model judge is the simulated reader, which
   makes no mistakes at a judge error of 0.
 - Without `--llm`, the simulated reader answers.
-- With `--table ID`, the methods, datasets and k of a paper's table run (paper_tables.yaml), and this table is printed.
+- With `--table ID`, the methods, datasets and k of a paper's table run (paper_tables.yaml). Then this table is printed.
   `--set` overrides these settings.
 """
 

@@ -224,7 +224,7 @@ def _strip(value: object) -> Any:
 def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
     """Leave out of a prediction everything that scores and costs are not computed from.
 
-    Of an error, only its class stays, because its message may contain a path or the address of a server.
+    Of an error, only its class stays. Its message may contain a path or the address of a server.
 
     :param prediction: A line of `predictions.jsonl`.
     :returns: The shortened prediction. Each call has the digest of its prompt instead of the prompt.
