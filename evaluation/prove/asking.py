@@ -287,7 +287,7 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
         raise _Failed(str(error)) from error
     failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
     # A reply that cannot be used is an answer of the model, and is measured. After any other failure of the model, the
-    # extractive reader has answered in its place. Such an answer is not measured.
+    # extractive reader has answered in its place. Such an answer must not be counted, so the measurement stops.
     failure = next((message for message in failures if message != UNREAD), "")
     if failure:
         raise _Failed(failure)

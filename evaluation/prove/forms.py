@@ -119,7 +119,8 @@ _TAIL = r"(?:(?: [a-z]+)*? (?:in|on|at) [^,]+)?"
 _DATED = r"(?: [^,;]{0,60})? (?:in|on) (?P<value>\0+)(?: [^,;]{0,60})?"
 # Past participles that do not end in -ed.
 _DONE_WORDS = "built|bought|sold|written|drawn|held|paid|born|made|won|led|run|begun|rebuilt"
-# A past participle: "opened" or "built".
+# A past participle: "opened" or "built". "Housed", "based", "located" and "situated" are left out, because they ask for
+# a place.
 _DONE = rf"(?P<done>(?!housed|based|located|situated)\w{{2,}}ed|{_DONE_WORDS})"
 # Verbs in the past, and their forms in a question: "The fair opened ..." becomes "When did the fair open?".
 _BASES = {"opened": "open", "began": "begin", "started": "start", "closed": "close", "ended": "end", "moved": "move"}

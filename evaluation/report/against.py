@@ -86,8 +86,8 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             of_dataset = [run for run in runs if run.dataset == dataset]
-            # Runs are grouped by their settings. The two groups may differ in settings that a method does not use. Then
-            # the method's run in the other group also belongs here.
+            # Runs are grouped by their settings. Two groups may differ only in settings that a method does not use.
+            # Then the method's run in the other group also belongs here.
             from_other_groups = []
             for other_setting, other_runs in settings.items():
                 if other_setting != setting:

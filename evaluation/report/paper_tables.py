@@ -108,6 +108,7 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
     reader_runs = [run for runs in by_reader.values() for run in runs]
 
     def columns(dataset: str) -> list[Column]:
+        """Return a column for each measure that a run on this dataset has."""
         runs = [run for run in reader_runs if run.dataset == dataset]
         return [_plain(measure, ranked=False) for measure in CERTAINTY if _is_measured(measure, runs)]
 
@@ -162,6 +163,7 @@ def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Ta
         time = [_relative_time([run for group in placed_runs.values() for run in group])]
 
     def columns(dataset: str) -> list[Column]:
+        """Return the columns of the paper for a dataset and, if the table has it, the column of times."""
         return [*rows.columns(dataset), *time]
 
     return _table_by_setting(rows.id, rows.title, rows.note, placed_runs, intervals, columns)
@@ -189,9 +191,11 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
     measures = [measure for measure in count_measures if _is_measured(measure, runs)]
 
     def has_counts(run: Run) -> bool:
+        """Check whether a run has any of the counts."""
         return any(run.value(measure) is not None for measure in measures)
 
     def columns(dataset: str) -> list[Column]:
+        """Return the columns of accuracy and of all counts."""
         return [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)]
 
     return _table_by_setting(
@@ -233,6 +237,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
         note += " The simulated reader needs almost no time, so these are the times of retrieval and the pipeline only."
 
     def columns(dataset: str) -> list[Column]:
+        """Return the columns of scores, model calls and times for a dataset."""
         scores = [column for column in _scores(dataset) if column.measure != AVERAGE]
         return [*scores, _plain(CALLS, ranked=False), time]
 
@@ -246,6 +251,7 @@ def _relative_time(runs: Sequence[Run]) -> Column:
     multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
+        """Return the multiple of a run, and compute it at the first call."""
         if run.name not in multiples:
             seconds = run.value(SECONDS)
             single = find_single_step(run, runs)
