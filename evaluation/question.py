@@ -54,7 +54,9 @@ class PredictionLine(TypedDict, total=False):
 class Question:
     """A question with its gold answers and its gold passages."""
 
+    # The id of the question, which is unique in its file.
     id: str
+    # The text of the question.
     question: str
     # All answers that count as right.
     answers: tuple[str, ...]

@@ -8,6 +8,7 @@ HOTPOTQA = "hotpotqa"
 TWO_WIKI = "2wikimultihopqa"
 MUSIQUE = "musique"
 BIOASQ = "bioasq"
+# `dataset_name` returns one of these names.
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
 # The form of a question id in each dataset. BioASQ is missing here.

@@ -28,10 +28,13 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 from prefrag.pipelines.blocks import Block, class_of, parameters_of, rewrite
 from prefrag.pipelines.replacing import replace_parts
 
-# The classes of the blocks that replace others.
+# The class of a recording of replies.
 _RECORDING = "prefrag.components.recording.Recording"
+# The class of the retriever that searches an index on this machine by words.
 _BM25 = "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"
+# The class of the retriever that finds documents by the titles that a text mentions.
 _TITLE_LINKS = "prefrag.components.retrievers.title_mention_retriever.TitleMentionRetriever"
+# The class of the retriever that searches an index in Elasticsearch by words.
 _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retriever.ElasticsearchMultiMatchRetriever"
 
 

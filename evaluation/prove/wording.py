@@ -45,6 +45,7 @@ about after all also any are because before being but can could during each ever
 no only or other our out over own per shall so some still such under until up used using very was we will would you
 your since ago approximately around
 """
+# The same words as a set.
 _SMALL = frozenset(_SMALL_WORDS.split())
 
 

@@ -30,6 +30,7 @@ CHANGED = "changed"
 DENIED = "denied"
 # The sentence is taken out, and the question follows another question that was answered.
 SECOND = "second turn"
+# All worlds, in the order of the report.
 WORLDS = (AS_IS, WITHOUT, CHANGED, DENIED, SECOND)
 # Matches the verb after which "not" denies a sentence, as in "The bridge was [not] built in 1890".
 _BE = re.compile(r"\b(?:is|are|was|were|(?:has|had|have) been)\b")
@@ -37,8 +38,9 @@ _BE = re.compile(r"\b(?:is|are|was|were|(?:has|had|have) been)\b")
 _PAST_PASSIVE = re.compile(r"\b(?:was|were) (?=\w{2,}ed\b)")
 # Matches where another clause begins, such as the comma in "The bridge was built, and Anna Bell paid for it".
 _BREAK = re.compile(r"[,;:()]|\b(?:that|which|who|and|while|but|or|so|where|when|because|although|though)\b")
-# Invented values, which are hardly in anybody's files.
+# Invented names of people, which are hardly in anybody's files.
 _PEOPLE = ("Ottilie Brandreth", "Cassius Wendover", "Marigold Thackeray", "Lambert Quillfeather", "Rosalind Ockenden")
+# Invented names of places.
 _PLACES = ("Brandvik", "Ostermoor", "Kelderby", "Wexcombe", "Thornhaven")
 # The number words from two on. What is counted by zero or one has another form.
 _WORDS = tuple(NUMBER_WORDS)[2:]

@@ -37,7 +37,9 @@ _NOTE_OF_VARIATIONS = (
 class Against:
     """The comparison of all methods with a reference, for one task, setting and dataset."""
 
+    # The name of the dataset.
     dataset: str
+    # The setting of the runs.
     setting: Setting
     # The run of the method that the others are compared with.
     reference: Run

@@ -48,6 +48,7 @@ Intervals = Mapping[tuple[str, str], Interval]
 class Difference:
     """The difference between two runs in one measure."""
 
+    # What is compared, such as accuracy.
     measure: Measure
     # The difference of the means over the questions that both runs have, with its confidence interval.
     interval: Interval
@@ -97,6 +98,7 @@ class Difference:
 class Comparison:
     """The comparison of two runs, over the questions that both have answered."""
 
+    # The run that is compared.
     run: Run
     # The run that `run` is compared with.
     other: Run

@@ -30,6 +30,7 @@ _HALVINGS = 50
 class Interval:
     """A mean with its confidence interval."""
 
+    # The mean over all questions that have a value.
     mean: float
     # The lower bound: the 2.5th percentile of the resampled means, or the bound of Wilson or Tango.
     low: float

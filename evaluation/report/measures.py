@@ -58,32 +58,51 @@ class Measure:
         return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
 
 
-# The scores of answers: accuracy, word overlap and exact match.
+# Scores of answers. Accuracy is the share of answers that contain a gold answer.
 ACC = Measure("acc", "Acc")
+# F1 measures how many words an answer shares with a gold answer.
 F1 = Measure("f1", "F1")
+# Exact match is the share of answers that equal a gold answer.
 EM = Measure("em", "EM")
-# The scores of retrieval.
+# Scores of retrieval. Recall is the share of the gold passages that were shown.
 RECALL = Measure("recall", "Recall")
+# The share of questions for which all gold passages were shown.
 RECALL_ALL = Measure("recall_all", "All found")
-# The costs per question.
+# Costs per question. This is the number of different documents that the model was shown.
 DOCUMENTS = Measure("documents_per_question", "Documents", "count", 2)
+# The number of model calls.
 CALLS = Measure("llm_calls", "Calls", "count", 2)
+# The time in seconds.
 SECONDS = Measure("seconds_per_question", "Seconds", "count", 2)
+# The number of retrievals from the local source.
 TOTAL_LOCAL = Measure("total_local", "Total local", "count", 2)
+# The number of retrievals from the web.
 TOTAL_WEB = Measure("total_web", "Total web", "count", 2)
+# The number of all retrievals.
 TOTAL = Measure("total", "Retrievals", "count", 2)
+# The number of retrievals from the local source whose documents the model was shown.
 USED_LOCAL = Measure("used_local", "Used local", "count", 2)
+# The number of all retrievals whose documents the model was shown.
 USED = Measure("used", "Used", "count", 2)
+# The number of queries that the retrievals sent.
 LOOKUPS = Measure("lookups", "Look-ups", "count", 2)
-# How surely a pipeline answers, and what it asks the web: see `metrics/certainty.py`.
+# Scores of how surely a pipeline answers, see `metrics/certainty.py`. This is the share of questions with an answer.
 GIVEN = Measure("answered", "Given")
+# The share of given answers that are right.
 RIGHT = Measure("right_of_given", "Right of given")
+# The share of given answers that a person would accept.
 FAIR = Measure("fair_of_given", "Fair of given")
+# The share of questions without an answer for which the pipeline said that it found none.
 UNKNOWN = Measure("said_unknown", "Said unknown")
+# The share of questions for which the first sentence shown is a gold sentence.
 SENTENCE = Measure("sentence_1", "Sentence first")
+# The share of questions for which one of the first three sentences shown is a gold sentence.
 SENTENCES = Measure("sentence_3", "Among three")
+# The share of questions for which a query was sent although the preferred source has the answer.
 NEEDLESS = Measure("needless_queries", "Needless queries")
+# The share of questions for which every query to the web was the question itself.
 AS_TYPED = Measure("asked_as_typed", "Asked as typed")
+# The share of the words in queries to the web that the user had typed.
 TYPED = Measure("words_typed", "Words typed")
 # The measures of the table about answers that are given and withheld.
 CERTAINTY = (GIVEN, RIGHT, FAIR, UNKNOWN, SENTENCE, SENTENCES, NEEDLESS, AS_TYPED, TYPED)

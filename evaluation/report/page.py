@@ -29,8 +29,9 @@ from prefrag.evaluation.runs.run_folder import CONFIG
 
 # The folder of the templates, styles and scripts.
 _FOLDER = Path(__file__).parent
-# The names of the two files with the whole report.
+# The name of the report as a page.
 HTML = "report.html"
+# The name of the report as Markdown.
 MARKDOWN = "report.md"
 # The maximum number of ids that the report names when two runs did not answer the same questions.
 _IDS_NAMED = 10

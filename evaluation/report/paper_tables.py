@@ -56,7 +56,9 @@ _NOTE_OF_SPLIT = (
 class _Rows:
     """The methods and columns of a paper's table."""
 
+    # The name of the table in anchors and file names.
     id: str
+    # The title of the table.
     title: str
     # The names of the methods, in the order of the table. A name with a final * stands for all names that begin with
     # it.

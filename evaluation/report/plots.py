@@ -35,11 +35,11 @@ from prefrag.evaluation.report.measures import (
 from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
-# Placeholder colours in the SVG, which stand for colours of the page: text and axes,
+# Placeholder colours in the SVG, which stand for colours of the page. This one is for text and axes.
 _TEXT = "#010101"
-# the lines of the grid,
+# The placeholder colour of the grid.
 _GRID = "#010102"
-# and the series of data.
+# The placeholder colours of the series of data.
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 # The CSS colours that replace the placeholders.
 _COLOURS = {
@@ -69,6 +69,7 @@ _LETTERS = 66
 class Plot:
     """A plot of the report."""
 
+    # The name of the dataset.
     dataset: str
     # The text below the plot, such as the setting of its runs.
     note: str

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 
-# The names of what a run searched.
+# The name of the setting for the corpus that a run searched.
 _CORPUS = "corpus"
+# The name of the setting for what a run searched in place of the web.
 _WEB = "web"
+# The name of the setting that says whether the corpus is split.
 _SPLIT = "split of the corpus"
 # Settings that may differ between compared methods, because they belong to the method. The report names them.
 OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})

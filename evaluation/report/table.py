@@ -27,6 +27,7 @@ class Cell:
 class Row:
     """A line of a table."""
 
+    # The name of the line, or the text of a heading.
     label: str
     # One cell per column. Empty for a heading above other lines.
     cells: tuple[Cell, ...] = ()
@@ -38,6 +39,7 @@ class Table:
 
     # The name of the table in anchors and file names.
     id: str
+    # The title.
     title: str
     # The text below the table.
     note: str
@@ -45,6 +47,7 @@ class Table:
     groups: tuple[tuple[str, int], ...]
     # The lower headings, one per column.
     columns: tuple[str, ...]
+    # The lines and headings, from top to bottom.
     rows: tuple[Row, ...]
     # Whether the page shows only the lines below the first heading, and the others after a click.
     folded: bool = False
@@ -81,6 +84,7 @@ class Table:
 class Column:
     """A column in the group of a dataset."""
 
+    # What the column shows.
     measure: Measure
     # Returns the value of a run, or None.
     value: Callable[[Run], float | None]

@@ -95,8 +95,11 @@ def read_numbered(text: str) -> list[tuple[str, str, str]]:
 class Passage:
     """A gold passage."""
 
+    # The id of the passage in the corpus.
     id: str
+    # The title, which may be empty.
     title: str
+    # The whole text, or a snippet.
     text: str
     # In a corpus that is split between two sources: the source that has the passage, or "both". Otherwise empty.
     source: str = ""
@@ -135,6 +138,7 @@ class Shown:
 class GoldQuestion:
     """A question with its gold passages, and the rules for how many of them are enough to answer it."""
 
+    # The question with its gold answers.
     question: Question
     # The gold passages that are in the corpus.
     passages: tuple[Passage, ...]

@@ -38,8 +38,9 @@ _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 # The label before the answer, in prompts that ask for a check of the answer.
 _ANSWER = "\nAnswer: "
-# The labels before the sentences of a chain of thought, and before the next sentence.
+# The label before the sentences of a chain of thought.
 _SENTENCES = "\nSentences so far:\n"
+# The label before the next sentence.
 _NEXT_SENTENCE = "Next sentence:"
 
 
@@ -58,6 +59,7 @@ class Call:
     # - `relevance`: a score of each passage
     # - `keywords`: the keywords of the question
     kind: Kind
+    # The question on one line.
     question: str
     # The text of the prompt. In a call for a verdict, the passages to judge are left out.
     text: str

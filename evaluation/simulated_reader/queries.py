@@ -23,6 +23,7 @@ _SMALL = (
     "a an and are as at be been by did do does for from had has have how in is it its many much of on or that the "
     "their there these this to was were what when where which who whom whose why"
 )
+# The same words as a set.
 _SMALL_WORDS = frozenset(_SMALL.split())
 
 

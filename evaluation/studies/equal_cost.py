@@ -65,7 +65,9 @@ _DECIMALS = 9
 class Line:
     """A line in the plots: a loop, and the policy of the simulated reader in this loop."""
 
+    # The name of the line.
     name: str
+    # The name of the pipeline or of a variant.
     pipeline: str
     # Settings of the policy that override `ERRING`.
     changes: Mapping[str, Any] = field(default_factory=dict)

@@ -50,8 +50,9 @@ from prefrag.pipelines.loading import find, read_block
 
 # The names of the worlds.
 WORLDS = ("home", "web", "both", "nowhere")
-# The names of the two sources. The local source is home.
+# The source at home has this name.
 LOCAL = "local"
+# The source on the web has this name.
 WEB = "web"
 # The sources that have the gold passages in each world.
 _PLACES = {"home": (LOCAL,), "web": (WEB,), "both": (LOCAL, WEB), "nowhere": ()}

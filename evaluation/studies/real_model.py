@@ -142,7 +142,9 @@ _KIND = re.compile(r"[A-Z][A-Za-z]*(?:Error|Exception|Timeout|Failed)(?=:|$)")
 class Cell:
     """What one pipeline did on one dataset."""
 
+    # The run, as the report reads it.
     run: Run
+    # What the pipeline did with each question.
     predictions: Sequence[PredictionLine]
     # The SHA-256 of the record, in hexadecimal digits.
     digest: str

@@ -19,8 +19,9 @@ import yaml
 
 # The results of all evaluations, one line each.
 RESULTS = Path(__file__).parents[1] / "results.csv"
-# The two documents that have places for the tables.
+# The document with the main tables.
 DOCUMENT = RESULTS.with_name("RESULTS.md")
+# The document with further tables.
 DETAILS = RESULTS.with_name("DETAILS.md")
 # The description of the tables.
 LAYOUT: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))

@@ -46,9 +46,11 @@ KINDS = ("found", "found again", "at home, not found", "elsewhere")
 class SecondSearch:
     """A run after its second search, whose passages the judge has to judge."""
 
+    # The id of the question.
     id: str
     # One of `KINDS`.
     kind: str
+    # The state of the run, with both searches.
     state: State
 
 
