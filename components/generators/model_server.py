@@ -339,11 +339,12 @@ def _read_call(requested: Any) -> ToolCall | None:
 
     arguments = function.get("arguments")
     if isinstance(arguments, str):
+        # Some servers write no arguments as an empty text.
+        written = arguments.strip() or "{}"
         try:
-            # Some servers write no arguments as an empty text.
-            arguments = json.loads(arguments, strict=False) if arguments.strip() else {}
+            arguments = json.loads(written, strict=False)
         except (ValueError, RecursionError):
-            arguments = read_object(arguments)
+            arguments = read_object(written)
     if arguments is None:
         return None
 
