@@ -279,6 +279,7 @@ class FileConverter:
                         raise CannotRead("it is too large for a file of its kind")
                     if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
                         raise CannotRead("it is not text")
+                    self.loss = ""
                     for text, meta in self._passages_with_meta(attached, content, depth + 1):
                         is_empty = False
                         yield text, {**meta_of_mail, **meta, "attachment": name, "mail": title}

@@ -25,6 +25,8 @@ _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 # Matches the beginning of a line of a mail that would look like such a line. A mailbox writes ">" before it. For
 # example, the line "From here" of a mail is stored as ">From here". Group 1 is the line without the first ">".
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+# How many characters of an encoded header one character of its text may take, as in "=?utf-8?b?w7w=?=".
+_MOST_ENCODED = 12
 # A header field is cut to this many characters before it is shown.
 _MOST_HEAD = 500
 # A header field is cut to this many characters before it is parsed.
@@ -155,7 +157,8 @@ def _content(part: Any) -> bytes:
 
 def _header(message: Any, name: str) -> str:
     """Return the decoded value of a header field in one line; "" if the mail does not have the field."""
-    value = str(message.get(name) or "")[:_MOST_HEAD]
+    # An encoded value is several times longer than its text. It is cut again when it is decoded.
+    value = str(message.get(name) or "")[: _MOST_HEAD * _MOST_ENCODED]
     # If the encoding of the value is unknown or broken, the value is not decoded.
     with suppress(Exception):
         value = str(make_header(decode_header(value)))

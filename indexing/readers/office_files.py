@@ -11,7 +11,9 @@ import re
 import zipfile
 from calendar import month_name
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
@@ -457,7 +459,9 @@ def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterat
 # A number format is the text that tells Excel how to show the value of a cell, such as `0.0%`.
 # A cell may have several number formats with semicolons between them. This expression matches the first one, which is
 # `0.0` in `0.0;-0.0;"none; empty"`. A semicolon in quotation marks does not end a number format.
-_SECTION = re.compile(r'(?:"[^"]*"|[^;"])*')
+_SECTION = re.compile(r'(?:"[^"]*"|[^;"])+')
+# Matches a condition that says for which numbers a part of a format is, such as `[>100]`. Conditions are not followed.
+_CONDITION = re.compile(r"\[[<>=]")
 # Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`.
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
 # Matches the other parts of a number format that are not shown as they are written. Excel shows only what the groups
@@ -486,13 +490,17 @@ def show_cell(value: object, form: str) -> str:
     """
     if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
         return "" if value is None else str(value)
-    section = _SECTION.match(form)
-    shown = section[0] if section else ""
+    sections = _SECTION.findall(form)
+    first = sections[0] if sections else ""
     if isinstance(value, date | time):
-        return _show_time(value, _LITERAL.sub("", shown).lower())
+        return _show_time(value, _LITERAL.sub("", first).lower())
     if isinstance(value, timedelta):
         return _show_duration(value)
-    return _show_number(value, _LITERAL.sub(_literal_text, shown))
+    # The second part of a format is for negative numbers. It says itself how they are marked, as in `0;(0)`.
+    has_own_form = value < 0 and len(sections) > 1 and _DIGITS.search(sections[1]) is not None
+    if has_own_form and not _CONDITION.search(form):
+        return _show_number(-value, _LITERAL.sub(_literal_text, sections[1]))
+    return _show_number(value, _LITERAL.sub(_literal_text, first))
 
 
 def _literal_text(literal: re.Match[str]) -> str:
@@ -517,9 +525,12 @@ def _show_number(value: float, pattern: str) -> str:
         return f"{value:.15g}" if isinstance(value, float) else str(value)
 
     before, after = pattern[: digits.start()], pattern[digits.end() :]
-    number = value * 100 if "%" in after else value
+    # The digits that a person reads are rounded, and halves up: 2.5 is shown as 3, which binary rounding would make 2.
+    number = Decimal(repr(value)) * 100 if "%" in after else Decimal(repr(value))
     whole, _, decimals = digits[0].partition(".")
     separator = "," if "," in whole else ""
+    with suppress(InvalidOperation):
+        number = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     text = f"{abs(number):{separator}.{len(decimals)}f}"
 
     # A `#` at the end of the format stands for a digit that is left out if the digit is zero. So 0.5 in the format

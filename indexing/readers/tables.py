@@ -525,12 +525,19 @@ def _has_digit(value: str) -> bool:
 
 def _number_names(row: Sequence[str]) -> list[str]:
     """Add a number to repeated names. For example, ``["Price", "Name", "Price"]`` gives "Price", "Name", "Price 2"."""
+    written = {name.lower() for name in row}
     counts = Counter[str]()
     names = []
     for name in row:
         counts[name.lower()] += 1
-        count = counts[name.lower()]
-        names.append(f"{name} {count}" if name and count > 1 else name)
+        numbered = name
+        if name and counts[name.lower()] > 1:
+            # The table itself may have a "Price 2".
+            while numbered.lower() in written:
+                numbered = f"{name} {counts[name.lower()]}"
+                counts[name.lower()] += numbered.lower() in written
+            written.add(numbered.lower())
+        names.append(numbered)
     return names
 
 

@@ -220,8 +220,9 @@ def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
     :param paths: The folders and files. A path that does not exist counts as a file.
     :returns: The function.
     """
-    folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
-    beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
+    written = list(paths)
+    folders = tuple(path.rstrip(os.sep) + os.sep for path in written if os.path.isdir(path))
+    beside = {os.path.dirname(path) for path in written if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
 
 

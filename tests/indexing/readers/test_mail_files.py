@@ -10,6 +10,7 @@ import pytest
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
+from tests.indexing.office import make_xlsx
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,27 @@ def test_a_mail_is_its_head_and_its_words_under_its_subject(converter: FileConve
     meta = passage.meta
     assert (meta["title"], meta["kind"], meta["date"]) == ("The keel", "mail", "2023-11-06")
     assert (meta["from"], meta["file_name"]) == ("Ada <ada@example.org>", "a.eml")
+
+
+def test_a_long_subject_is_decoded_before_it_is_cut(converter: FileConverter) -> None:
+    subject = "Gr\u00fc\u00dfe an alle im Haus, " * 14
+
+    [passage] = converter.passages(Path("/a.eml"), bytes(make_mail(subject=subject)))
+
+    assert subject.startswith(passage.meta["title"])
+    assert len(passage.meta["title"]) > 200
+
+
+def test_what_is_lost_of_an_attachment_is_said_of_it_alone(converter: FileConverter) -> None:
+    mail = make_mail()
+    rows = [("Item", "Net"), ("Anchor", "=1+1"), ("Chain", 2)]
+    mail.add_attachment(make_xlsx({"Order": rows}), maintype="application", subtype="xlsx", filename="a.xlsx")
+    mail.add_attachment(b"The yard is full.", maintype="text", subtype="plain", filename="b.txt")
+
+    converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert converter.loss.startswith("in a.xlsx: 1 formula")
+    assert "b.txt" not in converter.loss
 
 
 def test_a_mail_of_a_day_to_come_has_no_date(converter: FileConverter) -> None:

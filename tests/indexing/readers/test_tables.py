@@ -47,6 +47,10 @@ def test_a_merged_cell_gives_its_text_to_each_row() -> None:
     assert merged == ["Harbour: Norwick; Boat: Tern", "Harbour: Norwick; Boat: Skua", "Harbour: Ulby; Boat: Knot"]
 
 
+def test_repeated_names_get_numbers_that_no_column_has() -> None:
+    assert rows_of("Price 2 | Price | Price | Price\n1 | 3 | 4 | 5") == ["Price 2: 1; Price: 3; Price 3: 4; Price 4: 5"]
+
+
 def test_two_rows_of_names_are_joined() -> None:
     text = "Boat | Summer | | Winter |\n | First | Last | First | Last\nTern | 6:10 | 22:40 | 7:15 | 19:05"
     joined = ["Boat: Tern; Summer First: 6:10; Summer Last: 22:40; Winter First: 7:15; Winter Last: 19:05"]
