@@ -16,14 +16,14 @@ from prefrag.components.text.sentences import cut_text
 
 # The line above the list of documents.
 HEADING = "Sources:"
-# The line in place of an answer if documents were found.
-NOT_ANSWERED = "Found, not answered."
+# The line in place of an answer if sentences are shown that may not answer the question.
+NOT_ANSWERED = "No sure answer."
 # The line in place of an answer if the answer is in no local document, and only local documents were searched.
 NOT_IN_OWN = "Not found in your documents."
 # The line in place of an answer if the answer is in no passage, and the passages may be from the web.
 NOT_IN_PASSAGES = "Not in the passages found."
-# All lines that may stand in place of an answer.
-WITHOUT_ANSWER = (NOT_ANSWERED, NOT_IN_OWN, NOT_IN_PASSAGES)
+# All lines that may stand in place of an answer. Conversations of earlier versions have the last.
+WITHOUT_ANSWER = (NOT_ANSWERED, NOT_IN_OWN, NOT_IN_PASSAGES, "Found, not answered.")
 # The words before a model's answer that no passage confirms.
 OWN_WORDS = "the language model's own words, not confirmed:"
 # The words before sentences of an answer that are in no passage.

@@ -32,7 +32,7 @@ export function checkOf(result) {
 export function notAnswered(result) {
   const last = (result.trace ?? []).findLast(({ kind }) => kind === "checked" || kind === "read");
   // An answer with a probability stands in a passage, but is not likely enough.
-  if (last?.kind !== "checked" || last.certainty !== "not_found" || result.probability) return "Found, not answered";
+  if (last?.kind !== "checked" || last.certainty !== "not_found" || result.probability) return "No sure answer";
   const isOwn = !result.counts?.total_web && !result.documents?.some(({ mark }) => mark.startsWith("W"));
   return isOwn ? "Not found in your documents" : "Not in the passages found";
 }

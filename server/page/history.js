@@ -4,7 +4,7 @@ import { readStored, writeStored } from "./storage.js";
 
 const NAME = "prefrag.conversations", FORGOTTEN = "prefrag.forgotten";
 const MOST = 50, MOST_FORGOTTEN = 500;
-const NOT_ANSWERED = "Found, not answered.";
+const NOT_ANSWERED = "No sure answer.";
 /** The words for the two answers of a question that is answered twice. */
 export const SIDES = { reader: "Without the language model", model: "With the language model" };
 // How many earlier messages are sent with a question. The service reads fewer.

@@ -100,7 +100,7 @@ class TestAsk:
         ({"readings": [[("Beta", 0.55)]]}, "Probably: Alpha was built by Beta. [1] (alpha, local)\n"),
         (
             {"readings": [[("Beta", 0.1)]]},
-            "Found, not answered.\n  [1] alpha: Alpha was built by Beta.\n  [2] beta: Beta is a yard in Gamma.\n",
+            "No sure answer.\n  [1] alpha: Alpha was built by Beta.\n  [2] beta: Beta is a yard in Gamma.\n",
         ),
     )
     def test_quiet_prints_answer_and_label_or_the_evidence_alone(
@@ -144,7 +144,7 @@ class TestAsk:
 
         assert result.exit_code == 0
         assert "Read: Beta [1] (20% likely, not given)" in result.stdout
-        assert "\nFound, not answered.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
+        assert "\nNo sure answer.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
         assert "no model call" in result.stdout
         assert result.stdout.count("PREFRAG_LLM_BASE_URL") == 1, "that there is no model is noticed once"
         assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")

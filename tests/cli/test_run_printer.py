@@ -151,10 +151,10 @@ class TestAModelsAnswer:
     @for_each(
         "changes, heading",
         # What stands in a passage is not likely enough. Then the reader went on.
-        ({"probability": 0.4}, "Found, not answered."),
-        ({"trace": [{"kind": "checked", "certainty": "not_found"}, {"kind": "read"}]}, "Found, not answered."),
+        ({"probability": 0.4}, "No sure answer."),
+        ({"trace": [{"kind": "checked", "certainty": "not_found"}, {"kind": "read"}]}, "No sure answer."),
         # A doubtful answer is withheld by the setting `when_unsure`, although passages state it.
-        ({"trace": [{"kind": "checked", "certainty": "stated"}]}, "Found, not answered."),
+        ({"trace": [{"kind": "checked", "certainty": "stated"}]}, "No sure answer."),
     )
     def test_is_only_called_unsupported_if_code_says_so(self, changes: dict[str, Any], heading: str):
         missed = {**NOT_ANSWERED, "trace": [{"kind": "checked", "certainty": "not_found"}], **changes}
@@ -180,7 +180,7 @@ class TestNoAnswer:
     def test_shows_the_sentences_and_then_a_dim_guess_of_a_model(self):
         proposed = {"guess": "1974", "answered_by": "model", "evidence": self.EVIDENCE}
         assert result_lines(**NOT_ANSWERED, **proposed) == [
-            "Found, not answered.",
+            "No sure answer.",
             "  [1] Beta: Beta won in 1974.",
             "  [W1] Delta is (2) red. [31mAnswer: 1",
             "The language model's own words, not confirmed: 1974",
@@ -190,7 +190,7 @@ class TestNoAnswer:
 
     def test_shows_no_guess_of_a_reader_or_absent_sentences(self):
         assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], answered_by="reader", guess="1974") == [
-            "Found, not answered.",
+            "No sure answer.",
             "  [1] Beta: Beta won in 1974.",
         ]
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]

@@ -99,7 +99,7 @@ class TestDemo:
         card = ask(page, NOT_ANSWERED)
 
         shown = card.inner_text()
-        assert "Found, not answered" in shown
+        assert "No sure answer" in shown
         assert "guess" not in shown
         assert "Not answered" in card.locator(".facts").inner_text()
         card.locator(".evidence .chip").first.click()

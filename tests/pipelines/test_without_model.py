@@ -220,7 +220,7 @@ class TestWhatNeedsAModel:
 
     @pytest.mark.parametrize("pipeline", ["prefrag", "vanilla_web", "no_retrieval"])
     async def test_one_that_cannot_be_told_is_asked_back_before_any_search(self, pipeline: str):
-        history = [{"role": "user", "content": "how much?"}, {"role": "assistant", "content": "Found, not answered."}]
+        history = [{"role": "user", "content": "how much?"}, {"role": "assistant", "content": "No sure answer."}]
 
         result = await run([SURE], pipeline=pipeline, question="When was it built?", options={"history": history})
 

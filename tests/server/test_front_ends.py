@@ -206,7 +206,7 @@ class TestNotes:
         client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
         text = content(client, sources=["local"])
         assert text.startswith(
-            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
+            "No sure answer.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
             "Note: the language model's own words, not confirmed: *1912*.\n\n"
         )
         CALLS.clear()

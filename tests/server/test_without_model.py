@@ -25,7 +25,7 @@ from tests.server.front_ends import ATTACHED, TASKS
 
 Served = Callable[..., TestClient]
 SURE, PROBABLE, UNSURE = [[["Beta", 0.91]]], [[["Beta", 0.55]]], [[["Beta", 0.12]]]
-NOT_ANSWERED = "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:\n[1] alpha (local)"
+NOT_ANSWERED = "No sure answer.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:\n[1] alpha (local)"
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ class TestChat:
         ("readings", "given", "remembered"),
         [
             (SURE, "Stated: Alpha was built by **Beta**. [1] (alpha, local)", "Beta"),
-            (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)", "Found, not answered."),
+            (PROBABLE, "Probably: Alpha was built by Beta. [1] (alpha, local)", "No sure answer."),
         ],
     )
     def test_answer_is_a_sentence_behind_the_word_of_its_certainty(
@@ -80,7 +80,7 @@ class TestChat:
         turns = [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
 
         assert first == NOT_ANSWERED
-        assert split_conversation(turns).history == [{"role": "assistant", "content": "Found, not answered."}]
+        assert split_conversation(turns).history == [{"role": "assistant", "content": "No sure answer."}]
 
     def test_a_stream_has_the_same_and_the_result(self, reading: Served):
         *steps, last = streamed(reading(UNSURE), sources=["local"])
@@ -96,7 +96,7 @@ class TestChat:
         text = content(reading([[]]), sources=["local"])
 
         assert text.startswith("Note: Without a language model only questions in English are answered")
-        assert "\n\nFound, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:" in text
+        assert "\n\nNo sure answer.\n\n> [1] alpha: Alpha was built by Beta.\n\nSources:" in text
         assert "guess" not in text
 
     def test_a_follow_up_says_as_what_it_was_read_or_asks_back(self, reading: Served):

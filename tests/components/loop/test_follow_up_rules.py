@@ -26,7 +26,7 @@ LONG = ("Which ship sails?", "It was decided in May that of all ships only the M
     (("Is Vienna big?", "Yes."), "When was it founded?", "When was Vienna founded?"),
     (LONG, "where is it", None),
     (TRAILER, "how old is he", "how old is the trailer"),
-    (("how much?", "Found, not answered."), "when was it built?", None),
+    (("how much?", "No sure answer."), "when was it built?", None),
     (ADA, "Why?", None),
     (SHIP, "And in 2019?", "On which ship is the pump tried in 2019?"),
     (("How many came in 2024?", "31"), "and in 2019?", "How many came in 2019?"),

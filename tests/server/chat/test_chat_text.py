@@ -52,12 +52,12 @@ def written(**changes: Any) -> str:
         MISSED,
         "Not found in your documents.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
         "Note: the language model's own words, not confirmed: *Gamma \\*x\\**.",
-        "Found, not answered.",
+        "No sure answer.",
     ),
     (
         {**MISSED, "guess": None},
         "Not found in your documents.\n\n> [1] alpha: Alpha was built by Beta.",
-        "Found, not answered.",
+        "No sure answer.",
     ),
 )
 def test_answer_follows_its_certainty_and_precedes_its_sentence(changes: dict[str, Any], text: str, remembered: str):

@@ -98,7 +98,7 @@ class TestCall:
         result = await call(SHARED.start().address, question="Who built alpha?")
 
         text = text_of(result)
-        assert text.startswith("Found, not answered.")
+        assert text.startswith("No sure answer.")
         assert "| Alpha was built by Beta." in text
         assert "Answer:" not in text
 
@@ -300,7 +300,7 @@ def test_what_was_found_and_not_answered_is_no_answer():
     missed = {"answer": "", "guess": "Brandt", "evidence": [BUILT], "certainty": "not_found"}
     written = text(**missed, answered_by="reader", probability=0.5)
 
-    assert written.startswith("Found, not answered. There is no answer; these sentences were found:\n\n[1]\n| It was")
+    assert written.startswith("No sure answer. There is no answer; these sentences were found:\n\n[1]\n| It was")
     assert "[1] Buoy (local)" in written
     assert "guess" not in written
     assert "Answer:" not in written

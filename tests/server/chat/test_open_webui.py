@@ -100,7 +100,7 @@ class TestSteps:
         (
             (search("alpha"), answer("1912 [[1]]", "INCORRECT")),
             {"fields": {"sources": ["local"]}, "replace": {"answer.when_unsure": "say_so"}},
-            "Found, not answered · 2 searches · nothing sent out",
+            "No sure answer · 2 searches · nothing sent out",
         ),
         ((search("alpha"), "!down"), {}, "The run broke off"),
     )
@@ -142,7 +142,7 @@ class TestSources:
             replace={"answer.when_unsure": "say_so"},
         )
         assert names(chunks) == ["alpha (your documents)"]
-        assert deltas(chunks, "content")[0].startswith("Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.")
+        assert deltas(chunks, "content")[0].startswith("No sure answer.\n\n> [1] alpha: Alpha was built by Beta.")
 
     def test_follow_the_files_that_open_webui_lists_itself(self, ask: Ask):
         chunks = ask(
