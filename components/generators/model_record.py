@@ -19,7 +19,7 @@ from prefrag.file_lock import hold_lock
 logger = logging.getLogger(__name__)
 # A model with fewer weights than this counts as small, as long as it has not been tried.
 SMALL = 4_000_000_000
-# The text with which the build of a model on Ollama begins.
+# The first word of a record's field `build` if the model runs on Ollama, as in "Ollama 0.5.1".
 OLLAMA = "Ollama"
 # The seconds to wait for another process that writes the file of the records.
 _LOCK_SECONDS = 5.0
@@ -29,11 +29,17 @@ _SIZE = re.compile(r"(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,4})?)([KMBT])", re.IGNOREC
 # The numbers that the units stand for, such as a billion for B.
 _UNITS = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 # The next two patterns match where a GGUF file states the size of its model. A GGUF file has for each fact a name, the
-# number of the type of the value, and the value.
+# type of the value, and the value. The type is a number of four bytes. All numbers begin with their lowest byte.
+# The type of a text, 8. Before the text stands its length, a number of eight bytes.
+_TEXT_TYPE = rb"\x08\0\0\0"
+# Matches the length of a text of 1 to 20 bytes.
+_LENGTH_OF_TEXT = rb"[\x01-\x14]\0{7}"
+# The type of a whole number of eight bytes, 10.
+_NUMBER_TYPE = rb"\x0a\0\0\0"
 # Matches the label of the size, a text. Group 1 is the label, such as b"1.5B".
-_LABEL = re.compile(rb"general\.size_label\x08\0\0\0[\x01-\x14]\0{7}([\w.]{1,20})")
-# Matches the number of weights, a whole number of eight bytes. Group 1 is these bytes.
-_COUNT = re.compile(rb"general\.parameter_count\x0a\0\0\0(.{8})", re.DOTALL)
+_LABEL = re.compile(rb"general\.size_label" + _TEXT_TYPE + _LENGTH_OF_TEXT + rb"([\w.]{1,20})")
+# Matches the number of weights. Group 1 is the eight bytes of this number.
+_COUNT = re.compile(rb"general\.parameter_count" + _NUMBER_TYPE + rb"(.{8})", re.DOTALL)
 # The number of bytes at the beginning of a GGUF file in which the size is searched.
 _HEAD_BYTES = 1_000_000
 
@@ -57,13 +63,15 @@ class ModelRecord:
     """What is known of one model on one server, or of one GGUF file. All callers of the model share the record.
 
     :param name: The address of the server and the name of the model, or the path of the file.
-    :param build: The version of the program of the server, or of the file. Empty if it is not known.
+    :param build: The version of the model's server, such as ``Ollama 0.5.1``. For a GGUF file, its size and the time of
+        its last change. Empty if neither is known.
     :param window: The maximum number of tokens of prompt and reply together, as the server states it. None if it is not
         known.
     :param has_answered: Whether the server was asked for these facts and has answered.
     :param silent_until: The time, in seconds of ``time.monotonic``, from which a server that did not answer may be
         asked again. 0 if the server has not been asked.
-    :param refused: The parameters of calls that the server has refused and named.
+    :param refused: The generation parameters, such as ``top_p``, because of which the server has refused a call. Only
+        those that the error of the server named are listed.
     :param parameters: The number of weights of the model. None if it is not known.
     :param reply_format: The format that a trial has chosen for the model, ``text`` or ``steps``. Empty before the
         trial.
@@ -92,7 +100,10 @@ class ModelRecord:
 
     @property
     def is_llama_cpp(self) -> bool:
-        """Whether the server of the model is that of llama.cpp. Only the builds of llama.cpp and Ollama are known."""
+        """Whether the model runs on the server of llama.cpp.
+
+        Only two kinds of servers state a build: llama.cpp and Ollama. So a build that is not Ollama's is llama.cpp's.
+        """
         return self.has_answered and bool(self.build) and not self.is_ollama
 
     def learn_tokens(self, counted: int, estimated: int) -> None:
@@ -103,10 +114,12 @@ class ModelRecord:
         :param counted: The number of tokens that the server has counted.
         :param estimated: The number of tokens that was estimated without the factor.
         """
-        # A token has at least one byte, and the estimate counts at least one token for three bytes. So the estimate is
-        # at most three times too low.
+        # The estimate counts a token for three bytes, or more. Even if each byte is a token, there are three times as
+        # many tokens. So a higher ratio is an error of the server.
         ratio = min(counted / estimated, 3.0)
-        self.token_factor = max(1.0, ratio, (self.token_factor + ratio) / 2)
+        # If the ratio is higher than the factor, the ratio becomes the factor. If it is lower, the mean of both does.
+        mean = (self.token_factor + ratio) / 2
+        self.token_factor = max(1.0, ratio, mean)
 
     def keep(self, **changes: object) -> None:
         """Change the record.
@@ -120,7 +133,8 @@ class ModelRecord:
         if "build" in changes:
             self.recall()
         # If only the build or the number of weights has changed, nothing is stored.
-        if changes.keys() & _StoredRecord.model_fields.keys() - {"build", "parameters"}:
+        stored_names = _StoredRecord.model_fields.keys() - {"build", "parameters"}
+        if changes.keys() & stored_names:
             self._store()
 
     def recall(self) -> None:
@@ -135,14 +149,19 @@ class ModelRecord:
         path = _path()
         try:
             with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "storing what it knows of a model"):
-                stored_records, own = _read_file(), {field.name: getattr(self, field.name) for field in fields(self)}
+                records = _read_file()
+                facts = {field.name: getattr(self, field.name) for field in fields(self)}
                 # Facts that only another process has found out about the same build stay in the file.
-                stored = stored_records.get(self.name)
-                if stored is not None and stored.build == self.build:
-                    more = {name: getattr(stored, name) for name in _StoredRecord.model_fields if not own[name]}
-                    own |= {name: value for name, value in more.items() if value}
+                earlier = records.get(self.name)
+                if earlier is not None and earlier.build == self.build:
+                    for name in _StoredRecord.model_fields:
+                        earlier_value = getattr(earlier, name)
+                        if earlier_value and not facts[name]:
+                            facts[name] = earlier_value
+                records[self.name] = _StoredRecord(**facts)
+                # The records are written to another file first. So the file is never half written.
                 draft = path.with_name(f"{path.name}.new")
-                draft.write_bytes(_FILE.dump_json({**stored_records, self.name: _StoredRecord(**own)}, indent=2))
+                draft.write_bytes(_FILE.dump_json(records, indent=2))
                 draft.replace(path)
         except (OSError, PrefragError):
             # The next process will then try the model again.
@@ -162,8 +181,10 @@ def find_record(name: str, build: str | None = None, parameters: int | None = No
     :returns: The record, which all callers share.
     """
     record = _records.get(name)
-    if record is None or build not in (None, record.build):
-        record = _records[name] = ModelRecord(name)
+    has_other_build = record is not None and build is not None and build != record.build
+    if record is None or has_other_build:
+        record = ModelRecord(name)
+        _records[name] = record
         record.keep(build=build or "", parameters=parameters)
     return record
 

@@ -13,18 +13,19 @@ from prefrag.components.generators.model_server import ModelServerError
 
 # The HTTP statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
-# The parameters that are not necessary for a call. Each has advice for users who want to avoid the refused call. The
-# advice is empty if there is none.
-# A refused `max_tokens` is sent as `max_completion_tokens`. If `stop` is refused, `ModelCall` cuts the reply instead.
+# The parameters that a call can do without. The value of each is advice for users: the setting with which the parameter
+# is not sent at all, so that no server refuses it. The advice is empty if there is no such setting.
 _ADVICE = {
     "response_format": "set {prefix}STRUCTURED to json_object or off",
     "chat_template_kwargs": "unset {prefix}THINKING",
+    # If it is refused, `max_completion_tokens` is sent instead.
     "max_tokens": "set `max_completion_tokens` in the YAML",
     "parallel_tool_calls": "",
     "frequency_penalty": "",
     "logprobs": "",
     "temperature": "",
     "top_p": "",
+    # If it is refused, `ModelCall` cuts the reply at the stop sequence instead.
     "stop": "",
     "return_progress": "",
     "stream_options": "",
@@ -46,7 +47,8 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
     if error.status not in _BAD_REQUEST or is_too_long(error):
         return [], False
 
-    sent = {**request, **(request.get("extra_body") or {})}
+    extra_body = request.get("extra_body") or {}
+    sent = {**request, **extra_body}
     present = [name for name in _ADVICE if sent.get(name) is not None]
     named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
     if named:
@@ -64,7 +66,9 @@ def advise(names: Collection[str], prefix: str) -> str:
     advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
     if not advice:
         return ""
-    return f" If it now succeeds, {', and '.join(advice)}, so that no call is refused for this."
+    # In this sentence, "it" is the call, which is made again without the parameters.
+    listed = ", and ".join(advice)
+    return f" If it now succeeds, {listed}, so that no call is refused for this."
 
 
 def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +82,14 @@ def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]
     :param request: The parameters of the call. They are not changed.
     :returns: The other parameters.
     """
-    simpler = {name: value for name, value in request.items() if name not in {*names, "extra_body"}}
+    removed = {*names, "extra_body"}
+    simpler = {name: value for name, value in request.items() if name not in removed}
     if "max_tokens" in names and request.get("max_tokens") is not None:
         simpler.setdefault("max_completion_tokens", request["max_tokens"])
-    extra_body = {name: value for name, value in (request.get("extra_body") or {}).items() if name not in names}
-    return {**simpler, "extra_body": extra_body} if extra_body else simpler
+
+    # The parameters in `extra_body` that remain are put back.
+    extra_body = request.get("extra_body") or {}
+    remaining = {name: value for name, value in extra_body.items() if name not in names}
+    if remaining:
+        simpler["extra_body"] = remaining
+    return simpler
