@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
-from haystack.tools import ToolsType, flatten_tools_or_toolsets
+from haystack.tools import Tool, ToolsType, flatten_tools_or_toolsets
 
 from prefrag.components.block import check_above_zero, check_choice
 from prefrag.components.both_ways import as_blocking, call_component, call_matching
@@ -154,7 +154,8 @@ class ChatModel:
             return self._settings.context or embedded_chat_generator.CONTEXT_WINDOW
         record = self._chosen.record if isinstance(self._chosen, ModelServer) else ModelRecord("")
         usual = _OLLAMA_CONTEXT_WINDOW if record.is_ollama else _SERVER_CONTEXT_WINDOW
-        return min(filter(None, (self._settings.context, record.window)), default=usual)
+        known_windows = [window for window in (self._settings.context, record.window) if window]
+        return min(known_windows, default=usual)
 
     @property
     def knows_window(self) -> bool:
@@ -205,7 +206,9 @@ class ChatModel:
         None without a server.
         """
         server = self.server
-        return None if server is None else f"{self._prefix} {server.address} {server.model}"
+        if server is None:
+            return None
+        return f"{self._prefix} {server.address} {server.model}"
 
     @property
     def record(self) -> ModelRecord:
@@ -303,9 +306,10 @@ class ChatModel:
         # The limit of the call overrides the limit of the environment. A `ModelCall` has already put the limit of the
         # environment into the call, as far as the window allows.
         kwargs = limit_reply(with_parameters(own_kwargs, generation_kwargs or {}), None)
-        chosen, flat = self._choose(), flatten_tools_or_toolsets(tools) or None
+        chosen = self._choose()
+        flat_tools = flatten_tools_or_toolsets(tools) or None
         if isinstance(chosen, EmbeddedChatGenerator):
-            if flat:
+            if flat_tools:
                 raise ValueError(
                     "The model in this process cannot call tools: either set reply_format to auto, or use a model "
                     "server (set PREFRAG_LLM_BASE_URL to its address and PREFRAG_LLM_MODEL to a model on it)."
@@ -319,42 +323,54 @@ class ChatModel:
         # The server is asked for its window again, because it may not have answered during `warm_up`.
         await call_matching(read_facts, read_facts_async, chosen)
         request = self._request(kwargs)
-        has_one_text = not flat and (request.get("n") or 1) == 1
         # The reply is streamed if somebody wants reports of the progress. Only llama.cpp tells how far it has read the
         # prompt.
-        if has_one_text and followed.get() is not None and chosen.record.is_llama_cpp:
-            request["extra_body"] = STREAMED | (request.get("extra_body") or {})
+        has_one_text = not flat_tools and (request.get("n") or 1) == 1
+        is_followed = followed.get() is not None
+        if has_one_text and is_followed and chosen.record.is_llama_cpp:
+            own_extra_body = request.get("extra_body") or {}
+            request["extra_body"] = STREAMED | own_extra_body
 
-        request = leave_out(chosen.record.refused, request)
-        # The parameters that the server has refused and named.
-        by_name: list[str] = []
-        while True:
-            try:
-                replies = await call_matching(chosen.call, chosen.call_async, messages, request, flat)
-                break
-            except ModelServerError as error:
-                await learn_window(chosen, error)
-                # This loop ends, because each repetition leaves out at least one parameter.
-                refused, is_named = find_refused(error, request)
-                if not refused:
-                    raise
-                again = f"The call is made again without {' and '.join(refused)}."
-                logger.warning("%s %s%s", error, again, advise(refused, chosen.prefix))
-                if is_named:
-                    by_name += refused
-                request = leave_out(refused, request)
-        chosen.record.refused |= frozenset(by_name)
+        replies = await self._call_server(chosen, messages, request, flat_tools)
         return {"replies": await _tell(replies, streaming_callback)}
 
     run = as_blocking(run_async)
+
+    async def _call_server(
+        self, server: ModelServer, messages: list[ChatMessage], request: dict[str, Any], tools: list[Tool] | None
+    ) -> list[ChatMessage]:
+        """Call a server, and repeat the call without the parameters that the server refuses."""
+        request = leave_out(server.record.refused, request)
+        # The parameters that the server has refused and named.
+        named_parameters: list[str] = []
+        # This loop ends, because each repetition leaves out at least one parameter.
+        while True:
+            try:
+                replies = await call_matching(server.call, server.call_async, messages, request, tools)
+                break
+            except ModelServerError as error:
+                await learn_window(server, error)
+                refused, is_named = find_refused(error, request)
+                if not refused:
+                    raise
+                refused_names = " and ".join(refused)
+                again = f"The call is made again without {refused_names}."
+                logger.warning("%s %s%s", error, again, advise(refused, server.prefix))
+                if is_named:
+                    named_parameters += refused
+                request = leave_out(refused, request)
+        server.record.refused |= frozenset(named_parameters)
+        return replies
 
     @property
     def _settings_role(self) -> Role:
         """The role whose variables are read. The judge uses the main model if it has no model of its own."""
         # The variables of the two models are never mixed, because the settings of one may not fit the other.
         judge = models["judge"]
-        has_own_model = judge.base_url or judge.gguf
-        return "judge" if self.role == "judge" and has_own_model else "llm"
+        judge_has_own_model = judge.base_url or judge.gguf
+        if self.role == "judge" and judge_has_own_model:
+            return "judge"
+        return "llm"
 
     @property
     def _settings(self) -> ModelSettings:
@@ -404,7 +420,12 @@ class ChatModel:
         if not own_settings.api_key.isascii() or not own_settings.api_key.isprintable():
             raise ValueError(f"{self._prefix}API_KEY contains a line break or another character that is not allowed.")
         server = ModelServer(
-            base_url, own_settings.model, own_settings.api_key, self._prefix, self.timeout, self.retries
+            base_url=base_url,
+            model=own_settings.model,
+            api_key=own_settings.api_key,
+            prefix=self._prefix,
+            timeout=self.timeout,
+            max_retries=self.retries,
         )
         if not server.model:
             raise ValueError(
@@ -423,8 +444,9 @@ class ChatModel:
         thinking = self.thinking
         if thinking is not None:
             extra_body = request.get("extra_body") or {}
-            template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
-            request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
+            own_template_kwargs = extra_body.get("chat_template_kwargs") or {}
+            template_kwargs = {**own_template_kwargs, "enable_thinking": thinking}
+            request["extra_body"] = {**extra_body, "chat_template_kwargs": template_kwargs}
         return request
 
 
@@ -436,9 +458,10 @@ async def _tell(replies: list[ChatMessage], callback: StreamingCallbackT | None)
     if callback is None:
         return replies
     for reply in replies:
-        told: Any = callback(StreamingChunk(content=reply.text or "", meta=dict(reply.meta)))
-        if isawaitable(told):
-            await told
+        # A coroutine function returns a coroutine, which has to be awaited.
+        result: Any = callback(StreamingChunk(content=reply.text or "", meta=dict(reply.meta)))
+        if isawaitable(result):
+            await result
     return replies
 
 

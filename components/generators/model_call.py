@@ -93,10 +93,14 @@ class PreparedCall:
 
         ``tools`` is left out if there are none, because not all generators have this parameter.
         """
-        *others, last = self.messages
-        messages = [*others, ChatMessage.from_user(f"{last.text}{self.note}")] if self.note else self.messages
-        arguments = {"messages": messages, "generation_kwargs": self.generation_kwargs}
-        return {**arguments, "tools": list(self.tools)} if self.tools else arguments
+        messages = self.messages
+        if self.note:
+            *others, last = self.messages
+            messages = [*others, ChatMessage.from_user(f"{last.text}{self.note}")]
+        arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": self.generation_kwargs}
+        if self.tools:
+            arguments["tools"] = list(self.tools)
+        return arguments
 
 
 class ModelCall:
@@ -204,13 +208,16 @@ class ModelCall:
         :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
         """
         limit = getattr(self.chat_generator, "reply_limit", None)
-        generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
+        merged_kwargs = with_parameters(self.generation_kwargs, kwargs)
+        generation_kwargs = limit_reply(merged_kwargs, limit)
         max_reply_tokens = reply_limit(generation_kwargs)
 
         def conversation(observations: Observations) -> list[ChatMessage]:
             """Build the messages from the documents that fit."""
             text = render_prompt(prompt, state.settings.prompts, **render(observations))
-            return [ChatMessage.from_user(text)] if messages is None else messages(text, observations)
+            if messages is None:
+                return [ChatMessage.from_user(text)]
+            return messages(text, observations)
 
         def estimate(shown: Sequence[ChatMessage]) -> int:
             """Estimate the tokens of messages, corrected by what the server has counted before."""
@@ -218,10 +225,14 @@ class ModelCall:
 
         def room() -> int:
             """Return the maximum number of tokens of a prompt. At most half of the window is reserved for the reply."""
-            return self.context_window - min(max_reply_tokens or 512, self.context_window // 2) - OVERHEAD_TOKENS
+            reserved_for_reply = min(max_reply_tokens or 512, self.context_window // 2)
+            return self.context_window - reserved_for_reply - OVERHEAD_TOKENS
 
         def fit(reached: State, most: float, limits_reply: bool) -> PreparedCall:
-            """Prepare a call whose prompt has at most `most` tokens. Its reply is limited to the rest of the window."""
+            """Prepare a call whose prompt has at most `most` tokens.
+
+            If `limits_reply` is true, the reply is limited to the rest of the window.
+            """
             try:
                 fitted = fit_to_window(conversation, observations, room=int(min(room(), most)), tokens=estimate)
             except ValueError as error:
@@ -235,34 +246,43 @@ class ModelCall:
                     documents_shortened=fitted.documents_shortened,
                     context_window=self.context_window,
                 )
-            left = self.context_window - OVERHEAD_TOKENS - estimate(fitted.prompt)
-            new_limit = min(max_reply_tokens, left) if limits_reply and max_reply_tokens else None
-            limited = limit_reply(generation_kwargs, new_limit)
-            return PreparedCall(fitted.prompt, limited, reached, tools, shorten=shorten)
+
+            rest_of_window = self.context_window - OVERHEAD_TOKENS - estimate(fitted.prompt)
+            new_limit = None
+            if limits_reply and max_reply_tokens:
+                new_limit = min(max_reply_tokens, rest_of_window)
+            limited_kwargs = limit_reply(generation_kwargs, new_limit)
+            return PreparedCall(fitted.prompt, limited_kwargs, reached, tools, shorten=shorten)
 
         def shorten(refused: PreparedCall, error: Exception, reached: State) -> PreparedCall:
             """Prepare the call again, after the server has refused it as too long."""
             # If the limit of the reply alone becomes smaller, this may be enough.
-            refitted = fit(reached, math.inf, True)
+            refitted = fit(reached, most=math.inf, limits_reply=True)
             if refitted.messages == refused.messages and refitted.generation_kwargs != refused.generation_kwargs:
                 return refitted
 
             # The message of the error may say how many tokens the server has counted.
-            estimated, reply_tokens = _tokens(refused.messages, tools), reply_limit(refused.generation_kwargs) or 0
-            counted = read_count(error, self.context_window, 3 * estimated + reply_tokens)
+            estimated = _tokens(refused.messages, tools)
+            reply_tokens = reply_limit(refused.generation_kwargs) or 0
+            # The estimate of the prompt is at most three times too low.
+            counted = read_count(error, self.context_window, most=3 * estimated + reply_tokens)
             if counted is not None:
                 # Some servers count the prompt alone, and others count the prompt and the maximum reply together.
                 without_reply = counted - reply_tokens
-                self._record.learn_tokens(without_reply if without_reply >= estimated else counted, estimated)
+                counted_in_prompt = without_reply if without_reply >= estimated else counted
+                self._record.learn_tokens(counted_in_prompt, estimated)
 
             prompt_tokens = estimate(refused.messages)
             # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
             # window nor a number tells how long a prompt may be, a quarter is left out.
-            return fit(reached, prompt_tokens * (0.95 if prompt_tokens > room() else 0.75), True)
+            is_known_to_be_too_long = prompt_tokens > room()
+            share = 0.95 if is_known_to_be_too_long else 0.75
+            return fit(reached, most=prompt_tokens * share, limits_reply=True)
 
         # If the window is only a guess, room for the reply is reserved, but the reply is not limited to this room. The
         # real window may be much larger.
-        return fit(state, math.inf, getattr(self.chat_generator, "knows_window", False))
+        knows_window = getattr(self.chat_generator, "knows_window", False)
+        return fit(state, most=math.inf, limits_reply=knows_window)
 
     async def send_async(self, call: PreparedCall) -> tuple[str, State]:
         """Make the call, and return the text of the reply.
@@ -288,13 +308,13 @@ class ModelCall:
             are counted.
         :raises RunError: When the model fails.
         """
-        message, state, accepted = await self._send(call)
+        message, state, accepted_call = await self._send(call)
         value = read(_whole_text(message))
         if value is None:
-            why = "was cut off" if is_cut_off(message) else "could not be read"
-            note = f"\n\nYour last reply to this {why}. Reply with one short JSON object and nothing else."
-            again = state.with_event("unreadable", caller=self.caller, again=True)
-            message, state, _ = await self._send(replace(accepted, state=again, note=note))
+            problem = "was cut off" if is_cut_off(message) else "could not be read"
+            note = f"\n\nYour last reply to this {problem}. Reply with one short JSON object and nothing else."
+            state = state.with_event("unreadable", caller=self.caller, again=True)
+            message, state, _ = await self._send(replace(accepted_call, state=state, note=note))
             value = read(_whole_text(message))
         return value, message.text or "", state
 
@@ -323,6 +343,7 @@ class ModelCall:
             refusal = ModelLeftOut(f"This method cannot answer without its model: its {self.caller} calls one.")
             raise RunError(str(refusal), call.state) from refusal
         self._audit(call.state)
+        # `chat` is the measurement of the call. Its tags are set once the reply is there.
         with measure(
             "gen_ai.chat", call.state.number, gen_ai__operation__name="chat", prefrag__role=self._role
         ) as chat:
@@ -334,22 +355,25 @@ class ModelCall:
                 chat.error = type(error).__name__
                 # The refused call is counted too. If the call cannot be shortened, the error of the server is raised.
                 try:
-                    shorter = replace(call.shorten(call, error, self._count_sent(call.state, {})), note=call.note)
+                    shortened_call = call.shorten(call, error, self._count_sent(call.state, {}))
                 except RunError:
                     raise self._failure(error, call.state) from error
             else:
                 message, state = self._read_output(output, call)
-                usage, reason = message.meta.get("usage") or {}, message.meta.get("finish_reason")
-                chat.tags["gen_ai.usage.input_tokens"] = prompt_tokens = int(usage.get("prompt_tokens") or 0)
+                usage = message.meta.get("usage") or {}
+                prompt_tokens = int(usage.get("prompt_tokens") or 0)
+                chat.tags["gen_ai.usage.input_tokens"] = prompt_tokens
                 if prompt_tokens:
-                    self._record.learn_tokens(prompt_tokens, _tokens(call.messages, call.tools) + OVERHEAD_TOKENS)
+                    estimated = _tokens(call.messages, call.tools) + OVERHEAD_TOKENS
+                    self._record.learn_tokens(prompt_tokens, estimated)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
                 # Only known reasons are recorded, because a server may send any text.
+                reason = message.meta.get("finish_reason")
                 chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state, call
             finally:
                 chat.tags |= self._describe()
-        return await self._send(shorter)
+        return await self._send(replace(shortened_call, note=call.note))
 
     @property
     def _record(self) -> ModelRecord:
@@ -399,9 +423,15 @@ class ModelCall:
         usage = meta.get("usage") or {}
         prompt_tokens = int(usage.get("prompt_tokens") or 0)
         completion_tokens = int(usage.get("completion_tokens") or 0)
-        return state.with_traffic(
-            ModelTraffic(host, not is_local(host), self._role, 1, prompt_tokens, completion_tokens)
+        traffic = ModelTraffic(
+            host=host,
+            remote=not is_local(host),
+            role=self._role,
+            calls=1,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
         )
+        return state.with_traffic(traffic)
 
     def _failure(self, error: Exception, state: State) -> RunError:
         """Make the error for a failed call. Its state counts the call and has the reason in its trace."""
@@ -434,7 +464,8 @@ class ModelCall:
 
         state = self._count_sent(call.state, reply.meta).with_call(self.caller, reply.meta)
         if meta.get("finish_reason") == "length":
-            meta["reply_limit"] = limit = reply_limit(call.generation_kwargs)
+            limit = reply_limit(call.generation_kwargs)
+            meta["reply_limit"] = limit
             state = state.with_event("cut_off", caller=self.caller, limit=limit, setting=self.limit_setting)
         if meta.get("filed_as_reasoning"):
             state = state.with_event("filed_as_reasoning", caller=self.caller, message=FILED_AS_REASONING)
@@ -459,7 +490,11 @@ def may_go_on(error: RunError, state: State) -> bool:
 def _name_model(chat_generator: object) -> Any:
     """Return a value that is equal for two chat generators if they call the same model."""
     served_by = getattr(chat_generator, "served_by", None)
-    return served_by or (chat_generator.to_dict() if hasattr(chat_generator, "to_dict") else chat_generator)
+    if served_by:
+        return served_by
+    if hasattr(chat_generator, "to_dict"):
+        return chat_generator.to_dict()
+    return chat_generator
 
 
 def is_cut_off(message: ChatMessage) -> bool:
@@ -473,7 +508,9 @@ def is_cut_off(message: ChatMessage) -> bool:
 
 def _whole_text(message: ChatMessage) -> str:
     """Return the text of a reply, or an empty text if the reply was cut off."""
-    return "" if is_cut_off(message) else message.text or ""
+    if is_cut_off(message):
+        return ""
+    return message.text or ""
 
 
 def reply_limit(parameters: dict[str, Any]) -> int | None:
@@ -502,7 +539,9 @@ def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str
     others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
     if limit is not None:
         return {**others, name: limit}
-    return {**others, name: parameters[name]} if name in parameters else others
+    if name in parameters:
+        return {**others, name: parameters[name]}
+    return others
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
@@ -532,14 +571,17 @@ def _stops(parameters: dict[str, Any]) -> list[str]:
 
 def _tokens(messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> int:
     """Estimate the number of tokens of messages and tools."""
-    texts = [*map(_write_out, messages), *(json.dumps(tool.tool_spec) for tool in tools)]
-    return sum(map(estimate_tokens, texts)) + _MESSAGE_TOKENS * (len(messages) - 1)
+    texts = [_write_out(message) for message in messages]
+    texts += [json.dumps(tool.tool_spec) for tool in tools]
+    messages_after_first = len(messages) - 1
+    return sum(map(estimate_tokens, texts)) + _MESSAGE_TOKENS * messages_after_first
 
 
 def _write_out(message: ChatMessage) -> str:
     """Write the texts, tool calls and tool results of a message as one text, to estimate its tokens."""
-    calls = [
-        f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
-    ]
+    calls = []
+    for call in message.tool_calls:
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        calls.append(f"{call.id} {call.tool_name} {arguments}")
     results = [f"{result.origin.id} {result.result}" for result in message.tool_call_results]
     return "\n".join([*message.texts, *calls, *results])
