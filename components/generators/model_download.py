@@ -101,11 +101,7 @@ def ask_source(source: Source) -> Stated:
     except Exception as error:
         raise _explain(source, error) from error
 
-    size = answer.headers.get("X-Linked-Size") or (
-        answer.headers.get("Content-Length", "") if answer.is_success else ""
-    )
-    # Some servers state a size of 0 if they do not know the size.
-    stated_bytes = (int(size) or None) if size.isdecimal() else None
+    stated_bytes = _read_size(answer)
     if not source.repository:
         # A redirect to a storage server may be valid for a short time only. So the download starts at the address
         # itself.
@@ -119,10 +115,26 @@ def ask_source(source: Source) -> Stated:
         )
         licence = _read_licence(info)
 
-    etag = (answer.headers.get("X-Linked-Etag") or answer.headers.get("ETag", "")).strip('"')
-    sha256 = etag if _SHA256.fullmatch(etag) else ""
-    url = hf_hub_url(source.repository, source.file, revision=commit or source.revision, endpoint=hub_address())
-    return Stated(url, stated_bytes, sha256, commit, licence)
+    # The hub states the hash of a large file as its ETag.
+    etag = answer.headers.get("X-Linked-Etag") or answer.headers.get("ETag", "")
+    hash_or_label = etag.strip('"')
+    sha256 = hash_or_label if _SHA256.fullmatch(hash_or_label) else ""
+    # The download starts at the address of this very revision, because the repository may change in the meantime.
+    url_of_revision = hf_hub_url(
+        source.repository, source.file, revision=commit or source.revision, endpoint=hub_address()
+    )
+    return Stated(url_of_revision, stated_bytes, sha256, commit, licence)
+
+
+def _read_size(answer: httpx.Response) -> int | None:
+    """Read the size of a file from the headers of a response. None if they do not state it."""
+    size = answer.headers.get("X-Linked-Size")
+    if not size and answer.is_success:
+        size = answer.headers.get("Content-Length")
+    if not size or not size.isdecimal():
+        return None
+    # Some servers state a size of 0 if they do not know the size.
+    return int(size) or None
 
 
 def download(source: Source, stated: Stated, on_progress: OnProgress = lambda arrived, total: None) -> ModelFile:
@@ -151,7 +163,9 @@ def download(source: Source, stated: Stated, on_progress: OnProgress = lambda ar
 
         digest = _hash(part)
         _check_file(source, stated, part, digest)
-        target = folder / f"{name_of_file(source.file) or source.name}.gguf"
+        # A source that is an address has no path of a file in a repository.
+        file_name = name_of_file(source.file) or source.name
+        target = folder / f"{file_name}.gguf"
         part.replace(target)
         model = ModelFile(
             name=source.name,
@@ -215,7 +229,9 @@ def _headers(source: Source) -> dict[str, str]:
     """
     from huggingface_hub.utils import build_hf_headers
 
-    return build_hf_headers() if source.repository and is_safe(hub_address()) else {}
+    if source.repository and is_safe(hub_address()):
+        return build_hf_headers()
+    return {}
 
 
 def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
@@ -225,16 +241,18 @@ def _ask_head(source: Source, url: str) -> tuple[httpx.Response, str]:
 
     :returns: The response with the facts, and the revision of the hub. An earlier response may have named the revision.
     """
+    first_host = urlsplit(url).hostname
+    commit = ""
     with _client() as client:
-        answer, commit = client.head(url, headers=_headers(source)), ""
+        answer = client.head(url, headers=_headers(source))
         for _ in range(_MOST_REDIRECTS):
             commit = answer.headers.get("X-Repo-Commit", commit)
             if answer.next_request is None or "X-Linked-Etag" in answer.headers:
                 break
-            first_host, host = urlsplit(url).hostname, answer.next_request.url.host
+            next_host = answer.next_request.url.host
             answer = client.send(answer.next_request)
             # A storage server may answer only GET requests. Then no facts are known.
-            if answer.is_error and host != first_host:
+            if answer.is_error and next_host != first_host:
                 return answer, commit
         if answer.is_error:
             answer.raise_for_status()
@@ -251,13 +269,16 @@ def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) 
     """
     import httpx
 
-    etag, headers = stated.etag, _headers(source)
+    etag = stated.etag
+    headers = _headers(source)
     failure: Exception = DownloadFailed(f"{source.host} did not send the whole file: repeat the command later.")
+    # The version of a file of the hub is its hash or its revision. The version of any other file is its ETag.
+    has_version_of_hub = bool(stated.sha256 or stated.commit)
     with _client() as client, part.open("ab") as opened:
         for wait in _WAITS:
             time.sleep(wait)
             # Without a version, nobody can tell whether the bytes that have arrived still fit.
-            if not (stated.sha256 or stated.commit or etag):
+            if not has_version_of_hub and not etag:
                 _empty(opened)
             arrived = opened.tell()
             if arrived == stated.bytes:
@@ -269,9 +290,9 @@ def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) 
             request_headers = headers | byte_range | condition
             try:
                 with client.stream("GET", stated.url, headers=request_headers, follow_redirects=True) as answer:
-                    # The version of a file of the hub is its hash or its revision. The storage servers of the hub may
-                    # give the same file different ETags, so these are not read.
-                    if answer.status_code != 206 and not (stated.sha256 or stated.commit):
+                    # Status 206 means that the server sends only a part. Any other reply may have a new version. The
+                    # storage servers of the hub may give the same file different ETags, so these are not read.
+                    if answer.status_code != 206 and not has_version_of_hub:
                         etag = _strong_etag(answer)
                     if _receive(answer, opened, stated, on_progress):
                         return
@@ -291,22 +312,29 @@ def _receive(answer: httpx.Response, opened: BinaryIO, stated: Stated, on_progre
     arrived = opened.tell()
     # Status 416 means that the requested range does not exist, and status 206 that the server sends a part of the file.
     is_refused_range = answer.status_code == 416 and arrived > 0
+    is_part = answer.status_code == 206
     if not is_refused_range:
         answer.raise_for_status()
+
+    # A part begins with the first missing byte. Otherwise, the bytes that have arrived are worthless.
     content_range = answer.headers.get("Content-Range", "")
-    if answer.status_code != 206 or not content_range.startswith(f"bytes {arrived}-"):
+    is_missing_part = is_part and content_range.startswith(f"bytes {arrived}-")
+    if not is_missing_part:
         arrived = _empty(opened)
-        if is_refused_range or answer.status_code == 206:
+        if is_refused_range or is_part:
             return False
 
-    size = content_range.rpartition("/")[2] if answer.status_code == 206 else answer.headers.get("Content-Length", "")
+    # The size of the whole file stands behind the slash of the range, as in "bytes 4-9/10".
+    _, _, size_in_range = content_range.rpartition("/")
+    size = size_in_range if is_part else answer.headers.get("Content-Length", "")
     total = int(size) if size.isdecimal() else None
     if stated.bytes is not None and total is not None and total != stated.bytes:
         _empty(opened)
         raise DownloadFailed(
             f"The server sends {total:,} bytes, and stated {stated.bytes:,}: the file has changed. Repeat the command."
         )
-    total = stated.bytes if total is None else total
+    if total is None:
+        total = stated.bytes
     check_room(Path(opened.name).parent, (total or 0) - arrived)
     for chunk in answer.iter_raw():
         arrived += len(chunk)
@@ -338,12 +366,14 @@ def _find_part(source: Source, stated: Stated, folder: Path) -> Path:
 
     Bytes that may belong to another version are deleted, because a download could not continue them.
     """
-    version = hashlib.sha256(f"{source} {stated.version} {stated.bytes}".encode()).hexdigest()[:12]
-    part = folder / f"{version}.part"
-    for other in folder.glob("*.part"):
-        is_too_large = stated.bytes is not None and other.stat().st_size > stated.bytes
-        if other != part or not stated.version or is_too_large:
-            other.unlink()
+    digest = hashlib.sha256(f"{source} {stated.version} {stated.bytes}".encode()).hexdigest()
+    # Twelve digits are enough to tell the versions of one model apart.
+    part = folder / f"{digest[:12]}.part"
+    for path in folder.glob("*.part"):
+        is_other_version = path != part or not stated.version
+        is_too_large = stated.bytes is not None and path.stat().st_size > stated.bytes
+        if is_other_version or is_too_large:
+            path.unlink()
     return part
 
 
@@ -385,7 +415,10 @@ def _explain(source: Source, error: Exception, part: Path | None = None, can_res
 
     if isinstance(error, PrefragError):
         return error
-    arrived = part.stat().st_size if part is not None and part.exists() else 0
+
+    arrived = 0
+    if part is not None and part.exists():
+        arrived = part.stat().st_size
     resume_note = ""
     if arrived and can_resume:
         resume_note = f" {show_bytes(arrived)} have arrived and stay: the same command goes on from there."
@@ -419,7 +452,9 @@ def _explain_status(source: Source, error: Any, resume_note: str) -> PrefragErro
     status = error.response.status_code
     if status == 429:
         wait = str(error.response.headers.get("Retry-After") or "")
-        when = f"in {wait} seconds" if wait.isdecimal() and len(wait) < 7 else "later"
+        # The header may also be a date, or a number that nobody means.
+        is_number_of_seconds = wait.isdecimal() and len(wait) < 7
+        when = f"in {wait} seconds" if is_number_of_seconds else "later"
         return DownloadFailed(f"{source.host} got too many requests from here: repeat the command {when}.{resume_note}")
     # The hub sends status 401 also for a repository that does not exist.
     if status in (401, 403):
@@ -429,7 +464,8 @@ def _explain_status(source: Source, error: Any, resume_note: str) -> PrefragErro
         )
     if status == 404:
         listed = _list_files(source)
-        return Missing(f"There is no {source}{f': the repository has {listed}' if listed else ''}.")
+        advice = f": the repository has {listed}" if listed else ""
+        return Missing(f"There is no {source}{advice}.")
     return DownloadFailed(f"{source.host} failed with status {status}: repeat the command later.{resume_note}")
 
 
@@ -442,5 +478,10 @@ def _list_files(source: Source) -> str:
     with suppress(Exception):
         info = HfApi(endpoint=hub_address()).model_info(source.repository, timeout=_SECONDS)
         names = [one_line(file.rfilename) for file in info.siblings or () if file.rfilename.endswith(".gguf")]
-        return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "") if names else "no GGUF file"
+        if not names:
+            return "no GGUF file"
+        listed = names[:_LISTED]
+        if len(names) > _LISTED:
+            listed.append("...")
+        return ", ".join(listed)
     return ""

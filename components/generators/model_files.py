@@ -199,7 +199,8 @@ def name_of_file(file: str) -> str:
     :param file: The path, with or without folders.
     :returns: The name of the file without its suffix.
     """
-    return file.rpartition("/")[2].removesuffix(".gguf")
+    _, _, name = file.rpartition("/")
+    return name.removesuffix(".gguf")
 
 
 def is_gguf(path: Path) -> bool:
@@ -234,7 +235,8 @@ def free_memory() -> int | None:
     """
     if sys.platform == "linux":
         counts = [_read_meminfo(), _read_group()]
-        return min((count for count in counts if count is not None), default=None)
+        known_counts = [count for count in counts if count is not None]
+        return min(known_counts, default=None)
     try:
         import psutil
     except ImportError:
@@ -267,7 +269,9 @@ def show_bytes(count: int) -> str:
     :param count: The number of bytes.
     :returns: The number with its unit. A GB is a billion bytes.
     """
-    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+    if count >= 1e9:
+        return f"{count / 1e9:.2f} GB"
+    return f"{count / 1e6:.0f} MB"
 
 
 def _read_records() -> Iterator[ModelFile]:
@@ -284,7 +288,7 @@ def _read_meminfo() -> int | None:
     """Return the bytes of memory that Linux says are available. None if they cannot be read."""
     with suppress(OSError, ValueError, IndexError):
         text = Path("/proc/meminfo").read_text(encoding="ascii")
-        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
+        return _read_number_behind("MemAvailable:", text) * 1024
     return None
 
 
@@ -297,6 +301,18 @@ def _read_group() -> int | None:
     with suppress(OSError, ValueError, IndexError):
         limit = int((group / "memory.max").read_text(encoding="ascii"))
         used = int((group / "memory.current").read_text(encoding="ascii"))
-        cached = int((group / "memory.stat").read_text(encoding="ascii").split("inactive_file")[1].split()[0])
+        statistics = (group / "memory.stat").read_text(encoding="ascii")
+        cached = _read_number_behind("inactive_file", statistics)
         return max(limit - used + cached, 0)
     return None
+
+
+def _read_number_behind(label: str, text: str) -> int:
+    """Read the number behind a label. For example, ``_read_number_behind("Free:", "Free: 12 kB")`` returns ``12``.
+
+    :raises IndexError: When the text has no such label, or nothing behind it.
+    :raises ValueError: When no number stands behind the label.
+    """
+    behind = text.split(label)[1]
+    first_word = behind.split()[0]
+    return int(first_word)

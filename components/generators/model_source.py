@@ -64,8 +64,10 @@ class Source:
 
     def __str__(self) -> str:
         if self.repository:
-            revision = "" if self.revision == _MAIN else f"@{quote(self.revision, safe='')}"
-            return f"hf:{self.repository}{revision}/{self.file}"
+            if self.revision == _MAIN:
+                return f"hf:{self.repository}/{self.file}"
+            revision = quote(self.revision, safe="")
+            return f"hf:{self.repository}@{revision}/{self.file}"
         return without_parameters(without_userinfo(self.url))
 
     @property
@@ -112,8 +114,10 @@ def read_source(text: str) -> Source:
         raise BadInput(f"{one_line(text)} is not an address: {error}.") from error
     if parts.scheme in ("http", "https") and parts.hostname:
         is_hub = parts.hostname in (*_HUB_HOSTS, urlsplit(hub_address()).hostname)
-        if is_hub and (source := _read_file_of_hub(_PAGE_OF_FILE.fullmatch(parts.path))):
-            return source
+        if is_hub:
+            source = _read_file_of_hub(_PAGE_OF_FILE.fullmatch(parts.path))
+            if source:
+                return source
         if not is_safe(text):
             raise BadInput(f"Over http, anybody on the way can change the file: give an https address{OR_OWN}.")
         if not parts.path.endswith(".gguf"):
@@ -131,8 +135,10 @@ def _read_file_of_hub(match: re.Match[str] | None) -> Source | None:
     """Read repository, revision and file from a match. None if there is no match, or if a part has a wrong form."""
     if match is None:
         return None
+    # Only the revision may be missing.
     repository, revision, file = (unquote(part or _MAIN) for part in match.groups())
-    if not _REPOSITORY.fullmatch(repository) or not _PATH.fullmatch(revision) or not _PATH.fullmatch(file):
+    have_right_forms = _REPOSITORY.fullmatch(repository) and _PATH.fullmatch(revision) and _PATH.fullmatch(file)
+    if not have_right_forms:
         return None
     return _check_whole(Source(name_of_file(file), repository, file, revision=revision))
 
