@@ -60,8 +60,11 @@ def read_facts(server: ModelServer, again: bool = True) -> None:
 def _is_due(server: ModelServer, again: bool = True) -> bool:
     """Check whether a server has to be asked now. The parameters are those of :func:`read_facts`."""
     record = server.record
-    if record.has_answered or not record.silent_until:
-        return not record.has_answered
+    if record.has_answered:
+        return False
+    was_asked = record.silent_until != 0
+    if not was_asked:
+        return True
     return again and time.monotonic() >= record.silent_until
 
 
@@ -108,7 +111,9 @@ async def learn_window(server: ModelServer, error: Exception) -> None:
     """
     if not is_too_long(error):
         return
-    server.record.has_answered, server.record.silent_until = False, 0.0
+    # The record now says that the server has not been asked.
+    server.record.has_answered = False
+    server.record.silent_until = 0.0
     await call_matching(read_facts, read_facts_async, server)
     stated = _STATED.search(str(error))
     if server.record.window is None and stated:
@@ -125,9 +130,12 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
         may be empty).
     :raises Exception: When the server does not answer, or answers in another form.
     """
-    root, key = server.base_url.rstrip("/"), server.api_key
-    above = root.removesuffix("/v1")
-    model, base = _pick(get_json(f"{root}/models", key).get("data"), "id", server.model)
+    key = server.api_key
+    root = server.base_url.rstrip("/")
+    # The addresses that OpenAI's interface does not define are not below "/v1".
+    outer_root = root.removesuffix("/v1")
+    listed = get_json(f"{root}/models", key).get("data")
+    model, base = _pick(listed, "id", server.model)
     meta = model.get("meta") or {}
     facts: dict[str, Any] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
 
@@ -138,18 +146,23 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
 
     if _positive(meta.get("n_ctx_train")):
         # llama.cpp lists the window that the model was trained with. The window that one request gets is in `/props`.
-        properties = get_json(f"{above}/props", key)
-        window = _positive((properties.get("default_generation_settings") or {}).get("n_ctx"))
-        return facts | {"window": window, "build": str(properties.get("build_info") or "")[:100]}
+        properties = get_json(f"{outer_root}/props", key)
+        defaults = properties.get("default_generation_settings") or {}
+        build = str(properties.get("build_info") or "")
+        return facts | {"window": _positive(defaults.get("n_ctx")), "build": build[:100]}
 
     # Only Ollama knows this address. Other servers answer with an error, which is ignored.
     with suppress(Exception):
-        version = get_json(f"{above}/api/version", key).get("version")
+        version = get_json(f"{outer_root}/api/version", key).get("version")
         if isinstance(version, str):
             facts["build"] = f"{OLLAMA} {version[:50]}"
-            installed, _ = _pick(get_json(f"{above}/api/tags", key).get("models"), "name", server.model)
-            loaded, _ = _pick(get_json(f"{above}/api/ps", key).get("models"), "name", server.model)
-            facts["parameters"] = read_size((installed.get("details") or {}).get("parameter_size"))
+            # One list has the models on the disk, and the other has those in the memory.
+            installed_models = get_json(f"{outer_root}/api/tags", key).get("models")
+            installed, _ = _pick(installed_models, "name", server.model)
+            loaded_models = get_json(f"{outer_root}/api/ps", key).get("models")
+            loaded, _ = _pick(loaded_models, "name", server.model)
+            details = installed.get("details") or {}
+            facts["parameters"] = read_size(details.get("parameter_size"))
             facts["window"] = _positive(loaded.get("context_length"))
     return facts
 
@@ -171,7 +184,10 @@ def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mappin
 
 def _positive(value: object) -> int | None:
     """Return a value if it is a whole number above zero, and otherwise None."""
-    return value if type(value) is int and value > 0 else None
+    # The value is not True, which Python counts as a whole number.
+    if type(value) is int and value > 0:
+        return value
+    return None
 
 
 def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy: bool = True) -> dict[str, Any]:
@@ -191,7 +207,8 @@ def get_json(url: str, api_key: str = "", seconds: float = _SECONDS, uses_proxy:
 
     # An event loop is used, because it can break off a slow reply. It runs in another thread, because the thread of the
     # caller may have an event loop too.
-    body = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy))).result(seconds)
+    future = call_in_thread(lambda: asyncio.run(_get(url, api_key, seconds, uses_proxy)))
+    body = future.result(seconds)
     reply = json.loads(body)
     return reply if isinstance(reply, dict) else {}
 

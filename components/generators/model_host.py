@@ -75,7 +75,9 @@ def read_host(url: str) -> str:
     :returns: The host in lower case. ``unknown`` if the address has no host.
     """
     try:
-        return urlsplit(url if "://" in url else f"//{url}").hostname or UNKNOWN
+        # Without the two slashes, the host would be read as the scheme or as a part of the path.
+        url_with_slashes = url if "://" in url else f"//{url}"
+        return urlsplit(url_with_slashes).hostname or UNKNOWN
     except ValueError:
         return UNKNOWN
 
@@ -140,9 +142,14 @@ def find_host(chat_generator: object) -> str:
     :returns: The host. If there are several hosts, those that are not local, joined by " or ". ``unknown`` if nothing
         says where the model runs.
     """
-    hosts = [model.host for model in find_models(chat_generator)] or [UNKNOWN]
-    remote = dict.fromkeys(host for host in hosts if not is_local(host))
-    return " or ".join(remote) if remote else hosts[0]
+    hosts = [model.host for model in find_models(chat_generator)]
+    if not hosts:
+        hosts = [UNKNOWN]
+    # The dictionary names each host once, in the order of the models.
+    remote_hosts = dict.fromkeys(host for host in hosts if not is_local(host))
+    if remote_hosts:
+        return " or ".join(remote_hosts)
+    return hosts[0]
 
 
 def refuse_remote_models(part: object) -> None:
@@ -200,13 +207,16 @@ def _read_local_hosts(entries: tuple[str, ...]) -> list[str | IPv4Network | IPv6
 
     :raises ValueError: When an entry is neither a network nor a name.
     """
-    hosts = [_read_network(entry) or entry for entry in map(_normalise, entries)]
-    for entry in hosts:
-        if isinstance(entry, str) and not _HOST_NAME.fullmatch(entry):
+    hosts: list[str | IPv4Network | IPv6Network] = []
+    for entry in entries:
+        name = _normalise(entry)
+        network = _read_network(name)
+        if network is None and not _HOST_NAME.fullmatch(name):
             raise ValueError(
-                f"PREFRAG_LOCAL_HOSTS holds '{entry}', which is no host: give names, *.domains, addresses or networks "
+                f"PREFRAG_LOCAL_HOSTS holds '{name}', which is no host: give names, *.domains, addresses or networks "
                 "such as 10.0.0.0/8, separated by commas."
             )
+        hosts.append(name if network is None else network)
     return hosts
 
 
@@ -269,7 +279,8 @@ def _attributes(part: Any) -> Mapping[str, Any]:
 def _names(part: Any) -> list[str]:
     """List the name of a component's class and the names of its base classes."""
     if _is_serialised(part):
-        return [part["type"].rpartition(".")[2]]
+        _, _, class_name = part["type"].rpartition(".")
+        return [class_name]
     return [ancestor.__name__ for ancestor in type(part).__mro__]
 
 
@@ -277,7 +288,7 @@ def _role(part: object) -> Role | None:
     """Find the kind of a model from the inputs and outputs of its component. None if the component is no model."""
     if _is_serialised(part):
         # The name of the class is used, because importing the class may load PyTorch.
-        class_name = _names(part)[0]
+        (class_name,) = _names(part)
         return next((role for word, role in _ROLE_OF_NAME.items() if word in class_name), None)
     run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):
@@ -286,16 +297,19 @@ def _role(part: object) -> Role | None:
     inputs = inspect.signature(run).parameters
     outputs = getattr(read_attribute(part, "__haystack_output__"), "_sockets_dict", None)
     if outputs is not None:
-        is_generator, is_text_embedder = "replies" in outputs, "embedding" in outputs
+        is_generator = "replies" in outputs
+        is_text_embedder = "embedding" in outputs
     else:
-        is_generator, is_text_embedder = "messages" in inputs, "text" in inputs
+        is_generator = "messages" in inputs
+        is_text_embedder = "text" in inputs
 
     if is_generator:
         return "llm"
     if is_text_embedder:
         return "embedder"
     if "documents" in inputs:
-        return "embedder" if any("Embedder" in name for name in _names(part)) else "ranker"
+        is_embedder = any("Embedder" in name for name in _names(part))
+        return "embedder" if is_embedder else "ranker"
     return None
 
 
@@ -304,15 +318,18 @@ def _find_own_host(part: object) -> str | None:
 
     None if no attribute points to a host.
     """
-    values, names = _attributes(part), _names(part)
-    declared = values.get("model_host") or read_attribute(part, "model_host")
-    if isinstance(declared, str):
-        return declared
+    values = _attributes(part)
+    names = _names(part)
+    declared_host = values.get("model_host") or read_attribute(part, "model_host")
+    if isinstance(declared_host, str):
+        return declared_host
     if any(_IN_PROCESS.search(name) for name in names):
         return THIS_MACHINE
 
+    # The clients of OpenAI store their address as `base_url`, and those of boto3 as `meta.endpoint_url`.
     client = values.get("client") or values.get("_client")
-    addresses = [getattr(client, "base_url", None), getattr(getattr(client, "meta", None), "endpoint_url", None)]
+    client_meta = getattr(client, "meta", None)
+    addresses = [getattr(client, "base_url", None), getattr(client_meta, "endpoint_url", None)]
     addresses += [values.get(name) for name in _ADDRESSES]
     if isinstance(values.get("api_params"), Mapping):
         addresses.append(values["api_params"].get("url"))

@@ -121,12 +121,14 @@ def find_address(base_url: str, path: str) -> tuple[str, dict[str, str]]:
     """
     parts = urlsplit(base_url)
     _, _, host_and_port = parts.netloc.rpartition("@")
-    whole_path = f"{parts.path.rstrip('/')}/{path}"
-    url = parts._replace(netloc=host_and_port, path=whole_path, fragment="").geturl()
+    root_path = parts.path.rstrip("/")
+    url = parts._replace(netloc=host_and_port, path=f"{root_path}/{path}", fragment="").geturl()
     if not parts.username:
         return url, {}
-    secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    encoded = base64.b64encode(secret.encode()).decode()
+
+    user = unquote(parts.username)
+    password = unquote(parts.password or "")
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
     return url, {"Authorization": f"Basic {encoded}"}
 
 
@@ -216,7 +218,8 @@ def _find_pause(error: BaseException, attempts: int) -> float | None:
 
     # The pause is about half a second after the first attempt. It doubles with each attempt, up to eight seconds. A
     # random factor keeps clients that failed at the same time from trying again at the same time.
-    return min(0.5 * 2.0 ** (attempts - 1), 8.0) * random.uniform(0.75, 1)
+    pause = min(0.5 * 2.0 ** (attempts - 1), 8.0)
+    return pause * random.uniform(0.75, 1)
 
 
 def _read_seconds(header: str | None) -> float | None:
@@ -350,8 +353,10 @@ def _find_error(body: bytearray) -> int | None:
     if not error:
         return None
     code = str(error.get("code")) if isinstance(error, dict) else ""
-    is_status = code.isdecimal() and len(code) == 3
-    return int(code) if is_status and int(code) >= 400 else 200
+    has_three_digits = code.isdecimal() and len(code) == 3
+    if has_three_digits and int(code) >= 400:
+        return int(code)
+    return 200
 
 
 @lru_cache(maxsize=64)
@@ -370,6 +375,7 @@ def _route(url: str) -> tuple[str | None, ssl.SSLContext | None]:
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     if proxy and "://" not in proxy:
         proxy = f"http://{proxy}"
+    # The scheme of the proxy's address, or an empty text if there is no proxy.
     kind = urlsplit(proxy or "").scheme
     if kind not in ("", "http", "https"):
         raise BadInput(f"The environment names a proxy of the kind {kind} for model servers: only http and https work.")

@@ -75,7 +75,10 @@ class ModelServer:
     @property
     def address(self) -> str:
         """The URL of the server without user name, password and query, because these may be secret."""
-        return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
+        url = without_userinfo(self.base_url)
+        without_query, _, _ = url.partition("?")
+        without_fragment, _, _ = without_query.partition("#")
+        return without_fragment.rstrip("/")
 
     @property
     def record(self) -> ModelRecord:
@@ -128,9 +131,10 @@ class ModelServer:
         """
         unknown = generation_kwargs.keys() - _PARAMETERS
         if unknown:
+            unknown_names = " or ".join(sorted(unknown))
             raise ValueError(
-                f"OpenAI's interface has no parameter {' or '.join(sorted(unknown))}: put parameters that only this "
-                "server knows under `extra_body`."
+                f"OpenAI's interface has no parameter {unknown_names}: put parameters that only this server knows "
+                "under `extra_body`."
             )
 
         arguments = {
@@ -196,9 +200,10 @@ class ModelServer:
                 f"{self.prefix}SECONDS."
             )
         if isinstance(error, model_requests.NoReply):
+            attempts = _name_attempts(error.attempts)
             return self._error(
-                f"cannot be reached, {_name_attempts(error.attempts)}: see whether it runs, and whether "
-                f"{self.prefix}BASE_URL is right ({error})."
+                f"cannot be reached, {attempts}: see whether it runs, and whether {self.prefix}BASE_URL is right "
+                f"({error})."
             )
         if isinstance(error, model_requests.ReplyTooLong):
             return self._error(
@@ -206,12 +211,12 @@ class ModelServer:
                 "`max_tokens`."
             )
         if isinstance(error, model_requests.RefusedByServer):
-            text = cut_text(self._mask(_read_message(error)), 500)
-            reason = self._explain_status(error.status, text, _name_attempts(error.attempts))
+            refusal = cut_text(self._mask(_read_message(error)), 500)
+            reason = self._explain_status(error.status, refusal, _name_attempts(error.attempts))
             return self._error(reason, error.status, error.retry_after)
-        text = cut_text(self._mask(str(error)), 200)
+        details = cut_text(self._mask(str(error)), 200)
         return self._error(
-            f"sent something that is not a chat completion ({type(error).__name__}: {text}): "
+            f"sent something that is not a chat completion ({type(error).__name__}: {details}): "
             f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it usually ends in /v1."
         )
 
@@ -274,7 +279,8 @@ def read_completion(body: bytes) -> list[ChatMessage]:
         completion = join_chunks(body) if is_streamed(body) else json.loads(text)
     except ValueError as error:
         # The caller shortens this text further, after it has removed the secrets.
-        raise ValueError(f"it begins with {' '.join(text[:10_000].split())}") from error
+        begin = " ".join(text[:10_000].split())
+        raise ValueError(f"it begins with {begin}") from error
 
     usage: dict[str, Any] = {}
     if isinstance(completion.get("usage"), dict):
@@ -339,12 +345,12 @@ def _read_call(requested: Any) -> ToolCall | None:
 
     arguments = function.get("arguments")
     if isinstance(arguments, str):
-        # Some servers write no arguments as an empty text.
-        written = arguments.strip() or "{}"
+        # If there are no arguments, some servers write an empty text.
+        arguments_as_json = arguments.strip() or "{}"
         try:
-            arguments = json.loads(written, strict=False)
+            arguments = json.loads(arguments_as_json, strict=False)
         except (ValueError, RecursionError):
-            arguments = read_object(written)
+            arguments = read_object(arguments_as_json)
     if arguments is None:
         return None
 
