@@ -73,10 +73,13 @@ def _count(body: bytearray) -> dict[str, int]:
         written = body.count(b'content":"')
         return {"written": written} if written else {}
 
-    read, total = progress.get("processed"), progress.get("total")
+    read = progress.get("processed")
+    total = progress.get("total")
     if type(read) is not int or type(total) is not int:
         return {}
-    return {"read": read, "total": total} if 0 <= read <= total else {}
+    if not 0 <= read <= total:
+        return {}
+    return {"read": read, "total": total}
 
 
 def is_streamed(body: bytes) -> bool:
@@ -107,8 +110,11 @@ def join_chunks(body: bytes) -> dict[str, Any]:
         error = chunk.get("error")
         if error:
             code = error.get("code") if isinstance(error, Mapping) else None
-            raise RefusedByServer(code if type(code) is int else 200, {}, json.dumps(error))
-        joined |= {name: chunk[name] for name in ("model", "usage") if chunk.get(name)}
+            status = code if type(code) is int else 200
+            raise RefusedByServer(status, headers={}, text=json.dumps(error))
+        for name in ("model", "usage"):
+            if chunk.get(name):
+                joined[name] = chunk[name]
         for choice in chunk.get("choices") or ():
             delta = choice.get("delta") or {}
             for name, parts in texts.items():

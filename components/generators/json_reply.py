@@ -114,11 +114,15 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     position = attempts = 0
     while attempts < _MOST_ATTEMPTS:
         # An object that directly follows another one is read too, even if it does not begin a line.
-        following = _NEXT_START.match(text, position) if objects else None
-        start = following or pattern.search(text, position)
+        start = None
+        if objects:
+            start = _NEXT_START.match(text, position)
+        if start is None:
+            start = pattern.search(text, position)
         if start is None:
             break
 
+        # Each pattern ends with the brace.
         brace = start.end() - 1
         try:
             value, position = decoder.raw_decode(text, brace)
@@ -134,7 +138,8 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
             before = text[max(begin_of_line, end_of_last) : start.start()]
             # The word "json" does not count, because it stands at the beginning of a block of code.
             in_prose = re.search(r"\w", before.replace("json", "")) is not None
-            objects.append(FoundObject(_with_lower_keys(repair(value)), is_valid, position, in_prose))
+            values = _with_lower_keys(repair(value))
+            objects.append(FoundObject(values, is_valid, position, in_prose))
     return objects
 
 
@@ -163,8 +168,10 @@ def _find_last(text: str, key: str) -> FoundObject | None:
     # A model may quote an object from a passage or from the template of the prompt. The quoted object stands before the
     # model's own object, or in a sentence. So the last object comes first here, and objects in sentences come at the
     # end.
-    latest_first = read_objects(text)[::-1]
-    for json_object in sorted(latest_first, key=lambda json_object: json_object.in_prose):
+    objects = read_objects(text)
+    objects.reverse()
+    objects.sort(key=lambda json_object: json_object.in_prose)
+    for json_object in objects:
         holder = _find_holder(json_object.values, key)
         if holder is not None:
             return json_object._replace(values=holder)
@@ -223,25 +230,36 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     :param start: The index of the brace that begins the object.
     :returns: The object, or None if it has no pairs, and the index at which the object ends.
     """
-    if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
+    first_sign = text[start + 1 : start + 100].lstrip()[:1]
+    if first_sign not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, object] = {}
-    position, depth = start + 1, 1
+    # The index behind the brace or the pair that was read last.
+    position = start + 1
+    # The number of braces that are open.
+    depth = 1
     for match in _PAIR.finditer(text, position):
         # Braces inside a string are part of the pair. Only braces between pairs open or close an object.
         for brace in re.finditer(r"[{}]", text[position : match.start()]):
-            depth += 1 if brace[0] == "{" else -1
+            depth += 1 if brace.group() == "{" else -1
             if depth == 0:
                 return values or None, position + brace.end()
 
-        bare = match["bare"]
-        if bare is not None:
-            value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _read_number(bare)
-        else:
-            value = _unescape(match["double"] if match["double"] is not None else match["single"])
-        values.setdefault(match["key"], value)
+        values.setdefault(match["key"], _read_value(match))
         position = match.end()
     return values or None, position
+
+
+def _read_value(match: re.Match[str]) -> object:
+    """Read the value of a pair that `_PAIR` has matched."""
+    if match["double"] is not None:
+        return _unescape(match["double"])
+    if match["single"] is not None:
+        return _unescape(match["single"])
+    word_or_number = match["bare"]
+    if word_or_number.lower() in _WORDS:
+        return _WORDS[word_or_number.lower()]
+    return _read_number(word_or_number)
 
 
 def _read_number(text: str) -> object:
@@ -279,9 +297,13 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     # An object in a sentence may be only a quotation. A line such as `key: value` behind this object is preferred.
     # Marks of Markdown and quotes may stand around the key, and "=" or a Chinese colon may stand for the colon.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
-    end = 0 if last is None else last.end
+    values: dict[str, Any] = {}
+    end = 0
+    if last is not None:
+        values = last.values
+        end = last.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))
-    values = {} if last is None else last.values
     if lines:
-        return lines[-1]["value"], values
+        last_line = lines[-1]
+        return last_line["value"], values
     return values.get(key), values

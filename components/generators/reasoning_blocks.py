@@ -27,7 +27,8 @@ def strip_reasoning(text: str) -> str:
     :param text: The reply.
     :returns: The answer, without blanks at its ends. Empty if the reply is only thinking.
     """
-    return _split_reasoning(text)[0]
+    answer, _ = _split_reasoning(text)
+    return answer
 
 
 def has_open_reasoning(text: str) -> bool:
@@ -38,7 +39,8 @@ def has_open_reasoning(text: str) -> bool:
     :param text: The reply.
     :returns: Whether the last thinking block has no closing tag.
     """
-    return _split_reasoning(text)[1]
+    _, is_open = _split_reasoning(text)
+    return is_open
 
 
 def _split_reasoning(text: str) -> tuple[str, bool]:
@@ -46,21 +48,25 @@ def _split_reasoning(text: str) -> tuple[str, bool]:
 
     For example, ``_split_reasoning("Paris <think>or")`` returns ``("Paris", True)``.
     """
-    answer: list[str] = []
+    # The parts of the answer, which stand before, between and behind the thinking blocks.
+    parts: list[str] = []
+    # Where the present part begins.
     start = 0
-    thinking = False
+    is_thinking = False
     for tag in _TAG.finditer(text):
-        if tag["slash"]:
-            if not thinking:
+        is_closing = bool(tag["slash"])
+        if is_closing:
+            if not is_thinking:
                 # The opening tag is in the prompt, so everything before this tag is thinking.
-                answer.clear()
-            thinking, start = False, tag.end()
-        elif not thinking:
+                parts.clear()
+            is_thinking = False
+            start = tag.end()
+        elif not is_thinking:
             # A tag inside a block does not open another block. Models mention tags in their thoughts, but never nest
             # them.
-            answer.append(text[start : tag.start()])
-            thinking = True
-    if not thinking:
-        answer.append(text[start:])
+            parts.append(text[start : tag.start()])
+            is_thinking = True
+    if not is_thinking:
+        parts.append(text[start:])
     # A space is put between the parts, because two parts could otherwise join into a word or a tag.
-    return " ".join(answer).strip(), thinking
+    return " ".join(parts).strip(), is_thinking

@@ -103,7 +103,9 @@ def fit_to_window(
     # The index of the newest observation. Steps without documents (an answer, an unreadable reply) do not count.
     last = max((number for number, observation in enumerate(shown) if observation), default=0)
     prompt = render(shown)
+    # The number of documents that were left out.
     cut = 0
+
     # First step: leave out documents of the older observations.
     for observation in shown[:last]:
         while observation and tokens(prompt) > room:
@@ -116,14 +118,16 @@ def fit_to_window(
     # Second step: shorten the documents of the newest observation. All of them get the same maximum length, which
     # becomes smaller by a quarter until the prompt fits.
     newest = shown[last] if shown else []
-    characters = max((len(document.content or "") for document in newest), default=0)
-    while characters > 0:
-        characters = characters * 3 // 4
-        shortened = [_shorten(document, characters) for document in newest]
-        prompt = render([*shown[:last], shortened, *shown[last + 1 :]])
+    most_characters = max((len(document.content or "") for document in newest), default=0)
+    while most_characters > 0:
+        most_characters = most_characters * 3 // 4
+        shortened = [_shorten(document, most_characters) for document in newest]
+        older, later = shown[:last], shown[last + 1 :]
+        prompt = render([*older, shortened, *later])
         if tokens(prompt) <= room:
-            changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
-            return FittedPrompt(prompt, cut, changed)
+            # A document that was short enough is still the same object.
+            number_shortened = sum(new is not old for new, old in zip(shortened, newest, strict=True))
+            return FittedPrompt(prompt, cut, number_shortened)
 
     # Third step: leave out documents of the newest observation.
     while newest:

@@ -58,15 +58,27 @@ def _read_token(token: object) -> TokenLogprob | None:
     """Read one token of a reply. None if it has no text, or no number as its log probability."""
     if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
         return None
-    logprob, data = token.get("logprob"), token.get("bytes")
+    logprob = token.get("logprob")
     if not isinstance(logprob, int | float) or math.isnan(logprob):
         return None
-    return {"token": token["token"], "logprob": float(logprob), "bytes": data if _are_bytes(data) else None}
+    data = token.get("bytes")
+    if not _are_bytes(data):
+        data = None
+    return {"token": token["token"], "logprob": float(logprob), "bytes": data}
+
+
+def _bytes_of(token: TokenLogprob) -> bytes:
+    """Return the bytes of the text of a token."""
+    if token["bytes"] is None:
+        return token["token"].encode("utf-8", "replace")
+    return bytes(token["bytes"])
 
 
 def _are_bytes(values: object) -> bool:
     """Check whether a value is a list of whole numbers from 0 to 255."""
-    return isinstance(values, list) and all(isinstance(value, int) and 0 <= value < 256 for value in values)
+    if not isinstance(values, list):
+        return False
+    return all(isinstance(value, int) and 0 <= value < 256 for value in values)
 
 
 def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tuple[tuple[str, float], ...]:
@@ -82,36 +94,56 @@ def token_probabilities(meta: Mapping[str, object], reply: str, part: str) -> tu
         if there are no log probabilities.
     """
     tokens = read_logprobs(meta.get("logprobs"))
+    letters, spans = _join_tokens(tokens)
+    whole = "".join(letters)
+    part_without_blanks = "".join(part.split())
+    reply_without_blanks = "".join(reply.split())
 
-    # A character may span several tokens, so the text is put together from the bytes of the tokens, without blanks.
+    # The tokens may begin with thoughts, which are no part of `reply`. So the search begins where the reply begins.
+    begin_of_reply = max(0, whole.rfind(reply_without_blanks))
+    begin = whole.find(part_without_blanks, begin_of_reply)
+    if not part_without_blanks or begin < 0:
+        return ()
+    first_token, _ = spans[begin]
+    _, last_token = spans[begin + len(part_without_blanks) - 1]
+
+    probabilities = []
+    for token in tokens[first_token : last_token + 1]:
+        # Because of rounding, a server may send a number that is slightly more than 0. It counts as 0.
+        logprob = min(0.0, token["logprob"])
+        probabilities.append((token["token"], math.exp(logprob)))
+    return tuple(probabilities)
+
+
+def _join_tokens(tokens: list[TokenLogprob]) -> tuple[list[str], list[tuple[int, int]]]:
+    """Put the text of a reply together from the bytes of its tokens, without blanks.
+
+    A character may span several tokens.
+
+    :returns: The characters of the text, and for each of them the indexes of its first and its last token.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters: list[str] = []
-    # For each character in `letters`, the indexes of its first and its last token.
     spans: list[tuple[int, int]] = []
     # If a character is not complete yet, the index of the token with which it began. Otherwise None.
     begun: int | None = None
     for number, token in enumerate(tokens):
-        data = token["token"].encode("utf-8", "replace") if token["bytes"] is None else bytes(token["bytes"])
+        data = _bytes_of(token)
         decoded = decoder.decode(data)
         for place, letter in enumerate(decoded):
             if letter.isspace():
                 continue
-            # The bytes of the first character of this token may begin in an earlier token.
-            first = begun if place == 0 and begun is not None else number
+            first = number
+            if place == 0 and begun is not None:
+                # The bytes of the first character of this token begin in an earlier token.
+                first = begun
             letters.append(letter)
             spans.append((first, number))
-        undecoded, _ = decoder.getstate()
-        if not undecoded:
+
+        # The decoder holds the bytes of a character that is not complete yet.
+        incomplete_bytes, _ = decoder.getstate()
+        if not incomplete_bytes:
             begun = None
         elif decoded or begun is None:
             begun = number
-
-    whole, wanted = "".join(letters), "".join(part.split())
-    # The tokens may begin with thoughts, which are no part of `reply`. So the search begins where the reply begins.
-    begin_of_reply = max(0, whole.rfind("".join(reply.split())))
-    begin = whole.find(wanted, begin_of_reply)
-    if not wanted or begin < 0:
-        return ()
-    first, _ = spans[begin]
-    _, last = spans[begin + len(wanted) - 1]
-    return tuple((token["token"], math.exp(min(0.0, token["logprob"]))) for token in tokens[first : last + 1])
+    return letters, spans
