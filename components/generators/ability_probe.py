@@ -94,13 +94,13 @@ def _read_fields(reply: str) -> dict[str, str]:
     can only be invented by the model. For example, ``_read_fields("Action: Search_Engine")`` returns
     ``{"action": "Search_Engine"}``.
     """
-    read: dict[str, str] = {}
-    for field in _FIELD.finditer(reply):
-        name = field[1].lower()
-        if name == "observation":
+    fields: dict[str, str] = {}
+    for match in _FIELD.finditer(reply):
+        name, value = match.groups()
+        if name.lower() == "observation":
             break
-        read.setdefault(name, field[2].strip())
-    return read
+        fields.setdefault(name.lower(), value.strip())
+    return fields
 
 
 def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
@@ -115,8 +115,10 @@ def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
     if action != "searchengine" or fields.get("final answer"):
         return False
     query = fields.get("action input", "")
-    is_copied = _DESCRIBED.search(query) or query.lower() == earlier
-    return len(query) > 2 and not is_copied and name in query.lower()
+    if len(query) <= 2:
+        return False
+    is_copied = _DESCRIBED.search(query) is not None or query.lower() == earlier
+    return not is_copied and name in query.lower()
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
@@ -237,8 +239,11 @@ class AbilityProbe(ChatModel):
             if not task.is_right(strip_reasoning(text)):
                 failed.append(task.aim)
 
-        missing = f" (it did not {', nor '.join(failed)})" if failed else ""
-        reason = f"{len(_TASKS) - len(failed)} of {len(_TASKS)} tasks right{missing}"
+        number_right = len(_TASKS) - len(failed)
+        reason = f"{number_right} of {len(_TASKS)} tasks right"
+        if failed:
+            failed_aims = ", nor ".join(failed)
+            reason = f"{reason} (it did not {failed_aims})"
         self.keep(reply_format="steps" if failed else "text", reason=reason)
         return reason
 
@@ -252,11 +257,12 @@ def find_untried(whole: object) -> list[ChatModel]:
     :returns: The models, each once.
     """
     components = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
-    by_record = {}
-    for _, model in walk_parts(components):
-        if isinstance(model, ChatModel) and not model.is_absent and model.is_format_guessed:
-            by_record[model.record.name] = model
-    return list(by_record.values())
+    models = [part for _, part in walk_parts(components) if isinstance(part, ChatModel)]
+    models_by_name = {}
+    for model in models:
+        if not model.is_absent and model.is_format_guessed:
+            models_by_name[model.record.name] = model
+    return list(models_by_name.values())
 
 
 def try_models(whole: object, seconds: float = CALL_SECONDS, wait: float = _WAIT_SECONDS) -> None:

@@ -93,7 +93,10 @@ class EmbeddedChatGenerator(Block):
             cores.
         :raises ValueError: When a number is not above zero.
         """
-        check_whole_number(1, context_window=context_window, **({} if threads is None else {"threads": threads}))
+        whole_numbers = {"context_window": context_window}
+        if threads is not None:
+            whole_numbers["threads"] = threads
+        check_whole_number(1, **whole_numbers)
         check_above_zero(timeout=timeout)
         self.model_path = model_path
         self.context_window = context_window
@@ -137,7 +140,8 @@ class EmbeddedChatGenerator(Block):
     @property
     def _model(self) -> _Model:
         """The model that this process shares between all generators with the same settings."""
-        return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads or _free_cores())
+        threads = self.threads or _free_cores()
+        return _share_model(self.model_path, self.adapter_path, self.context_window, threads)
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         """Wait for the reply of a call, at most ``timeout`` seconds."""
@@ -234,6 +238,7 @@ class _Model:
 
     def _work(self) -> None:
         """Make the calls of the queue, one after the other, until the model is closed. The thread runs this method."""
+        # `close` puts None into the queue.
         while (call := self._calls.get()) is not None:
             if self._is_unwanted(call):
                 call.future.cancel()
@@ -272,28 +277,38 @@ class _Model:
             return self._is_unwanted(call)
 
         self._server.handle_chat_completions(call.body, receive)
+        return _join_chunks(chunks)
 
-        text: list[str] = []
-        finish_reason: str | None = None
-        usage: dict[str, int] = {}
-        logprobs: list[TokenLogprob] = []
-        for chunk in chunks:
-            if "error" in chunk:
-                raise _refusal(chunk["error"])
-            for choice in chunk.get("choices") or []:
-                text.append(choice.get("delta", {}).get("content") or "")
-                finish_reason = choice.get("finish_reason") or finish_reason
-                logprobs += read_logprobs(choice.get("logprobs"))
-            usage = chunk.get("usage") or usage
 
-        if finish_reason is None:
-            raise RuntimeError("The model in this process was stopped in the middle of its reply.")
-        counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-        name = Path(chunks[0].get("model", "")).name
-        meta: dict[str, Any] = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
-        if logprobs:
-            meta["logprobs"] = {"content": logprobs}
-        return ChatMessage.from_assistant("".join(text), meta=meta)
+def _join_chunks(chunks: list[dict[str, Any]]) -> ChatMessage:
+    """Put a reply together from its chunks.
+
+    :raises ValueError: When a chunk is an error.
+    :raises RuntimeError: When the last chunk is missing.
+    """
+    texts: list[str] = []
+    finish_reason: str | None = None
+    usage: dict[str, int] = {}
+    logprobs: list[TokenLogprob] = []
+    for chunk in chunks:
+        if "error" in chunk:
+            raise _refusal(chunk["error"])
+        for choice in chunk.get("choices") or []:
+            delta = choice.get("delta", {})
+            texts.append(delta.get("content") or "")
+            finish_reason = choice.get("finish_reason") or finish_reason
+            logprobs += read_logprobs(choice.get("logprobs"))
+        usage = chunk.get("usage") or usage
+
+    if finish_reason is None:
+        raise RuntimeError("The model in this process was stopped in the middle of its reply.")
+    counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    first_chunk = chunks[0]
+    model_name = Path(first_chunk.get("model", "")).name
+    meta: dict[str, Any] = {"model": model_name, "index": 0, "finish_reason": finish_reason, "usage": counts}
+    if logprobs:
+        meta["logprobs"] = {"content": logprobs}
+    return ChatMessage.from_assistant("".join(texts), meta=meta)
 
 
 def _refusal(error: dict[str, Any]) -> ValueError:
@@ -315,8 +330,12 @@ def _free_cores() -> int:
     another program takes one of these cores, all threads stand still. On two busy cores, one thread wrote a reply in 28
     seconds, and two threads had not ended after 100 seconds.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _read_quota(cores)) - 1)
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        # The system may let this process use only some of the cores. 0 stands for this process.
+        cores = len(os.sched_getaffinity(0))
+    usable_cores = min(cores, _read_quota(cores))
+    return max(1, usable_cores - 1)
 
 
 def _read_quota(cores: int) -> int:

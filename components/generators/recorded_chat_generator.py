@@ -152,7 +152,8 @@ class RecordedChatGenerator(Block):
         replies = tuple(output.get("replies") or ())
         if not replies:
             return output
-        return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
+        recorded_entry = self.recording.record(Entry(replies=replies), "reply", self.name, *request)
+        return _play_entry(recorded_entry)
 
     run = as_blocking(run_async)
 
@@ -173,8 +174,9 @@ class RecordedChatGenerator(Block):
         :raises ValueError: When the recording has replies of a model with other properties.
         """
         entry = self.recording.play("model", self.name)
-        if entry is not None and entry.facts is not None and self.recording.mode == "replay":
-            return dict(entry.facts)
+        recorded = None if entry is None else entry.facts
+        if recorded is not None and self.recording.mode == "replay":
+            return dict(recorded)
 
         model = self._model()
         facts = {
@@ -194,18 +196,19 @@ class RecordedChatGenerator(Block):
             facts["reply_limit"] = limit
 
         # The format of the model may change after its trial. But a recording has one format from beginning to end.
-        recorded = entry.facts if entry is not None and entry.facts is not None else None
         reply_format = getattr(model, "reply_format", None) if recorded is None else recorded.get("reply_format")
         if reply_format:
             facts["reply_format"] = reply_format
 
-        # An old recording may lack the server of the model, which is then not compared.
-        before = dict(entry.facts) if entry is not None and entry.facts is not None else facts
-        if {"served_by": facts.get("served_by"), **before} != {"served_by": None, **facts}:
-            raise ValueError(
-                f"The recording {self.recording.path} holds replies of another model "
-                f"({_as_text(before)}; now {_as_text(facts)}): record to another file."
-            )
+        if recorded is not None:
+            # An old recording may lack the server of the model, which is then not compared.
+            recorded_with_server = {"served_by": facts.get("served_by"), **recorded}
+            facts_with_server = {"served_by": None, **facts}
+            if recorded_with_server != facts_with_server:
+                raise ValueError(
+                    f"The recording {self.recording.path} holds replies of another model "
+                    f"({_as_text(recorded)}; now {_as_text(facts)}): record to another file."
+                )
         self.recording.record(Entry(facts=facts), "model", self.name)
         return facts
 
@@ -243,7 +246,9 @@ def _request(
         calls = [[call.tool_name, call.arguments] for call in message.tool_calls]
         results = [str(result.result) for result in message.tool_call_results]
         conversation.append([message.role.value, message.texts, calls, results])
-    last_text = next(iter(messages[-1].texts), "") if messages else ""
+    last_text = ""
+    if messages and messages[-1].texts:
+        last_text = messages[-1].texts[0]
     specifications = [tool.tool_spec for tool in tools or ()]
     return [last_text, conversation, generation_kwargs or {}, specifications]
 
