@@ -23,6 +23,7 @@ from prefrag.components.state.usage import sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
 from prefrag.components.text.question_topic import fits_nothing
+from prefrag.components.text.term_statistics import passage_text
 from prefrag.tracing import sent_to_tracing
 
 WhenUnsure = Literal["answer", "say_so"]
@@ -60,18 +61,8 @@ def compose(
         attempts = list(state.attempts)
     models_of_searches = [model for attempt in attempts for model in attempt.models]
 
+    # Whether the user gets the answer.
     question_back = _question_back(state, last, error)
-    lacks_answer = not (answer or last.withheld or question_back)
-    errors = [_describe_failure(search) for search in searches if search.error]
-    if error:
-        errors.append(error)
-    elif lacks_answer:
-        errors.append("No answer could be read from the model's replies.")
-    errors += [str(data["message"]) for data in _events(state, "model_failed")]
-    errors += _cut_off(state)
-    if not answer:
-        errors += [str(data["message"]) for data in _events(state, "filed_as_reasoning")[:1]]
-
     is_doubtful = last.forced or last.label is Label.INCORRECT
     is_kept_back = is_doubtful and not error and when_unsure == "say_so"
     not_found = last.certainty == "not_found" or question_back is not None or is_kept_back
@@ -83,7 +74,10 @@ def compose(
         label = None
 
     # The sentence in which the extractive reader found its likeliest answer. Empty if it found none.
-    reader_evidence = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
+    steps_with_evidence = [step for step in state.steps if step.evidence]
+    reader_evidence = steps_with_evidence[-1].evidence[:1] if steps_with_evidence else ()
+    shown_evidence = _shown_evidence(state, last, reader_evidence, answered)
+
     # For each document, one sentence is shown: the one nearest to this text or, without a text, to the query.
     text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
     for evidence in reader_evidence:
@@ -94,8 +88,6 @@ def compose(
         sentence = _sentence(state, document, text_of_mark.get(mark, ""))
         documents.append(_document(document, mark, sentence))
     cited = [document for document in documents if document["mark"] in marks_cited]
-
-    shown_evidence = _shown_evidence(state, last, reader_evidence, answered)
 
     classes = _events(state, "question_class")
     result = {
@@ -122,15 +114,8 @@ def compose(
         "documents": documents,
         "steps": [_step(number, step, marks_of_codes) for number, step in enumerate(state.steps, start=1)],
         "counts": _counts(state, searches, preferred),
-        "usage": {
-            "llm_calls": sum(state.usage.llm_calls.values()),
-            "calls": dict(state.usage.llm_calls),
-            "prompt_tokens": state.usage.prompt_tokens,
-            "completion_tokens": state.usage.completion_tokens,
-            "cached_tokens": state.usage.cached_tokens,
-            "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
-        },
-        "errors": errors,
+        "usage": _usage(state),
+        "errors": _errors(state, last, searches, answer, error, question_back),
         "asked_back": question_back,
         "question_class": dict(classes[0]) if classes else None,
         "without_model": [str(data["text"]) for data in _events(state, "without_model")],
@@ -147,6 +132,40 @@ def compose(
     return result
 
 
+def _errors(
+    state: State, last: Step, searches: Sequence[Search], answer: str, error: str | None, question_back: str | None
+) -> list[str]:
+    """List what went wrong in the run, as messages for the user. ``error`` is the error that broke the run off."""
+    errors = [_describe_failure(search) for search in searches if search.error]
+    lacks_answer = not (answer or last.withheld or question_back)
+    if error:
+        errors.append(error)
+    elif lacks_answer:
+        errors.append("No answer could be read from the model's replies.")
+    errors += [str(data["message"]) for data in _events(state, "model_failed")]
+    errors += _cut_off(state)
+    if not answer:
+        # The message is the same for each reply, so it is given once.
+        first_filed = _events(state, "filed_as_reasoning")[:1]
+        errors += [str(data["message"]) for data in first_filed]
+    return errors
+
+
+def _usage(state: State) -> dict[str, object]:
+    """Count the calls to models, their tokens, and the seconds of the run."""
+    seconds = 0.0
+    if state.started:
+        seconds = round(time.perf_counter() - state.started, 3)
+    return {
+        "llm_calls": sum(state.usage.llm_calls.values()),
+        "calls": dict(state.usage.llm_calls),
+        "prompt_tokens": state.usage.prompt_tokens,
+        "completion_tokens": state.usage.completion_tokens,
+        "cached_tokens": state.usage.cached_tokens,
+        "seconds": seconds,
+    }
+
+
 def _events(state: State, kind: str) -> list[Mapping[str, Any]]:
     """Return the data of the events of a kind, in order."""
     return [event.data for event in state.events if event.kind == kind]
@@ -158,8 +177,10 @@ def _final_step(state: State, marks_of_codes: Mapping[str, str], error: str | No
     If the indexes ask for a higher probability than the answer has, its certainty is lowered to "probably".
     """
     step = _last_worded_step(state, marks_of_codes, error)
-    least = dict(state.settings.stated_from).get("model" if step.reply else "reader", 0.0)
-    if step.certainty == "stated" and step.probability is not None and step.probability < least:
+    least_probabilities = dict(state.settings.stated_from)
+    least = least_probabilities.get("model" if step.reply else "reader", 0.0)
+    is_too_unlikely = step.probability is not None and step.probability < least
+    if step.certainty == "stated" and is_too_unlikely:
         return replace(step, certainty="probably")
     return step
 
@@ -178,9 +199,11 @@ def _last_worded_step(state: State, marks_of_codes: Mapping[str, str], error: st
 
     for step in reversed(state.steps):
         answer, _ = read_citations(step.answer, marks_of_codes)
+        if answer and step is last:
+            return step
         if answer:
             # The run went on after an earlier answer, so that answer was not accepted. It counts as forced.
-            return step if step is last else replace(step, forced=True)
+            return replace(step, forced=True)
     return last
 
 
@@ -188,8 +211,11 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
     """Return what the user is asked instead of getting an answer. None if nothing is asked."""
     if not error and _is_no_question(state, last):
         return ASK_A_QUESTION
-    asked = _events(state, "asked_back")
-    return str(asked[0]["text"]) if asked else None
+    questions = _events(state, "asked_back")
+    if not questions:
+        return None
+    first_question = questions[0]
+    return str(first_question["text"])
 
 
 def _is_no_question(state: State, last: Step) -> bool:
@@ -197,7 +223,7 @@ def _is_no_question(state: State, last: Step) -> bool:
     is_alone = not (state.history or state.attached or state.settings.filters)
     if state.settings.prompts != "product" or not is_alone or last.certainty != "not_found":
         return False
-    texts = (f"{document.meta.get('title') or ''} {document.content or ''}" for document in state.observed)
+    texts = map(passage_text, state.observed)
     return fits_nothing(state.question, texts)
 
 
@@ -219,12 +245,14 @@ def _shown_evidence(state: State, last: Step, reader_evidence: tuple[Evidence, .
     if last.certainty != "probably":
         return nearest
     # The probable answer is not given, but its sentence is shown first.
-    return [*reader_evidence, *(evidence for evidence in nearest if evidence.sentence != reader_evidence[0].sentence)]
+    others = [evidence for evidence in nearest if evidence.sentence != reader_evidence[0].sentence]
+    return [*reader_evidence, *others]
 
 
 def _answered_by(step: Step) -> Literal["reader", "model"]:
     """Return what wrote the answer. A step of the extractive reader has a certainty, but no reply."""
-    return "reader" if step.certainty and not step.reply else "model"
+    is_of_reader = step.certainty and not step.reply
+    return "reader" if is_of_reader else "model"
 
 
 def _citation(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,15 +270,19 @@ def _cut_off(state: State) -> list[str]:
 
     A single such reply is reported only if it was the last reply of the run.
     """
-    cut = [step for step in state.steps if step.cut_at is not None]
-    if not cut:
+    cut_steps = [step for step in state.steps if step.cut_at is not None]
+    if not cut_steps:
         return []
-    if len(cut) == 1 and cut[0] is not state.steps[-1]:
+    if len(cut_steps) == 1 and cut_steps[0] is not state.steps[-1]:
         return []
-    tokens = next((f" at {step.cut_at} tokens" for step in cut if step.cut_at), "")
+
+    # The limit at which a reply was cut is 0 if it is not known.
+    known_limits = [step.cut_at for step in cut_steps if step.cut_at]
+    tokens = f" at {known_limits[0]} tokens" if known_limits else ""
     return [
-        f"{len(cut)} of {len(state.steps)} replies of the model were cut off{tokens}: raise PREFRAG_LLM_MAX_TOKENS (a "
-        "model that thinks needs 4000 or more, and a higher PREFRAG_LLM_CONTEXT), or set PREFRAG_LLM_THINKING=off."
+        f"{len(cut_steps)} of {len(state.steps)} replies of the model were cut off{tokens}: raise "
+        "PREFRAG_LLM_MAX_TOKENS (a model that thinks needs 4000 or more, and a higher PREFRAG_LLM_CONTEXT), or set "
+        "PREFRAG_LLM_THINKING=off."
     ]
 
 
@@ -296,8 +328,11 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     query = ""
     if type(number) is int and 0 < number <= len(state.steps):
         query = state.steps[number - 1].query
-    span = find_sentence(document.content or "", query or state.question, state.question, answer)
-    return None if span is None else {"start": span[0], "end": span[1]}
+    span = find_sentence(document.content or "", query=query or state.question, question=state.question, answer=answer)
+    if span is None:
+        return None
+    start, end = span
+    return {"start": start, "end": end}
 
 
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, object]:
@@ -406,9 +441,12 @@ class AnswerComposer:
         """
         result = compose(state, self.local_source, when_unsure=self.when_unsure)
         waiting = awaited.get()
-        if waiting is None or waiting[0] is not self:
+        if waiting is None:
             return {"result": result}
-        waiting[1].append(result)
+        composer, results = waiting
+        if composer is not self:
+            return {"result": result}
+        results.append(result)
         return {"result": {}}
 
     run_async = as_async(run)

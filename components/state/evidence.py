@@ -7,7 +7,7 @@ it contains many words of the question, above all rare words. If two sentences a
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from math import log
 from operator import itemgetter
 
@@ -63,15 +63,18 @@ def find_evidence(state: State) -> list[Evidence]:
     :param state: The state of a run.
     :returns: At most five sentences, the most important first.
     """
-    reader_evidence = next((step.evidence for step in reversed(state.steps) if step.evidence), ())
+    steps_with_evidence = [step for step in state.steps if step.evidence]
+    reader_evidence = steps_with_evidence[-1].evidence if steps_with_evidence else ()
     nearest = _rank_for_question(state, reader_evidence)
 
+    # The sentences that come first: the nearest, that of the reader, and the best sentence of each search.
     first = [*nearest[:_NEAREST], *reader_evidence[:1]]
     searches = [(step.query, step.documents) for step in state.steps]
     for query, documents in [("", state.attached), *searches]:
-        ranked = rank_sentences(query or state.question, documents, state.question)
-        sentences = (evidence for evidence in ranked if not is_heading(evidence.sentence, evidence.document.meta))
-        first += islice(sentences, 1)
+        for evidence in rank_sentences(query or state.question, documents, state.question):
+            if not is_heading(evidence.sentence, evidence.document.meta):
+                first.append(evidence)
+                break
 
     # Several passages may have the same sentence, such as the name of a club above each list. The sentence is then
     # shown once.
@@ -88,21 +91,57 @@ def _rank_for_question(state: State, reader_evidence: Sequence[Evidence]) -> lis
     ``reader_evidence`` are the sentences in which the extractive reader found answers.
     """
     asked = _stems(state.question)
-    sentences, before = _candidates(state, reader_evidence, asked)
+    sentences, sentences_before = _candidates(state, reader_evidence, asked)
+    current = [_is_current(evidence) for evidence in sentences]
+    scores = _score_for_question(state.question, asked, sentences, sentences_before, current)
+
+    # Of sentences with equal scores, those of current documents come first. Among these, the newest comes first.
+    groups: dict[tuple[float, bool], list[Evidence]] = defaultdict(list)
+    for score, is_current, evidence in zip(scores, current, sentences, strict=True):
+        groups[-score, not is_current].append(evidence)
+    ordered = []
+    for _, equal in sorted(groups.items(), key=itemgetter(0)):
+        ordered += _newest_first(equal)
+
+    # Sentences that differ only in their numbers probably say the same about different times, such as last year's price
+    # and this year's price. Such sentences exchange their places: the newest gets the first of their places.
+    places_of_alike: dict[tuple[str, bool], list[int]] = defaultdict(list)
+    for place, evidence in enumerate(ordered):
+        without_numbers = _NUMBER.sub("0", evidence.sentence)
+        places_of_alike[without_numbers, _is_current(evidence)].append(place)
+    for places in places_of_alike.values():
+        newest = _newest_first([ordered[place] for place in places])
+        for place, evidence in zip(places, newest, strict=True):
+            ordered[place] = evidence
+    return ordered
+
+
+def _score_for_question(
+    question: str,
+    asked: set[str],
+    sentences: Sequence[Evidence],
+    sentences_before: Sequence[str],
+    current: Sequence[bool],
+) -> list[float]:
+    """Compute the score of each sentence. The weights above say what counts.
+
+    ``asked`` are the stems of the question, and ``current`` says for each sentence whether its document is current.
+    """
     stems = [_stems(evidence.sentence) for evidence in sentences]
-    words_of_sentences = []
-    for evidence, own in zip(sentences, stems, strict=True):
-        words_of_sentences.append(own | _stems(str(evidence.document.meta.get("title") or "")))
-    weights = _weights(words_of_sentences, asked)
-    covers = [sum_of_weights(weights, own) for own in words_of_sentences]
+    # The stems of each sentence, and those of the title of its document.
+    stems_with_titles = []
+    for evidence, own_stems in zip(sentences, stems, strict=True):
+        title = str(evidence.document.meta.get("title") or "")
+        stems_with_titles.append(own_stems | _stems(title))
+    weights = _weights(stems_with_titles, asked)
+    covers = [sum_of_weights(weights, own_stems) for own_stems in stems_with_titles]
     # The best sentence has the share 1.
     total = max(covers, default=0.0) or 1.0
-    current = [_is_current(evidence) for evidence in sentences]
-    asks_number = _ASKS_NUMBER.search(state.question) is not None
+    asks_number = _ASKS_NUMBER.search(question) is not None
 
     scores: list[float] = []
     for place, evidence in enumerate(sentences):
-        with_before = sum_of_weights(weights, words_of_sentences[place] | _stems(before[place]))
+        with_before = sum_of_weights(weights, stems_with_titles[place] | _stems(sentences_before[place]))
         without_title = sum_of_weights(weights, stems[place])
         cover = covers[place] + _BEFORE_WEIGHT * (with_before - covers[place])
         score = (cover + _OWN_WEIGHT * without_title) / total
@@ -115,25 +154,7 @@ def _rank_for_question(state: State, reader_evidence: Sequence[Evidence]) -> lis
         if _is_line(evidence.sentence):
             score -= _LINE_WEIGHT
         scores.append(round(score, 9))
-
-    # Of sentences with equal scores, those of current documents come first. Among these, the newest comes first.
-    groups: dict[tuple[float, bool], list[Evidence]] = defaultdict(list)
-    for score, is_current, evidence in zip(scores, current, sentences, strict=True):
-        groups[-score, not is_current].append(evidence)
-    ordered = []
-    for _, equal in sorted(groups.items(), key=itemgetter(0)):
-        ordered += _newest_first(equal)
-
-    # Sentences that differ only in their numbers probably say the same about different times, such as last year's price
-    # and this year's price. Such sentences exchange their places: the newest gets the first of their places.
-    alike: dict[tuple[str, bool], list[int]] = defaultdict(list)
-    for place, evidence in enumerate(ordered):
-        alike[_NUMBER.sub("0", evidence.sentence), _is_current(evidence)].append(place)
-    for places in alike.values():
-        newest = _newest_first([ordered[place] for place in places])
-        for place, evidence in zip(places, newest, strict=True):
-            ordered[place] = evidence
-    return ordered
+    return scores
 
 
 def _candidates(state: State, reader_evidence: Sequence[Evidence], asked: set[str]) -> tuple[list[Evidence], list[str]]:
@@ -141,26 +162,29 @@ def _candidates(state: State, reader_evidence: Sequence[Evidence], asked: set[st
 
     Headings are left out. A second list has the sentence that stands before each sentence in its document.
     """
+    # For each sentence with an answer of the reader, the probability of its answers together.
     shares: dict[tuple[Identity, str], float] = defaultdict(float)
     for evidence in reader_evidence:
         shares[identity(evidence.document), evidence.sentence] += evidence.share
-    top = max(shares.values(), default=0.0) or 1.0
+    highest_share = max(shares.values(), default=0.0) or 1.0
 
     documents = {identity(document): document for document in state.attached}
     for step in state.steps:
         documents |= {identity(document): document for document in step.documents}
 
     sentences: list[Evidence] = []
-    before: list[str] = []
+    sentences_before: list[str] = []
     for key, document in documents.items():
-        said = shown_sentences(cut_text(document.content or "", _MAX_RANKED))
-        for previous, sentence in pairwise(["", *said]):
-            is_candidate = asked & _stems(sentence) or (key, sentence) in shares
-            if is_candidate and not is_heading(sentence, document.meta):
-                share = shares.get((key, sentence), 0.0) / top
+        sentences_of_document = shown_sentences(cut_text(document.content or "", _MAX_RANKED))
+        for previous, sentence in pairwise(["", *sentences_of_document]):
+            has_answer = (key, sentence) in shares
+            if not has_answer and asked.isdisjoint(_stems(sentence)):
+                continue
+            if not is_heading(sentence, document.meta):
+                share = shares.get((key, sentence), 0.0) / highest_share
                 sentences.append(Evidence(document, sentence, state.question, share))
-                before.append(previous)
-    return sentences, before
+                sentences_before.append(previous)
+    return sentences, sentences_before
 
 
 def _is_current(evidence: Evidence) -> bool:
@@ -183,6 +207,7 @@ def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
     file, such as "lease v1" and "lease v2". A sentence that can be compared with none keeps its position.
     """
     ordered = list(equal)
+    # Only dates that begin with a year of four digits can be compared as texts.
     dated = [place for place, evidence in enumerate(equal) if _date(evidence)[:4].isdigit()]
     newest = sorted((equal[place] for place in dated), key=_date, reverse=True)
     for place, evidence in zip(dated, newest, strict=True):
@@ -221,7 +246,8 @@ def _stems(text: str) -> set[str]:
             # A number is compared whole, because 107123 and 107124 begin alike.
             stems.add(word)
         elif word not in PLAIN_WORDS:
-            stems.add(word[:5].rstrip("s"))
+            first_letters = word[:5]
+            stems.add(first_letters.rstrip("s"))
     return stems
 
 
@@ -285,10 +311,14 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
     """
     spans = sentence_spans(cut_text(text, _MAX_READ))
     sentences = [text[begin:end].lower() for begin, end in spans]
-    words_of_answer, words_of_query, words_of_question = set(words(answer)), set(words(query)), set(words(question))
+    words_of_answer = set(words(answer))
+    words_of_query = set(words(query))
+    words_of_question = set(words(question))
     wanted = words_of_answer | words_of_query | words_of_question
     words_of_sentences = [wanted.intersection(_WORD.findall(sentence)) for sentence in sentences]
     weights = _weights(words_of_sentences, wanted)
+
+    # The scores are tuples, so the answer decides before the query, and the query before the question.
     scores = []
     for sentence, own in zip(sentences, words_of_sentences, strict=True):
         score = (
@@ -322,9 +352,12 @@ def find_whole(answer: str, text: str) -> re.Match[str] | None:
     if is_ascii and answer.lower() not in text.lower():
         # The regular expression would find nothing either, but more slowly.
         return None
+    # No letter of a script with blanks may stand directly before the answer, or directly behind it.
     begin = "" if _UNSPACED.match(answer) else f"(?<!{_SPACED})"
-    end = "" if _UNSPACED.match(answer[-1]) else f"(?!{_SPACED})"
-    return re.search(f"{begin}{re.escape(answer)}{end}", text, re.IGNORECASE)
+    last_letter = answer[-1]
+    end = "" if _UNSPACED.match(last_letter) else f"(?!{_SPACED})"
+    whole_answer = begin + re.escape(answer) + end
+    return re.search(whole_answer, text, re.IGNORECASE)
 
 
 def _weights(words_of_sentences: Sequence[set[str]], wanted: set[str]) -> Mapping[str, float]:
@@ -332,5 +365,11 @@ def _weights(words_of_sentences: Sequence[set[str]], wanted: set[str]) -> Mappin
 
     For example, in two sentences with the words {a, b} and {a}, the weight of "b" is 1.10 and that of "a" is 0.69.
     """
-    counts = Counter(word for own in words_of_sentences for word in own & wanted)
-    return {word: log(1 + len(words_of_sentences) / count) for word, count in sorted(counts.items())}
+    # The number of sentences that have each word.
+    counts: Counter[str] = Counter()
+    for own in words_of_sentences:
+        counts.update(own & wanted)
+    weights = {}
+    for word, count in sorted(counts.items()):
+        weights[word] = log(1 + len(words_of_sentences) / count)
+    return weights
