@@ -139,7 +139,10 @@ def read_citations(answer: str, marks_of_codes: Mapping[str, str] | None = None)
     """
     text, citations = _take_out(answer, marks_of_codes)
     plain_text = _UNRESOLVED.sub(r"(\1)", _close_gaps(text))
-    cited = dict.fromkeys(mark for marks in citations for mark in marks)
+    # The keys of the dictionary are the marks, each once and in order.
+    cited: dict[str, None] = {}
+    for marks in citations:
+        cited.update(dict.fromkeys(marks))
     return plain_text, list(cited)
 
 
@@ -153,10 +156,15 @@ def cite_plainly(answer: str, marks_of_codes: Mapping[str, str]) -> str:
     :returns: The answer with plain marks.
     """
     text, citations = _take_out(answer, marks_of_codes)
+    # The parts of the text between the citations.
     first, *others = text.split("\0")
     written = first
     for marks, following in zip(citations, others, strict=True):
-        written += f"[{', '.join(marks)}]" if marks else "\0"
+        if marks:
+            listed = ", ".join(marks)
+            written += f"[{listed}]"
+        else:
+            written += "\0"
         written += following
     return _close_gaps(written)
 
@@ -170,7 +178,13 @@ def without_codes(text: str, marks_of_codes: Mapping[str, str]) -> str:
     :param marks_of_codes: The marks of the run, from :func:`known_marks`. Other marks stay as they are.
     :returns: The text with plain marks.
     """
-    return _CODED.sub(lambda match: marks_of_codes.get(_normalise_case(match[0]), match[0]), text)
+
+    def plain_mark(match: re.Match[str]) -> str:
+        """Return the plain mark for a mark with its code. Any other text stays as it is."""
+        written_mark = match.group()
+        return marks_of_codes.get(_normalise_case(written_mark), written_mark)
+
+    return _CODED.sub(plain_mark, text)
 
 
 def _code(question: str, key: Identity) -> str:
@@ -199,26 +213,32 @@ def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[st
     an empty list.
     """
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
-    start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
+    start = text[:MAX_CHARACTERS]
+    rest = text[MAX_CHARACTERS:]
     # The marks with codes, without their letters. By these, a mark is recognised even if the model wrote a wrong
     # letter: "W1kx" instead of "1kx".
     without_letter = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
     citations: list[list[str]] = []
     pieces: list[str] = []
+    # The end of the last match.
     end = 0
     for match in _CITATION.finditer(start):
-        marks = _cited_marks(match, start[: match.start()], marks_of_codes, without_letter)
+        text_before = start[: match.start()]
+        marks = _cited_marks(match, text_before, marks_of_codes, without_letter)
         pieces.append(start[end : match.start()])
         end = match.end()
         if marks is None:
             # The text in the brackets is no citation.
-            pieces.append(_UNRESOLVED.sub(r"(\1)", match[0]))
+            pieces.append(_UNRESOLVED.sub(r"(\1)", match.group()))
         else:
             pieces.append("\0")
             citations.append(marks)
     pieces += [start[end:], rest]
 
-    guessed = _find_guessed(start, marks_of_codes) if marks_of_codes else set()
+    # A mark whose code was guessed cites nothing.
+    guessed: set[str] = set()
+    if marks_of_codes:
+        guessed = _find_guessed(start, marks_of_codes)
     trusted = []
     for marks in citations:
         trusted.append([mark for mark in marks if mark not in guessed])
@@ -255,14 +275,16 @@ def _is_foreign(inner: str, before: str) -> bool:
     """
     if _OTHER_MARK.match(inner):
         return True
-    follows_text = bool(before.strip()) and not before[-1:].isalpha()
+    last_character = before[-1:]
+    follows_text = bool(before.strip()) and not last_character.isalpha()
     return follows_text and _SHORT_NUMBER.fullmatch(inner) is not None
 
 
 def _close_gaps(text: str) -> str:
     r"""Remove the characters \0 with the blanks before them: "nine \0." becomes "nine."."""
     # Between two words, \0 becomes a blank. Otherwise the joined words could look like a mark with its code.
-    return _GAP.sub("", re.sub(r"(?<=\w)\0(?=\w)", " ", text)).strip()
+    with_blanks = re.sub(r"(?<=\w)\0(?=\w)", " ", text)
+    return _GAP.sub("", with_blanks).strip()
 
 
 def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
@@ -272,10 +294,13 @@ def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
     guessed: a web page may list all possible codes of a mark, and a model may copy the list. A right code among them
     proves nothing.
     """
-    coded = {_normalise_case(match[0]) for match in _CODED.finditer(text)}
+    coded = {_normalise_case(mark) for mark in _CODED.findall(text)}
+    # The number of wrong codes of each plain mark.
     wrong_codes: Counter[str] = Counter()
     for mark in coded - marks_of_codes.keys():
-        plain, code = mark[:-2], mark[-2:]
+        # The code is the last two letters.
+        code = mark[-2:]
+        plain = mark.removesuffix(code)
         if set(code) <= set(CODE_LETTERS):
             wrong_codes[plain] += 1
     return {plain for plain, number in wrong_codes.items() if number > 1}
@@ -288,20 +313,27 @@ def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[st
     is missing. "1969" gives None if no passage has this number: without a code, it may be a year.
     """
     without_filler = _FILLER.sub(" ", inner)
-    items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", without_filler)) if item]
+    with_plain_dashes = _DASH.sub("-", without_filler)
+    items = [item for item in re.split(r"[\s,;]+", with_plain_dashes) if item]
+    if not items:
+        return None
+
     # An item is a mark, or a range with a mark at either end.
     ranges = [item.split("-", 1) for item in items]
-    ends = [_MARK.fullmatch(end) for pair in ranges for end in pair]
-    parts = [end for end in ends if end is not None]
-    if not parts or len(parts) < len(ends):
-        return None
+    marks_as_matches: list[re.Match[str]] = []
+    for ends in ranges:
+        for end in ends:
+            match = _MARK.fullmatch(end)
+            if match is None:
+                return None
+            marks_as_matches.append(match)
     if marks_of_codes is None:
         return [item.upper() for item in items]
 
     marks: list[str] = []
-    for pair in ranges:
-        marks += _resolve(pair, marks_of_codes)
-    if not marks and not all(_looks_like_ours(end, marks_of_codes) for end in parts):
+    for ends in ranges:
+        marks += _resolve(ends, marks_of_codes)
+    if not marks and not all(_looks_like_ours(match, marks_of_codes) for match in marks_as_matches):
         return None
     return marks
 
@@ -312,8 +344,10 @@ def _looks_like_ours(mark: re.Match[str], marks_of_codes: Mapping[str, str]) -> 
     It does if it has the letter and number of a passage, or if it has a code, right or wrong.
     """
     letter, number, code = mark.groups(default="")
-    is_of_passage = f"{letter.upper()}{int(number)}" in marks_of_codes.values()
-    return is_of_passage or _WRITTEN_CODE.fullmatch(code) is not None
+    # The number may begin with zeros.
+    number_without_zeros = int(number)
+    plain_mark = f"{letter.upper()}{number_without_zeros}"
+    return plain_mark in marks_of_codes.values() or _WRITTEN_CODE.fullmatch(code) is not None
 
 
 def _resolve(ends: list[str], marks_of_codes: Mapping[str, str]) -> list[str]:
@@ -322,12 +356,17 @@ def _resolve(ends: list[str], marks_of_codes: Mapping[str, str]) -> list[str]:
     For example, ``_resolve(["1kx", "3bq"], ...)`` returns ``["1", "2", "3"]``. An end without its right code is left
     out. A range from a local document to a web page, such as ``1kx-W2fb``, contains only the local documents.
     """
-    plain = [marks_of_codes.get(_normalise_case(end)) for end in ends]
-    resolved = [mark for mark in plain if mark is not None]
+    resolved = []
+    for end in ends:
+        mark = marks_of_codes.get(_normalise_case(end))
+        if mark is not None:
+            resolved.append(mark)
     if len(resolved) < 2:
         return resolved
 
     marks = list(marks_of_codes.values())
-    first, last = (marks.index(mark) for mark in resolved)
-    letter = resolved[0].rstrip("0123456789")
+    first_mark, last_mark = resolved
+    first = marks.index(first_mark)
+    last = marks.index(last_mark)
+    letter = first_mark.rstrip("0123456789")
     return [mark for mark in marks[first : last + 1] if mark.rstrip("0123456789") == letter]

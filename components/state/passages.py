@@ -45,12 +45,19 @@ def passages(
     :returns: The text for the prompt. If there is nothing to write, it says that passages were left out.
     """
     marks = marks or {}
-    marked = marks.keys() & set(above)
-    again = [marks[identity(document)] for document in documents if identity(document) in marked]
-    new = (document for document in documents if identity(document) not in marked)
-    parts = [_write(document, number, marks, prompts) for number, document in enumerate(new, start=1)]
-    if again:
-        parts.append(f"Shown above: {', '.join(f'[{mark}]' for mark in again)}")
+    marked_above = marks.keys() & set(above)
+    new_documents = []
+    marks_shown_above = []
+    for document in documents:
+        key = identity(document)
+        if key in marked_above:
+            marks_shown_above.append(f"[{marks[key]}]")
+        else:
+            new_documents.append(document)
+
+    parts = [_write(document, number, marks, prompts) for number, document in enumerate(new_documents, start=1)]
+    if marks_shown_above:
+        parts.append("Shown above: " + ", ".join(marks_shown_above))
     if note:
         parts.insert(0, quote_line(note))
     return "\n\n".join(parts) or _LEFT_OUT
@@ -58,15 +65,17 @@ def passages(
 
 def _write(document: Document, number: int, marks: Mapping[Identity, str], prompts: str) -> str:
     """Write one document under its title. ``number`` is its position in the prompt, counted from 1."""
-    text, is_summary = str(document.content or ""), bool(document.meta.get(SUMMARY))
+    text = str(document.content or "")
+    is_summary = bool(document.meta.get(SUMMARY))
     title = _SUMMARY_TITLE if is_summary else quote_title(str(document.meta.get("title") or ""))
-    form = user_file(PASSAGE, prompts)
-    if form is not None:
-        return render_prompt(str(form), number=number, title=title, content=quote_line(text))
+    template = user_file(PASSAGE, prompts)
+    if template is not None:
+        return render_prompt(str(template), number=number, title=title, content=quote_line(text))
     if is_summary:
-        return f"{title}\n{quote_text(text, marks.values())}"
+        quoted_summary = quote_text(text, marks.values())
+        return f"{title}\n{quoted_summary}"
 
     mark = marks.get(identity(document))
-    head = f"[{mark}] {title}" if mark else f"Title: {title}"
+    first_line = f"[{mark}] {title}" if mark else f"Title: {title}"
     quoted = _quote_once(text)
-    return f"{head}\n{quoted}" if quoted else head
+    return f"{first_line}\n{quoted}" if quoted else first_line

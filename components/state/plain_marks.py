@@ -64,54 +64,62 @@ def add_codes(answer: str, state: State) -> str:
     :returns: The answer with codes. It is unchanged if it contains a code, if it is longer than 20,000 characters, or
         if the run's prompts do not ask for citations.
     """
-    coded, plain = prompt_marks(state), citation_marks(state)
-    if not coded or len(answer) > MAX_CHARACTERS or _CODED.search(answer):
+    marks_with_codes = prompt_marks(state)
+    if not marks_with_codes or len(answer) > MAX_CHARACTERS or _CODED.search(answer):
         return answer
 
-    marks = list(_PLAIN.finditer(answer))[:_MOST_MARKS]
-    shown = {plain[identity(document)]: document for document in state.observed}
-    texts = [passage_text(document) for document in shown.values()]
+    plain_marks = citation_marks(state)
+    passages = {plain_marks[identity(document)]: document for document in state.observed}
+    texts = [passage_text(document) for document in passages.values()]
+    matches = list(_PLAIN.finditer(answer))[:_MOST_MARKS]
     # If a number in parentheses stands elsewhere than at the end of a sentence, all these numbers count list items.
-    in_parentheses = [match for match in marks if match["ending"]]
-    numbers_list = len(_NUMBERED.findall(answer)) > len(in_parentheses)
+    in_parentheses = [match for match in matches if match["ending"]]
+    numbers_count_items = len(_NUMBERED.findall(answer)) > len(in_parentheses)
 
-    written, end, claim = "", 0, ""
-    for match in marks:
-        segment = answer[end : match.start()]
+    written = ""
+    # The end of the last match.
+    end = 0
+    # The sentence before the present match.
+    claim = ""
+    for match in matches:
+        text_before = answer[end : match.start()]
         end = match.end()
-        written += segment
-        words = _NO_WORDS.sub(" ", segment)
+        written += text_before
+        words = _NO_WORDS.sub(" ", text_before)
         # A mark without words before it follows another mark, and cites for the same claim.
         if _WORD.search(words):
             claim = plain_sentences(words)[-1]
 
-        names = [name.upper() for name in re.split(r"[\s,;]+", match["bracketed"] or match["ending"])]
-        is_ending = match["ending"] is not None
-        is_number = is_ending and (numbers_list or names[0] not in shown)
-        if is_number or _is_copied(match, segment, len(names), texts):
-            written += match[0] if is_ending else f"({match['bracketed']})"
+        is_in_parentheses = match["ending"] is not None
+        marks = re.split(r"[\s,;]+", (match["bracketed"] or match["ending"]).upper())
+        # A match in parentheses has one mark.
+        is_number = is_in_parentheses and (numbers_count_items or marks[0] not in passages)
+        if is_number or _is_copied(match, text_before, len(marks), texts):
+            # What is no mark must not look like one, so it loses its brackets.
+            written += match.group() if is_in_parentheses else f"({match['bracketed']})"
             continue
 
-        cited = [name for name in names if name in shown and _holds(shown[name], claim, state.question)]
+        cited = [mark for mark in marks if mark in passages and _holds(passages[mark], claim, state.question)]
         if cited:
-            blank = " " if is_ending else ""
-            codes = ", ".join(coded[identity(shown[name])] for name in cited)
-            written += f"{blank}[{codes}]"
-        elif not is_ending:
-            written += match[0]
+            codes = ", ".join(marks_with_codes[identity(passages[mark])] for mark in cited)
+            # The match in parentheses includes the blank before it.
+            written += f" [{codes}]" if is_in_parentheses else f"[{codes}]"
+        elif not is_in_parentheses:
+            written += match.group()
     return written + answer[end:]
 
 
-def _is_copied(match: re.Match[str], before: str, number_of_names: int, texts: Sequence[str]) -> bool:
+def _is_copied(match: re.Match[str], text_before: str, number_of_marks: int, texts: Sequence[str]) -> bool:
     """Check whether a match of ``_PLAIN`` is copied from a passage, such as "two (2)" or "[1, 2]".
 
     A single mark in parentheses is searched for together with the word before it.
     """
-    if number_of_names > 1:
-        quoted = match[0]
+    if number_of_marks > 1:
+        quoted = match.group()
     elif match["ending"]:
-        word = before.split()[-1] if before.strip() else ""
-        quoted = f"{word} {match[0].strip()}"
+        words_before = text_before.split()
+        last_word = words_before[-1] if words_before else ""
+        quoted = f"{last_word} {match.group().strip()}"
     else:
         # Models see a [1] in the text of a passage as (1), so they cannot have copied it.
         return False
@@ -132,9 +140,14 @@ def _holds(document: Document, claim: str, question: str) -> bool:
         if folded not in words_of_question and folded not in PLAIN_WORDS:
             # In a script without blanks between words, such as Chinese, a "word" may be a whole sentence. So it is also
             # searched for inside the words of the text.
-            is_in_text[word] = folded in words_of_text or (not folded.isascii() and folded in text)
-
-    names_and_numbers = [word for word in is_in_text if word[0].isupper() or any(map(str.isdigit, word))]
-    if not is_in_text or not all(is_in_text[word] for word in names_and_numbers):
+            is_inside_word = not folded.isascii() and folded in text
+            is_in_text[word] = folded in words_of_text or is_inside_word
+    if not is_in_text:
         return False
-    return 2 * sum(is_in_text.values()) >= len(is_in_text)
+
+    for word, is_there in is_in_text.items():
+        is_name_or_number = word[0].isupper() or any(map(str.isdigit, word))
+        if is_name_or_number and not is_there:
+            return False
+    number_in_text = sum(is_in_text.values())
+    return 2 * number_in_text >= len(is_in_text)
