@@ -40,11 +40,14 @@ def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
 
     attached: list[Document] = []
     for number, document in enumerate(documents, start=1):
-        content = normalize_unicode((document.get("content") or "").encode(errors="replace").decode())
+        # Half of a surrogate pair, which cannot be encoded, becomes a question mark.
+        encoded = (document.get("content") or "").encode(errors="replace")
+        content = normalize_unicode(encoded.decode())
         title = normalize_unicode(document.get("title") or f"Document {number}")
         meta = {"title": title, "source": ATTACHED, "attachment": number}
         for piece in _split(content):
-            attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
+            piece_number = len(attached) + 1
+            attached.append(Document(id=f"{ATTACHED}-{piece_number}", content=piece, meta=meta))
     return tuple(attached)
 
 
@@ -52,8 +55,9 @@ def _is_document(document: object) -> bool:
     """Check that a document is a mapping whose title and content are texts, or missing."""
     if not isinstance(document, Mapping):
         return False
-    title, content = document.get("title"), document.get("content")
-    return isinstance(title or "", str) and isinstance(content or "", str)
+    title = document.get("title") or ""
+    content = document.get("content") or ""
+    return isinstance(title, str) and isinstance(content, str)
 
 
 def _split(content: str) -> Iterator[str]:
@@ -63,10 +67,16 @@ def _split(content: str) -> Iterator[str]:
     its context.
     """
     spans = sentence_spans(content)
-    first = 0
-    for number, (_, end) in enumerate(spans):
-        if end - spans[first][0] > PIECE_CHARACTERS:
-            yield content[spans[first][0] : spans[number - 1][1]]
-            first = number - 1 if end - spans[number - 1][0] <= PIECE_CHARACTERS else number
-    if spans:
-        yield content[spans[first][0] : spans[-1][1]]
+    if not spans:
+        return
+    # The begin of the piece, and the begin and end of the sentence before.
+    begin_of_piece, _ = spans[0]
+    begin_before = end_before = 0
+    for begin, end in spans:
+        if end - begin_of_piece > PIECE_CHARACTERS:
+            # The piece ends before this sentence. The next piece begins with the sentence before, if both fit.
+            yield content[begin_of_piece:end_before]
+            begin_of_piece = begin_before if end - begin_before <= PIECE_CHARACTERS else begin
+        begin_before = begin
+        end_before = end
+    yield content[begin_of_piece:end_before]

@@ -54,14 +54,19 @@ def is_newer(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     :param other: The metadata of the other document.
     :returns: True if the first document is newer. False if it is not, or if nothing tells which one is newer.
     """
-    date, before = date_of(meta), date_of(other)
-    if date != before:
+    date = date_of(meta)
+    other_date = date_of(other)
+    if date != other_date:
         # If only one of them has a date, the common part is empty, so neither is newer.
-        common = min(len(date), len(before))
-        return date[:common] > before[:common]
-    version, earlier = version_of(meta), version_of(other)
+        common_length = min(len(date), len(other_date))
+        return date[:common_length] > other_date[:common_length]
+
+    version = version_of(meta)
+    other_version = version_of(other)
     _, name = version.family
-    return bool(name) and version.family == earlier.family and version.rank > earlier.rank
+    if not name or version.family != other_version.family:
+        return False
+    return version.rank > other_version.rank
 
 
 def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
@@ -74,14 +79,17 @@ def is_edition(meta: Mapping[str, object], other: Mapping[str, object]) -> bool:
     :param other: The metadata of the other document.
     :returns: True if they are editions. False if they are not, or if they have no file names.
     """
+    if meta.get("source") != other.get("source"):
+        return False
     name = _name_without_numbers(meta)
-    return meta.get("source") == other.get("source") and name == _name_without_numbers(other) and name != ""
+    return name != "" and name == _name_without_numbers(other)
 
 
 def _name_without_numbers(meta: Mapping[str, object]) -> str:
     """Return the name of a document's file without version and numbers: "prices" for "Prices_2023 v2.pdf"."""
     _, name = version_of(meta).family
-    return _PARTS.sub(" ", re.sub(r"\d+", " ", name)).strip()
+    without_numbers = re.sub(r"\d+", " ", name)
+    return _PARTS.sub(" ", without_numbers).strip()
 
 
 def date_of(meta: Mapping[str, object]) -> str:
@@ -93,7 +101,9 @@ def date_of(meta: Mapping[str, object]) -> str:
     :returns: The digits. Empty if the document has no date, or if the date does not begin with the year.
     """
     date = _DATE.match(str(meta.get("date") or ""))
-    return re.sub("[^0-9]", "", date[0]) if date else ""
+    if date is None:
+        return ""
+    return re.sub("[^0-9]", "", date.group())
 
 
 def version_of(meta: Mapping[str, object]) -> _Version:
@@ -105,11 +115,13 @@ def version_of(meta: Mapping[str, object]) -> _Version:
     :param meta: The metadata of the document. Its field ``file_path`` has the path of the file.
     :returns: The version.
     """
-    path = meta.get("file_path")
-    path = PurePath(path if isinstance(path, str) else "")
+    file_path = meta.get("file_path")
+    path = PurePath(file_path if isinstance(file_path, str) else "")
     version = _VERSION.search(path.stem)
+    # The version stands at the end of the name.
     name = path.stem[: version.start()] if version else path.stem
-    family = (str(path.parent), _PARTS.sub(" ", name).strip().casefold())
+    plain_name = _PARTS.sub(" ", name).strip().casefold()
+    family = (str(path.parent), plain_name)
     if version is None:
         return _Version(family, (False, 0, 0))
 

@@ -20,7 +20,8 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
     """
     shown: dict[Identity, Document] = {}
     for document in documents:
-        shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
+        meta = {**document.meta, "step": len(state.steps)}
+        shown.setdefault(identity(document), replace(document, meta=meta))
 
     # The advice makes sense only if a model wrote the query. A step of the extractive reader has no reply.
     advice = " Try other words." if state.step.reply else ""
@@ -35,23 +36,22 @@ def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, 
     ``same_as`` says that an earlier event already lists the same documents: ``selection``, or the searches (``found``).
     """
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
-    if shown and state.events and state.events[-1].kind == "selection":
-        if state.events[-1].data.get("documents") == named["documents"]:
+    last_event = state.events[-1] if state.events else None
+    if shown and last_event is not None and last_event.kind == "selection":
+        if last_event.data.get("documents") == named["documents"]:
             named["same_as"] = "selection"
         return named
 
     # The documents that the searches of this step have found.
     sources = (state.step.source or "").split("+")
-    by_identity = {
-        identity(document): document
-        for search in state.step.searches
-        if search.source in sources
-        for document in search.documents
-    }
-    if not shown or not shown.keys() <= by_identity.keys():
+    found_documents = {}
+    for search in state.step.searches:
+        if search.source in sources:
+            found_documents.update({identity(document): document for document in search.documents})
+    if not shown or not shown.keys() <= found_documents.keys():
         return named
 
-    left_out = [document for key, document in by_identity.items() if key not in shown]
+    left_out = [document for key, document in found_documents.items() if key not in shown]
     if not left_out:
         return {**named, "same_as": "found"}
     if len(left_out) < len(shown):

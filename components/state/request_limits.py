@@ -82,6 +82,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     :raises BadInput: If one of the newest 20 turns does not have a role and a content that are texts.
     """
     newest: list[dict[str, str]] = []
+    # The number of characters that further turns may have.
     room = MAX_HISTORY_CHARACTERS
     turns = history if isinstance(history, Sequence) else list(history or ())
     for turn in reversed(turns[-MAX_TURNS:]):
@@ -97,9 +98,9 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
 
 def _read_turn(turn: Any) -> tuple[str, str]:
     """Return the role and the content of a turn. The content is cut to the length that the whole history may have."""
-    role, content = None, None
-    if isinstance(turn, Mapping):
-        role, content = turn.get("role"), turn.get("content") or ""
+    fields = turn if isinstance(turn, Mapping) else {}
+    role = fields.get("role")
+    content = fields.get("content") or ""
     if not isinstance(role, str) or not role or not isinstance(content, str):
         raise BadInput('Each turn of the history must be {"role": ..., "content": ...}, both as text.')
     text = normalize_unicode(content[:MAX_HISTORY_CHARACTERS])
@@ -118,6 +119,7 @@ def check_filters(filters: Mapping[str, Any] | None) -> None:
         return
 
     _check_size(filters)
+    # The conditions that still have to be checked.
     waiting = [filters]
     try:
         while waiting:

@@ -113,9 +113,11 @@ def pop_collection(options: dict[str, Any]) -> str | None:
     """
     collection: str | None = options.pop("collection", None)
     by_older_name: str | None = options.pop("index", None)
-    if None not in (collection, by_older_name) and collection != by_older_name:
+    if collection is None:
+        return by_older_name
+    if by_older_name is not None and by_older_name != collection:
         raise BadInput("`index` is the older name of `collection`: give only one of the two.")
-    return by_older_name if collection is None else collection
+    return collection
 
 
 @cache
@@ -125,9 +127,10 @@ def options_of(names: tuple[str, ...]) -> type[BaseModel]:
     :param names: The names of the options. Names that :class:`RunOptions` lacks are ignored.
     :returns: The model class. Unknown fields are an error.
     """
-    fields: dict[str, Any] = {
-        name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
-    }
+    fields: dict[str, Any] = {}
+    for name, field in RunOptions.model_fields.items():
+        if name in names:
+            fields[name] = (field.annotation, field)
     return create_model("Options", __config__=RunOptions.model_config, **fields)
 
 
@@ -142,9 +145,16 @@ def read_options(values: Mapping[str, object], names: Iterable[str]) -> dict[str
     choices = tuple(names)
     unknown = [name for name in values if name not in choices]
     if unknown:
-        raise BadInput(f"There is no option {', '.join(unknown)} here. The options are: {', '.join(choices)}.")
+        unknown_names = ", ".join(unknown)
+        known_names = ", ".join(choices)
+        raise BadInput(f"There is no option {unknown_names} here. The options are: {known_names}.")
     try:
         return options_of(choices).model_validate(values).model_dump(exclude_none=True)
     except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
-        raise BadInput(f"An option cannot be used: {problems}") from error
+        problems = []
+        for problem in error.errors():
+            # The path to the wrong value, such as "history.0.role".
+            path = ".".join(map(str, problem["loc"]))
+            problems.append(f"{path}: {problem['msg']}")
+        listed = "; ".join(problems)
+        raise BadInput(f"An option cannot be used: {listed}") from error

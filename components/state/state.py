@@ -240,14 +240,19 @@ class Step(Value):
     @property
     def withheld(self) -> bool:
         """Whether the answer is too unlikely to be given to the user. The user then sees it only as a guess."""
+        if self.certainty == "not_found":
+            return True
         # If an answer is only probable, it matters who wrote it. A model's answer is given, and marked as probable. Of
         # the extractive reader's answer, only the sentence is shown. A step of the extractive reader has no reply.
-        return self.certainty == "not_found" or (self.certainty == "probably" and not self.reply)
+        is_of_reader = not self.reply
+        return self.certainty == "probably" and is_of_reader
 
     @property
     def shown(self) -> tuple[Document, ...]:
         """The documents as the model sees them: the documents themselves, or the summary that replaces them."""
-        return self.documents if self.refined is None else (self.refined,)
+        if self.refined is None:
+            return self.documents
+        return (self.refined,)
 
 
 @dataclass(frozen=True)
@@ -362,12 +367,18 @@ class State(Value):
     @property
     def number(self) -> int:
         """The number of the current step, counted from 1. After an observation, this is already the next step."""
-        return max(1, len(self.steps) + bool(self.steps and self.steps[-1].observed))
+        if not self.steps:
+            return 1
+        if self.step.observed:
+            return len(self.steps) + 1
+        return len(self.steps)
 
     @property
     def query(self) -> str:
         """The query of the next search: the step's query or, after an answer that was not accepted, the question."""
-        return self.step.query if self.step.action is Action.SEARCH else self.question
+        if self.step.action is Action.SEARCH:
+            return self.step.query
+        return self.question
 
     def takes_question(self, source: str) -> bool:
         """Check whether the next query for a source has to be the question as the user typed it.
@@ -377,14 +388,18 @@ class State(Value):
         :param source: The name of the source.
         :returns: True if the source gets the question as typed.
         """
-        return source in self.settings.typed_only and (
-            self._query_is_by_code or self.usage.llm_calls.keys() <= {"judge"}
-        )
+        if source not in self.settings.typed_only:
+            return False
+        # The calls of the judge do not count, because it writes no query.
+        only_judge_was_called = self.usage.llm_calls.keys() <= {"judge"}
+        return self._query_is_by_code or only_judge_was_called
 
     @property
     def _query_is_by_code(self) -> bool:
         """Whether the last step is a search whose query was made by code."""
-        return bool(self.steps) and self.step.action is Action.SEARCH and self.step.by_code
+        if not self.steps:
+            return False
+        return self.step.action is Action.SEARCH and self.step.by_code
 
     def is_done(self, source: str) -> bool:
         """Check whether a source needs no second search, because its only query would be the same again.
@@ -405,9 +420,12 @@ class State(Value):
         """
         if not self.takes_question(source):
             return self.question if self._is_first_by_code(source) else self.query
+        if not self.typed:
+            return self.question.strip()
 
-        before = next((text for role, text in reversed(self.history) if role == "user"), "") if self.typed else ""
-        return f"{before} {self.typed or self.question}".strip()
+        previous_questions = [text for role, text in self.history if role == "user"]
+        previous_question = previous_questions[-1] if previous_questions else ""
+        return f"{previous_question} {self.typed}".strip()
 
     def _is_first_by_code(self, source: str) -> bool:
         """Check whether the first query for a source would be one that code made, with the prompts ``product``.
@@ -460,7 +478,9 @@ class State(Value):
         :returns: The new state.
         :raises ValueError: If there is no step yet.
         """
-        return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
+        changed_step = replace(self.step, **changes)
+        *earlier_steps, _ = self.steps
+        return replace(self, steps=(*earlier_steps, changed_step))
 
     def with_event(self, kind: str, **data: object) -> State:
         """Add an event to the trace.
@@ -469,7 +489,8 @@ class State(Value):
         :param data: The details, which have to be JSON-serialisable. Control characters in texts are removed.
         :returns: The new state.
         """
-        return replace(self, events=(*self.events, Event(kind, len(self.steps), strip_all_controls(data))))
+        event = Event(kind, len(self.steps), strip_all_controls(data))
+        return replace(self, events=(*self.events, event))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
         """Count a call to a model.
@@ -478,16 +499,18 @@ class State(Value):
         :param meta: The ``meta`` of the reply. Its key ``usage`` has the numbers of tokens, as the server counted them.
         :returns: The new state.
         """
-        usage = meta.get("usage") or {}
-        calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
-        counted = replace(
+        tokens_of_call = meta.get("usage") or {}
+        prompt_tokens = int(tokens_of_call.get("prompt_tokens") or 0)
+        completion_tokens = int(tokens_of_call.get("completion_tokens") or 0)
+        calls_of_caller = self.usage.llm_calls.get(caller, 0) + 1
+        usage = replace(
             self.usage,
-            llm_calls=calls,
-            prompt_tokens=self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
-            completion_tokens=self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
-            cached_tokens=add_known(self.usage.cached_tokens, usage.get("cached_tokens")),
+            llm_calls={**self.usage.llm_calls, caller: calls_of_caller},
+            prompt_tokens=self.usage.prompt_tokens + prompt_tokens,
+            completion_tokens=self.usage.completion_tokens + completion_tokens,
+            cached_tokens=add_known(self.usage.cached_tokens, tokens_of_call.get("cached_tokens")),
         )
-        return replace(self, usage=counted)
+        return replace(self, usage=usage)
 
     def with_traffic(self, sent: ModelTraffic) -> State:
         """Count a request to a model. A request that failed counts as well.
@@ -495,7 +518,8 @@ class State(Value):
         :param sent: The request: the host, and the numbers of calls and tokens.
         :returns: The new state.
         """
-        return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
+        models = sum_traffic([*self.usage.models, sent])
+        return replace(self, usage=replace(self.usage, models=models))
 
     def merge(self, other: State) -> State:
         """Merge the states of two parallel searches.
@@ -503,10 +527,11 @@ class State(Value):
         :param other: The other state. Only the searches of its last step and its events may differ from this state.
         :returns: A state with the searches and the events of both.
         """
-        mine, theirs = self.step.searches, other.step.searches
-        searches = mine + tuple(search for search in theirs if search not in mine)
-        events = self.events + tuple(event for event in other.events if event not in self.events)
-        return replace(self.with_last(searches=searches), events=events)
+        own_searches = self.step.searches
+        further_searches = [search for search in other.step.searches if search not in own_searches]
+        further_events = [event for event in other.events if event not in self.events]
+        merged = self.with_last(searches=(*own_searches, *further_searches))
+        return replace(merged, events=(*self.events, *further_events))
 
 
 def _once(documents: Iterable[Document]) -> tuple[Document, ...]:

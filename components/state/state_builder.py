@@ -148,8 +148,9 @@ class StateBuilder:
         self.first_query = first_query
         for name in STATE:
             kind: Any = RunOptions.model_fields[name].annotation
-            # Other components pass turns and documents as dictionaries of plain texts.
-            kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
+            if name in ("history", "documents"):
+                # Other components pass turns and documents as dictionaries of plain texts.
+                kind = list[dict[str, str]] | None
             component.set_input_type(self, name, kind, None)
         self.rules = rules
 
@@ -178,14 +179,18 @@ class StateBuilder:
         narrowed = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
         if narrowed:
             if self.rules is None:
-                raise BadInput(f"This pipeline cannot select files by {', '.join(narrowed)}: leave these options out.")
-            closed, reason = set(self.external_sources), "the question is narrowed to some of your own files"
+                names = ", ".join(narrowed)
+                raise BadInput(f"This pipeline cannot select files by {names}: leave these options out.")
+            closed = set(self.external_sources)
+            reason = "the question is narrowed to some of your own files"
             wanted["filters"] = self.rules.narrow(narrowed, wanted.get("filters"))
-        settings = self._narrow(wanted, closed, reason)
+        narrowed_settings = self._narrow(wanted, closed, reason)
         stated_from = self.rules.find_stated_from() if self.rules else {}
         limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
         settings = replace(
-            settings, stated_from=tuple(sorted(stated_from.items())), instructions=cut_text(instructions, limit)
+            narrowed_settings,
+            stated_from=tuple(sorted(stated_from.items())),
+            instructions=cut_text(instructions, limit),
         )
 
         turns = tuple((turn["role"], turn["content"]) for turn in history)
@@ -241,7 +246,9 @@ class StateBuilder:
         setting = web_setting()
         if setting is None and self.rules is not None:
             return self.rules.find_closed(self.external_sources)
-        return set(self.external_sources if setting in (None, "off") else ()), explain_closed()
+        is_closed = setting is None or setting == "off"
+        closed = set(self.external_sources) if is_closed else set()
+        return closed, explain_closed()
 
     def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
         """Make the settings of a run: those of the pipeline, except where the request sets an option.
@@ -250,14 +257,18 @@ class StateBuilder:
         """
         allowed = self._allowed_sources(wanted.get("sources", self.sources), closed, reason)
         preferred = self._first_source(wanted.get("preferred"), allowed, closed, reason)
-        top_k, max_steps = wanted.get("top_k", self.top_k), wanted.get("max_steps", self.max_steps)
+        top_k = wanted.get("top_k", self.top_k)
+        max_steps = wanted.get("max_steps", self.max_steps)
         if not 1 <= top_k <= self.max_top_k:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
 
+        # The sources to which only the question as typed is sent.
+        typed_only: list[str] = []
         leaving = self.rules.find_leaving(self.external_sources) if self.rules else set(self.external_sources)
-        as_typed = leaving if of_environment.web_queries == "question" else set()
+        if of_environment.web_queries == "question":
+            typed_only = [name for name in self.external_sources if name in leaving]
         return RunSettings(
             sources=allowed,
             preferred=preferred,
@@ -266,7 +277,7 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=wanted.get("filters"),
             external=tuple(self.external_sources),
-            typed_only=tuple(name for name in self.external_sources if name in as_typed),
+            typed_only=tuple(typed_only),
             prompts=self.prompts,
             answer_type=wanted.get("answer_type", self.answer_type),
             first_query=self.first_query,
@@ -274,16 +285,17 @@ class StateBuilder:
 
     def _allowed_sources(self, wanted: Sequence[str], closed: set[str], reason: str) -> tuple[str, ...]:
         """Return the sources that a run may search, in the pipeline's order. Without any, raise ValueError."""
-        unknown = [name for name in wanted if name not in self.sources]
-        if unknown:
-            raise ValueError(f"There is no source {unknown[0]!r}: {self._choice()}.")
+        for name in wanted:
+            if name not in self.sources:
+                raise ValueError(f"There is no source {name!r}: {self._choice()}.")
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
         if self.sources and not allowed:
             why = reason if closed.intersection(wanted) else "the request allows none"
             still_open = [name for name in self.sources if name not in closed]
             advice = "This pipeline has no other source: use another pipeline."
             if still_open:
-                advice = f"Allow one of: {', '.join(still_open)}."
+                names = ", ".join(still_open)
+                advice = f"Allow one of: {names}."
             raise ValueError(f"No source is left to search: {why}. {advice}")
         return allowed
 
@@ -299,21 +311,24 @@ class StateBuilder:
         if not allowed or first in allowed:
             return first
         if wanted is not None:
+            allowed_names = ", ".join(allowed)
             why = f": {reason}" if first in closed else ""
-            raise ValueError(f"'{first}' cannot be preferred: this run may search {', '.join(allowed)} only{why}.")
+            raise ValueError(f"'{first}' cannot be preferred: this run may search {allowed_names} only{why}.")
         return allowed[0]
 
     def _choice(self) -> str:
         """Write which sources can be chosen, as the end of an error message."""
         if not self.sources:
             return "this pipeline retrieves nothing"
-        return f"choose from {', '.join(self.sources)}"
+        names = ", ".join(self.sources)
+        return f"choose from {names}"
 
 
 def _check_sources(sources: Sequence[str], preferred: str | None, external_sources: Sequence[str]) -> None:
     """Raise ValueError if the names of the sources contradict each other."""
     has_duplicates = len(set(sources)) < len(sources)
-    if has_duplicates or (not sources and preferred is not None):
+    lacks_preferred = not sources and preferred is not None
+    if has_duplicates or lacks_preferred:
         raise ValueError("`sources` must contain no name twice, and at least one name unless `preferred` is null.")
     if sources and preferred is None:
         raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")

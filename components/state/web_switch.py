@@ -50,5 +50,7 @@ def explain_closed(collection: str = "NAME") -> str:
     if reason:
         return reason
     if web_is_off():
-        return f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
+        value = os.environ.get(WEB_SWITCH, "").strip()
+        # A wrong value may be long.
+        return f"the web is closed by {WEB_SWITCH}={value[:20]}"
     return f"the web is closed: open it with `prefrag index --web --collection {collection}` or {WEB_SWITCH}=on"
