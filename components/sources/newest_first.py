@@ -25,29 +25,34 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
     """
     # Only dates that begin with the year are used. Other forms, such as "20 May 1890", are not sorted correctly as
     # strings.
-    dated = {
-        place: document for place, document in enumerate(documents) if str(document.meta.get("date"))[:4].isdigit()
-    }
-    words = {place: set((document.content or "").casefold().split()) for place, document in dated.items()}
+    # The words of each passage with such a date, by the place of the passage.
+    words: dict[int, set[str]] = {}
+    for place, document in enumerate(documents):
+        year = str(document.meta.get("date"))[:4]
+        if year.isdigit():
+            words[place] = set((document.content or "").casefold().split())
 
     # The places of passages that are about equal, by the first of these places.
     groups: dict[int, list[int]] = {}
     for place in words:
-        equal = (
-            first for first in groups if _are_equal(documents[first], documents[place], words[first], words[place])
-        )
-        groups.setdefault(next(equal, place), []).append(place)
+        for first_place, group in groups.items():
+            if _are_equal(documents[first_place], documents[place], words[first_place], words[place]):
+                group.append(place)
+                break
+        else:
+            # The passage is equal to none before it.
+            groups[place] = [place]
 
     ordered = list(documents)
     for group in groups.values():
         # "2024" counts as older than all full dates of 2024. Passages with the same date keep their order.
         newest = sorted(group, key=lambda place: str(documents[place].meta["date"]), reverse=True)
-        for place, newer in zip(group, newest, strict=True):
-            ordered[place] = documents[newer]
+        for place, place_of_newer in zip(group, newest, strict=True):
+            ordered[place] = documents[place_of_newer]
     return ordered
 
 
-def _are_equal(document: Document, other: Document, words: set[str], others: set[str]) -> bool:
+def _are_equal(document: Document, other: Document, words: set[str], words_of_other: set[str]) -> bool:
     """Check whether two passages have about equal scores, or are versions of the same text. ``words`` are its words."""
     if (
         document.score is not None
@@ -55,6 +60,11 @@ def _are_equal(document: Document, other: Document, words: set[str], others: set
         and math.isclose(document.score, other.score, rel_tol=_SAME_SCORE)
     ):
         return True
+
     # Compare the numbers of words first, because that is faster and rules out most pairs.
-    shorter, longer = sorted((len(words), len(others)))
-    return shorter >= _SAME_WORDS * longer > 0 and len(words & others) >= _SAME_WORDS * len(words | others)
+    shorter, longer = sorted((len(words), len(words_of_other)))
+    if longer == 0 or shorter < _SAME_WORDS * longer:
+        return False
+    common_words = words & words_of_other
+    all_words = words | words_of_other
+    return len(common_words) >= _SAME_WORDS * len(all_words)

@@ -125,7 +125,8 @@ class RetrievalSource(Block):
             raise ValueError(f"The source name '{name}' contains a '+', which is reserved for joining source names.")
         self.retry_policy = RetryPolicy() if retry_policy is None else retry_policy
         fallback = self.retry_policy.fallback
-        for part, label in ((retriever, "retriever"), (ranker, "ranker"), (fallback, "fallback")):
+        parts = {"retriever": retriever, "ranker": ranker, "fallback": fallback}
+        for label, part in parts.items():
             if part is not None and not callable(getattr(part, "run", None)):
                 raise ValueError(f"The {label} of source '{name}' has no `run`: give a Haystack component.")
         if is_web_search(ranker):
@@ -205,9 +206,9 @@ class RetrievalSource(Block):
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
             return self._output(request)
 
-        number = request.state.number if request.state else 1
+        step_number = request.state.number if request.state else 1
         labels = {"prefrag__source": self.name, "prefrag__external": self.external}
-        with measure("prefrag.search", number, **labels, prefrag__k=request.top_k) as measured:
+        with measure("prefrag.search", step_number, **labels, prefrag__k=request.top_k) as measured:
             await self._admit_async(request)
             try:
                 for call in self._calls(request):
@@ -216,6 +217,8 @@ class RetrievalSource(Block):
                 raise self._filter_error(request, error) from error
             except AuditLogFailed as error:
                 raise request.refuse_unaudited(self.name, error) from error
+
+            # `_calls` or `_admit` has set the search.
             search = request.search
             assert search is not None
             measured.tags |= {"prefrag.hits": len(search.documents), "prefrag.held_back": search.skipped}
@@ -231,31 +234,56 @@ class RetrievalSource(Block):
         step asks other sources. It is also so if the step has searched this source already. Raise RunError if the query
         is meant for another source.
         """
-        is_closed, leaves = self.external and web_is_off(), self.leaves_machine
+        is_off = self.external and web_is_off()
+        leaves_machine = self.leaves_machine
         if not isinstance(query, State):
-            return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
-        settings = query.settings
-        asked = set(settings.sources).intersection(query.step.asked or settings.sources)
-        is_closed = is_closed or self.name not in asked or query.is_done(self.name)
+            return SearchRequest(
+                query=query,
+                top_k=top_k or self.top_k,
+                filters=filters,
+                is_closed=is_off,
+                leaves_machine=leaves_machine,
+            )
 
-        # If the pipeline is connected wrongly, a query for the user's own documents would go to the web.
-        events = [event for event in query.events if (event.kind, event.step) == ("search", query.number)]
-        meant = sorted({str(event.data["source"]) for event in events})
-        if meant and self.name not in meant and not is_closed:
-            message = f"A query for the source '{meant[0]}' reached '{self.name}': correct the pipeline's connections."
-            raise RunError(message, query)
+        state = query
+        settings = state.settings
+        asked_sources = state.step.asked or settings.sources
+        is_asked = self.name in asked_sources and self.name in settings.sources
+        is_closed = is_off or not is_asked or state.is_done(self.name)
+        if not is_closed:
+            self._check_connection(state)
 
-        request = SearchRequest(query.query_for(self.name), settings.top_k, settings.filters, is_closed, leaves, query)
-        request.context = self._context(query)
-        request.already_observed = query.retrieved if self.observed_last else ()
-        return request
+        return SearchRequest(
+            query=state.query_for(self.name),
+            top_k=settings.top_k,
+            filters=settings.filters,
+            is_closed=is_closed,
+            leaves_machine=leaves_machine,
+            state=state,
+            context=self._context(state),
+            already_observed=state.retrieved if self.observed_last else (),
+        )
+
+    def _check_connection(self, state: State) -> None:
+        """Raise RunError if the next query is for other sources. The pipeline is then connected wrongly.
+
+        A query for the user's own documents could otherwise go to the web.
+        """
+        events = [event for event in state.events if event.kind == "search" and event.step == state.number]
+        sources = sorted({str(event.data["source"]) for event in events})
+        if sources and self.name not in sources:
+            intended = sources[0]
+            message = f"A query for the source '{intended}' reached '{self.name}': correct the pipeline's connections."
+            raise RunError(message, state)
 
     def _context(self, state: State) -> dict[str, Any]:
         """Collect the arguments that the retrievers of this source take besides the query: question and documents."""
         if self.external:
             return {}
-        providers = [part for part in (self.retriever, self.retry_policy.fallback) if part is not None]
-        supported = {name for part in providers for name in self._supported[id(part)]}
+        supported: set[str] = set()
+        for part in (self.retriever, self.retry_policy.fallback):
+            if part is not None:
+                supported |= self._supported[id(part)]
         context = {"question": state.question, "observed": list(state.retrieved)}
         return {name: value for name, value in context.items() if name in supported}
 
@@ -285,21 +313,22 @@ class RetrievalSource(Block):
         call before it takes the next one.
         """
         if request.search is not None:
+            # The search was replayed, or its query must not be sent.
             return
         started = time.perf_counter()
+        # The attempts of all calls.
         attempts: list[Attempt] = []
+        # The error of each provider that has failed.
         failures: list[str] = []
 
-        # Each provider, and whether it is called again after a failure.
-        providers = [(self.retriever, True)]
-        # While an index is searched in place of the web, queries must stay local. So the second provider is not called.
-        has_stand_in = self.external and not request.leaves_machine
-        fallback = self.retry_policy.fallback
-        if fallback is not None and not has_stand_in:
-            providers.append((fallback, False))
-        for provider, retry in providers:
-            call = self._prepare(request, provider, self._arguments(provider, request), retry)
-            call.is_last = provider is providers[-1][0]
+        # Call the retriever, then the second provider if the retriever has failed. Only the retriever is called again
+        # after a failure.
+        providers = self._providers(request)
+        last_provider = providers[-1]
+        for place, provider in enumerate(providers):
+            arguments = self._arguments(provider, request)
+            call = self._prepare(request, provider, arguments, retry=place == 0)
+            call.is_last = provider is last_provider
             yield call
             attempts += call.attempts
             if call.error is None:
@@ -308,6 +337,7 @@ class RetrievalSource(Block):
 
         search = Search(self.name, request.query, error="; ".join(failures))
         if call.error is None:
+            # `provider` and `call` are those that succeeded.
             attempts[-1].lookups = count_lookups(call.output)
             matching = self._matching(request, provider, list(call.output["documents"]))
             documents = [document for document in matching if self.gate.domains.allows(document)]
@@ -322,15 +352,27 @@ class RetrievalSource(Block):
                 documents = ranking.output.get("documents", documents)
                 errors += filter(None, [attempts[-1].error])
 
-            stamped = self._stamp(self._order(request, documents))
-            joined = "; ".join(errors)
-            error = joined if joined else None
-            search = Search(self.name, request.query, stamped, call.attempt.provider, error=error)
+            search = Search(
+                source=self.name,
+                query=request.query,
+                documents=self._stamp(self._order(request, documents)),
+                provider=call.attempt.provider,
+                error="; ".join(errors) or None,
+            )
 
         seconds = round(time.perf_counter() - started, 4)
         lookups = sum(attempt.lookups for attempt in attempts)
         search = self._record(request, search)
         request.search = replace(search, seconds=seconds, lookups=lookups, attempts=tuple(attempts))
+
+    def _providers(self, request: SearchRequest) -> list[Retriever]:
+        """List the providers in the order in which they are called: the retriever, and the second provider if any."""
+        # While an index is searched in place of the web, queries must stay local. So the second provider is not called.
+        has_stand_in = self.external and not request.leaves_machine
+        fallback = self.retry_policy.fallback
+        if fallback is None or has_stand_in:
+            return [self.retriever]
+        return [self.retriever, fallback]
 
     def _matching(self, request: SearchRequest, provider: Retriever, documents: list[Document]) -> list[Document]:
         """Leave out the documents that the filters of the request exclude, and web pages without a text."""
@@ -342,10 +384,24 @@ class RetrievalSource(Block):
     def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
         """Prepare a call to a provider or the ranker. Its attempts are written to the audit log and the run's list."""
         is_provider = part is not self.ranker
-        models = [ModelTraffic(model.host, not is_local(model.host), model.role) for model in self._models[id(part)]]
-        name, sent_out = name_provider(part), request.leaves_machine and is_provider
-        attempt = Attempt(self.name, request.query, name, sent_out, tuple(models), int(is_provider))
-        return ProviderCall(part, arguments, retry, attempt, partial(self._announce_async, request))
+        models = []
+        for model in self._models[id(part)]:
+            models.append(ModelTraffic(host=model.host, remote=not is_local(model.host), role=model.role))
+        attempt = Attempt(
+            source=self.name,
+            query=request.query,
+            provider=name_provider(part),
+            sent_out=request.leaves_machine and is_provider,
+            models=tuple(models),
+            lookups=1 if is_provider else 0,
+        )
+        return ProviderCall(
+            provider=part,
+            arguments=arguments,
+            retry=retry,
+            attempt=attempt,
+            announce=partial(self._announce_async, request),
+        )
 
     def _announce(self, request: SearchRequest, attempt: Attempt) -> None:
         """Log an attempt before it is made: what is sent to a web search or a remote model, and to the run's list."""
@@ -371,7 +427,9 @@ class RetrievalSource(Block):
         """Collect the arguments for the ranker: the documents, and the others that its ``run`` takes."""
         # The ranker's own `top_k` is not used, because it could cut documents that `_order` would move to the front.
         needs_all = request.already_observed or self._has_dates(documents)
-        top_k = max(len(documents), 1) if needs_all else request.top_k
+        top_k = request.top_k
+        if needs_all:
+            top_k = max(len(documents), 1)
         # Some rankers sort without looking at the query.
         chosen = select_arguments(self._supported[id(self.ranker)], query=request.query, top_k=top_k)
         return {"documents": documents, **chosen}
@@ -396,12 +454,14 @@ class RetrievalSource(Block):
             observed = {identity(document) for document in request.already_observed}
             # The observed documents have gone through `_stamp`, which can change the text. So stamp these documents,
             # too, before they are compared.
-            ordered = sorted(self._stamp(ordered), key=lambda document: identity(document) in observed)
-        ordered = ordered[: request.top_k]
+            stamped = self._stamp(ordered)
+            # In the order of the key, False comes before True.
+            ordered = sorted(stamped, key=lambda document: identity(document) in observed)
+        shown = ordered[: request.top_k]
         if not self._is_ordered:
-            return ordered
+            return shown
         # This move comes after the cut. Otherwise, the cut would remove the moved documents.
-        return sorted(ordered, key=lambda document: standing_of(document.meta) is not None)
+        return sorted(shown, key=lambda document: standing_of(document.meta) is not None)
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """Add the name of this source to each document, normalise its texts, and drop values that cannot be sent.
@@ -419,7 +479,8 @@ class RetrievalSource(Block):
                 meta["title"] = _plain(meta["title"])
             # Models and clients accept neither lone surrogates in a text nor a score that is infinite or NaN.
             texts = {"id": repair(document.id), "content": _plain(document.content)}
-            score = document.score if math.isfinite(document.score or 0) else None
+            has_valid_score = document.score is not None and math.isfinite(document.score)
+            score = document.score if has_valid_score else None
             # The vectors may have thousands of numbers, and every later component would copy them.
             no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
             stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
@@ -462,27 +523,33 @@ class RetrievalSource(Block):
         if self.recording is None:
             return search
         # Record an error only if every provider failed, because a replayed search with an error counts as failed.
-        entry = Entry(documents=search.documents) if search.provider else Entry(error=search.error)
+        all_failed = not search.provider
+        entry = Entry(error=search.error) if all_failed else Entry(documents=search.documents)
         recorded = self.recording.record(entry, "search", self.name, *request.content)
-        return replace(search, documents=recorded.documents) if search.provider else search
+        if all_failed:
+            return search
+        return replace(search, documents=recorded.documents)
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
         """Make the error for filters that do not fit the documents."""
         # The error ends the run. Otherwise, the run could go on with a source that ignores filters, such as the web.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
-        return FilterError(message) if request.state is None else RunError(message, request.state)
+        if request.state is None:
+            return FilterError(message)
+        return RunError(message, request.state)
 
     def _output(self, request: SearchRequest) -> dict[str, Any]:
         """Return the documents of the finished search, or the state with the search and its event in the trace."""
-        search, state = request.search, request.state
+        search = request.search
         assert search is not None
-        if state is None:
+        if request.state is None:
             if search.error and not search.provider:
                 raise RuntimeError(f"The source '{self.name}' failed: {search.error}")
             return {"documents": list(search.documents)}
 
         # With a state, no `documents` are returned. No component uses them, and Haystack would copy them at every step.
-        state = state.with_last(searches=(*state.step.searches, search))
+        searches = (*request.state.step.searches, search)
+        state = request.state.with_last(searches=searches)
         if search.skipped:
             return {"state": state}
         details: dict[str, Any] = {

@@ -126,7 +126,8 @@ class RetryPolicy(Block):
 
     async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
         """Call the provider once, and record the attempt with its duration and error. Return the output."""
-        attempt, began = replace(call.attempt), time.perf_counter()
+        attempt = replace(call.attempt)
+        began = time.perf_counter()
         if call.announce is not None:
             await call.announce(attempt)
         call.attempts.append(attempt)
@@ -141,8 +142,10 @@ class RetryPolicy(Block):
             if call.is_last and _found_nothing(error):
                 attempt.error = None
                 return {"documents": []}
+            failure = describe_failure(attempt.provider, error, self.timeout)
+            # The advice is about web searches.
             advice = _ADVICE.get(_kind(error), "") if attempt.sent_out else ""
-            attempt.error = f"{describe_failure(attempt.provider, error, self.timeout)} {advice}".rstrip()
+            attempt.error = f"{failure} {advice}".rstrip()
             raise
         finally:
             attempt.seconds = round(time.perf_counter() - began, 4)
@@ -153,7 +156,8 @@ class RetryPolicy(Block):
         """Call the blocking ``run`` of the provider, with the deadline unless the provider is embedded."""
         if getattr(call.provider, "embedded", False):
             return call.provider.run(**call.arguments)
-        return call_in_thread(partial(call.provider.run, **call.arguments)).result(timeout=self.timeout)
+        future = call_in_thread(partial(call.provider.run, **call.arguments))
+        return future.result(timeout=self.timeout)
 
     async def _run_async(self, call: ProviderCall) -> dict[str, Any]:
         """Call the provider with the deadline."""
@@ -195,7 +199,8 @@ def _kind(error: BaseException) -> str:
         if _status(cause) == 429 or "ratelimit" in type(cause).__name__.lower():
             return "limit"
         # The libraries for web search have no class for this error. They pass on the message of their TLS library.
-        if "certificate" in f"{type(cause).__name__} {cause}".lower():
+        name_and_message = f"{type(cause).__name__} {cause}"
+        if "certificate" in name_and_message.lower():
             return "certificate"
     return ""
 
@@ -211,5 +216,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _status(error: BaseException) -> int | None:
     """Read the HTTP status (400 to 599) from an error or from its response. Return None if there is no status."""
     holders = (error, getattr(error, "response", None), getattr(error, "meta", None))
-    values = (getattr(holder, name, None) for holder in holders for name in ("status_code", "status", "code"))
-    return next((value for value in values if isinstance(value, int) and 400 <= value <= 599), None)
+    for holder in holders:
+        for name in ("status_code", "status", "code"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 400 <= value <= 599:
+                return value
+    return None

@@ -1,7 +1,8 @@
 """A request to search a source, which is a named place such as an index or the web.
 
-The request goes through the steps of a search in `RetrievalSource`. For a web search, the query is first cut to the
-person's question. If the query is held back, which means that it is not sent, the trace and the audit log say why.
+The request goes through the steps of a search in `RetrievalSource`. Before a web search, text that the person only
+states, such as a pasted letter, is left out of the query, so that only the question is sent. If the query is held back,
+which means that it is not sent at all, the trace and the audit log say why.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,27 +33,32 @@ class SearchRequest:
     leaves_machine: bool
     # The state of the run. None if the source was called with a query alone.
     state: State | None = None
-    # Further arguments for retrievers: `question`, and the documents that were `observed` so far.
+    # Further arguments for retrievers. If a retriever takes them, these are `question`, the question of the run, and
+    # `observed`, the documents that earlier steps found.
     context: Mapping[str, Any] = field(default_factory=dict)
-    # The documents that earlier steps found. They are moved behind new documents.
+    # The documents that earlier steps found, if the source moves them behind new documents. Otherwise empty.
     already_observed: Sequence[Document] = ()
     # The record of the search, once it is done. It is marked as skipped if the query was not sent.
     search: Search | None = None
 
     def fit_for_web(self, source: str) -> None:
-        """Cut the query to the person's question, write this in the trace, and give the query the form for the web.
+        """Give the query the form for the web, without the text that the person only states.
 
-        If the person has allowed the whole message as a query, the first query to the source is that message.
+        The trace says what was left out of the query. If the person has allowed the whole message as a query, the first
+        query to each source is that message, as it is.
 
         :param source: The name of the source.
         """
-        allowed, state = allowed_query.get(), self.state
-        if state is not None and allowed and (source, allowed) not in {(s.source, s.query) for s in state.searches}:
-            self.query = allowed
-        elif state is not None:
-            self.query, statements = web_query(self.query, state)
-            if statements:
-                self.state = state.with_event("left_out", source=source, text=" ".join(statements), **_offer(state))
+        state = self.state
+        if state is not None:
+            allowed_message = allowed_query.get()
+            if allowed_message and not _was_sent(state, source, allowed_message):
+                self.query = allowed_message
+            else:
+                self.query, left_out_sentences = web_query(self.query, state)
+                if left_out_sentences:
+                    left_out = " ".join(left_out_sentences)
+                    self.state = state.with_event("left_out", source=source, text=left_out, **_offer(state))
         self.query = query_form(self.query)
 
     def hold_back(self, source: str, reason: str) -> None:
@@ -63,6 +69,7 @@ class SearchRequest:
         """
         audit_held_back(source, self.query, reason)
         if self.state is not None:
+            # If no question was found in the message, the person is asked whether the whole message may be sent.
             offer = _offer(self.state) if reason == NO_QUESTION else {}
             self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason, **offer)
 
@@ -81,16 +88,29 @@ class SearchRequest:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """The values that identify this search in a recording of earlier runs."""
+        """What the search is made from: the query and its arguments.
+
+        A recording stores the documents of each search under this content. A later run with the same content gets them
+        without a search.
+        """
         context: dict[str, Any] = dict(self.context)
-        if self.already_observed or "observed" in context:
-            context["observed"] = [document.id for document in self.already_observed or context["observed"]]
-        return self.query, self.top_k, dict(self.filters or {}), *([context] if context else [])
+        observed = self.already_observed or context.get("observed")
+        if observed is not None:
+            context["observed"] = [document.id for document in observed]
+        content = (self.query, self.top_k, dict(self.filters or {}))
+        if context:
+            return (*content, context)
+        return content
+
+
+def _was_sent(state: State, source: str, query: str) -> bool:
+    """Check whether a source was searched with a query in this run."""
+    return any(search.source == source and search.query == query for search in state.searches)
 
 
 def _offer(state: State) -> dict[str, str]:
-    """Return the whole message in the form in which the person may allow it as a query.
+    """Return the text that the person is asked to allow as a query: the whole message, in the form for the web.
 
-    The message is sent only if the request of a later run repeats it.
+    Nothing is sent now. If the person agrees, the person's next request has this text as its allowed query.
     """
     return {"offer": query_form(state.typed or state.question)}

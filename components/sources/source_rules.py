@@ -98,18 +98,28 @@ class SourceRules(Block):
                 )
 
         sources = [part for _, part in outside if _is_external_source(part)]
-        inside = [part for source in sources for _, part in walk_parts(source)]
-        own = [part for _, part in outside if is_store(part)]
-        stores = [*own, *filter(is_store, inside)]
+        parts_of_sources: list[Any] = []
+        for source in sources:
+            parts_of_sources += [part for _, part in walk_parts(source)]
+
+        own_stores = [part for _, part in outside if is_store(part)]
+        stores = [*own_stores, *filter(is_store, parts_of_sources)]
         if not stores:
             # The pipeline has no collection of its own. Then the local collection that the web retriever names counts.
-            demos = [part for part in inside if isinstance(part, WebRetriever) and part.demo_stand_in]
+            demos = [part for part in parts_of_sources if isinstance(part, WebRetriever) and part.demo_stand_in]
             stores = [TantivyDocumentStore(index=part.local_index) for part in demos]
         for source in sources:
             # If a pipeline is part of another pipeline, the collections of both must allow web search.
             source.gate.stores = _without_repeats([*source.gate.stores, *stores])
-        local = frozenset(part.name for _, part in outside if isinstance(part, RetrievalSource) and not part.external)
-        self._known = _Known(components, sources, local, _without_repeats(own), _without_repeats(stores))
+
+        all_sources = [part for _, part in outside if isinstance(part, RetrievalSource)]
+        self._known = _Known(
+            components=components,
+            sources=sources,
+            local=frozenset(source.name for source in all_sources if not source.external),
+            own=_without_repeats(own_stores),
+            stores=_without_repeats(stores),
+        )
 
     def find_closed(self, external: Iterable[str]) -> tuple[set[str], str]:
         """Find the external sources that the users of the collections have not allowed, and the reason.
@@ -118,15 +128,23 @@ class SourceRules(Block):
         :returns: The names of the closed sources, and the reason as a text for the user. The reason is empty if no
             source is closed.
         """
-        closed = {source.name for source in self._known.sources if source.leaves_machine}
-        closed |= set(external) - {source.name for source in self._known.sources} - self._known.local
+        leaving = {source.name for source in self._known.sources if source.leaves_machine}
+        known_names = {*self.external_sources, *self._known.local}
+        unknown_names = set(external) - known_names
+        closed = leaving | unknown_names
         if not closed or all_consent(self._known.stores):
             return set(), ""
-        match self._known.stores:
-            case [store] if getattr(store, "path", None) is None:
-                option = " --store elasticsearch" * is_elasticsearch_store(store)
-                return closed, explain_closed(name_index(store) + option)
-        return closed, explain_closed()
+
+        # The reason names the collection if there is only one and it has a name. A collection at a path has none.
+        if len(self._known.stores) != 1:
+            return closed, explain_closed()
+        (store,) = self._known.stores
+        if getattr(store, "path", None) is not None:
+            return closed, explain_closed()
+        name = name_index(store)
+        if is_elasticsearch_store(store):
+            name = f"{name} --store elasticsearch"
+        return closed, explain_closed(name)
 
     def find_leaving(self, external: Iterable[str]) -> set[str]:
         """Find the external sources whose queries leave this machine.
@@ -136,7 +154,9 @@ class SourceRules(Block):
         :returns: The names of the sources whose queries leave this machine.
         """
         staying = {source.name for source in self._known.sources if not source.leaves_machine}
-        return set(external) - (staying - set(self.outside)) - self._known.local
+        # The names in `outside` are treated as the real web, although their queries stay.
+        treated_as_staying = staying.difference(self.outside) | self._known.local
+        return set(external) - treated_as_staying
 
     def find_stated_from(self) -> dict[str, float]:
         """Find the thresholds that `prefrag prove` has chosen for the user's own collections.
@@ -155,7 +175,8 @@ class SourceRules(Block):
         :raises BadInput: When the pipeline has no collection of the user's own documents, or no file matches.
         """
         if not self._known.own:
-            raise BadInput(f"This pipeline cannot select files by {', '.join(wanted)}: leave these options out.")
+            names = ", ".join(wanted)
+            raise BadInput(f"This pipeline cannot select files by {names}: leave these options out.")
         return narrow_filters(self._known.own, wanted, filters)
 
     def describe_documents(self) -> str:
@@ -164,12 +185,18 @@ class SourceRules(Block):
         :returns: A sentence. It is empty if there are no files, or if the collection is not on this machine.
         """
         stores = [store for store in self._known.own if is_tantivy_store(store)]
-        paths = {path for store in stores for path in store.count_values("file_path")}
+        paths: set[str] = set()
+        for store in stores:
+            paths.update(store.count_values("file_path"))
         if not paths:
             return ""
-        dates = sorted(date for store in stores for date in store.count_values("date"))
-        period = f", with dates from {dates[0]} to {dates[-1]}" if len(dates) > 1 else ""
-        return f"Searched are {_describe_paths(paths)}{period}."
+
+        dates: list[str] = []
+        for store in stores:
+            dates += store.count_values("date")
+        period = f", with dates from {min(dates)} to {max(dates)}" if len(dates) > 1 else ""
+        files = _describe_paths(paths)
+        return f"Searched are {files}{period}."
 
 
 def _describe_paths(paths: Iterable[str]) -> str:
@@ -179,10 +206,14 @@ def _describe_paths(paths: Iterable[str]) -> str:
     ``"2 files (2 .pdf), among them the folders a, b"``.
     """
     files = [PurePath(path) for path in sorted(paths)]
-    kinds = Counter(file.suffix.lower() or "without a suffix" for file in files)
-    named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(_MOST_NAMED))
+    number_of_files = counted(len(files), "file")
+    counts = Counter(file.suffix.lower() or "without a suffix" for file in files)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common(_MOST_NAMED))
+    description = f"{number_of_files} ({kinds})"
     folders = ", ".join(_find_folders(files))
-    return f"{counted(len(files), 'file')} ({named})" + (f", among them the folders {folders}" if folders else "")
+    if folders:
+        description = f"{description}, among them the folders {folders}"
+    return description
 
 
 def _find_folders(files: Iterable[PurePath]) -> list[str]:
@@ -191,18 +222,29 @@ def _find_folders(files: Iterable[PurePath]) -> list[str]:
     Uploaded files are left out, because they have no folder of the user.
     """
     uploads = data_directory()
-    own = [file.parent for file in files if not file.is_relative_to(uploads)]
-    if len({folder.anchor for folder in own}) != 1:
+    folders = [file.parent for file in files if not file.is_relative_to(uploads)]
+    # Files on several drives have no folder in common.
+    drives = {folder.anchor for folder in folders}
+    if len(drives) != 1:
         return []
-    common = os.path.commonpath(own)
-    names = Counter(folder.relative_to(common).parts[0] for folder in own if folder != PurePath(common))
-    return [name for name, _ in names.most_common(_MOST_NAMED)]
+
+    common_folder = PurePath(os.path.commonpath(folders))
+    counts: Counter[str] = Counter()
+    for folder in folders:
+        if folder != common_folder:
+            name, *_ = folder.relative_to(common_folder).parts
+            counts[name] += 1
+    return [name for name, _ in counts.most_common(_MOST_NAMED)]
 
 
 def _without_repeats(stores: Iterable[Any]) -> list[object]:
     """Return the stores without those that have the same settings as another one."""
     # A pipeline may name the same collection in several places.
-    return list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
+    by_settings = {}
+    for store in stores:
+        settings = json.dumps(store.to_dict(), sort_keys=True, default=str)
+        by_settings[settings] = store
+    return list(by_settings.values())
 
 
 def _is_external_source(part: object) -> bool:
