@@ -87,7 +87,9 @@ class FollowUpRewriter:
                 raise
             # The rules rewrite the question in place of the model that failed. The trace keeps the model's error.
             failed = error.state.with_event("model_failed", message=str(error))
-            return {"state": _rewrite_without_model(replace(failed, question=state.question, history=state.history))}
+            # The call had a shorter history.
+            as_before = replace(failed, question=state.question, history=state.history)
+            return {"state": _rewrite_without_model(as_before)}
         return {"state": self._take_question(text, called)}
 
     run = as_blocking(run_async)
@@ -112,8 +114,8 @@ class FollowUpRewriter:
         turns: list[tuple[str, str]] = []
         # The number of tokens that are still free.
         room = self._call.context_window // 4
-        for role, text in reversed(history[-MAX_TURNS:]):
-            text = cut_text(text, MAX_TURN_CHARACTERS)
+        for role, whole_text in reversed(history[-MAX_TURNS:]):
+            text = cut_text(whole_text, MAX_TURN_CHARACTERS)
             if estimate_tokens(text) > room:
                 if turns:
                     break
@@ -126,7 +128,8 @@ class FollowUpRewriter:
 
     def _take_question(self, text: str, state: State) -> State:
         """Read the rewritten question from the model's reply. If it cannot be read, the question stays as typed."""
-        rewritten = (read_object(text) or {}).get("question")
+        reply = read_object(text) or {}
+        rewritten = reply.get("question")
         if not isinstance(rewritten, str) or not 3 <= len(rewritten.strip()) <= MAX_QUESTION_CHARACTERS:
             return replace(state, typed="").with_event("rewritten", question=None)
         question = " ".join(rewritten.split())
@@ -138,8 +141,8 @@ def _rewrite_without_model(state: State) -> State:
     turns = pair_turns([(role, cut_text(text, MAX_TURN_CHARACTERS)) for role, text in state.history])
     question = rewrite_by_rules(state.question, turns)
     if question is None or len(question) > MAX_QUESTION_CHARACTERS:
-        asks = ASKS_BACK.format(find_reference(state.question))
-        raise AskBack(asks, state.with_event("asked_back", text=asks))
+        question_back = ASKS_BACK.format(find_reference(state.question))
+        raise AskBack(question_back, state.with_event("asked_back", text=question_back))
     if question == state.question:
         return state
     return replace(state, question=question, typed=state.question).with_event("rewritten", question=question)

@@ -12,7 +12,7 @@ question, and the user is asked.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -113,6 +113,7 @@ def find_reference(question: str) -> str:
     :returns: A pronoun or a fragment. Empty if the question can be understood alone.
     """
     lead = _LEADS.match(question)
+    # The question without its first words, such as "And".
     rest = question[lead.end() :] if lead else question
     words = re.findall(r"\w+", rest.casefold())
     if _IN_A_YEAR.fullmatch(rest):
@@ -137,7 +138,8 @@ def _is_fragment(words: Sequence[str]) -> bool:
     """
     if not 0 < len(words) <= _MAX_FRAGMENT_WORDS:
         return False
-    return words[0] in _BEGINS or words[0] not in _GRAMMAR_WORDS
+    first_word = words[0]
+    return first_word in _BEGINS or first_word not in _GRAMMAR_WORDS
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
@@ -167,15 +169,21 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     if not name:
         return None
 
-    before, after = question[: match.start()], question[match.end() :]
+    before = question[: match.start()]
+    after = question[match.end() :]
     # The noun after a word such as "this": "ship" in "this ship".
-    noun = re.match(r" (\w+)", after) if pronoun in _DEMONSTRATIVES else None
-    if noun and noun[1].casefold() not in _GRAMMAR_WORDS:
+    noun = ""
+    if pronoun in _DEMONSTRATIVES:
+        next_word = re.match(r" (\w+)", after)
+        if next_word and next_word[1].casefold() not in _GRAMMAR_WORDS:
+            noun = next_word[1]
+    if noun:
         last_question, _ = turns[-1]
         # "This ship" becomes "the ship (Aurora)", but only if the last question contains the word "ship".
-        if not re.search(rf"\b{noun[1]}s?\b", last_question, re.I):
+        if not re.search(rf"\b{noun}s?\b", last_question, re.I):
             return None
-        return f"{before}the {noun[1]} ({name}){after[noun.end() :]}"
+        after_noun = after.removeprefix(f" {noun}")
+        return f"{before}the {noun} ({name}){after_noun}"
     if _POSSESSIVE.match(question, match.start()):
         return f"{before}{name}'s{after}"
     if pronoun == "there":
@@ -208,16 +216,21 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
         return None
 
     # An "it" that refers to nothing is replaced by blanks, so that all positions stay as they are.
-    bare = _EMPTY.sub(lambda match: " " * len(match.group()), question)
-    person = _PERSON.search(bare)
+    without_empty = _EMPTY.sub(lambda match: " " * len(match.group()), question)
+    person = _PERSON.search(without_empty)
     if person:
         return person
-
-    thing = _THING.search(bare)
-    join = _JOINS.search(bare[: thing.start()]) if thing else None
-    # A pronoun may refer to a phrase in the clause before it: "How heavy is the trailer when it is full?"
-    if join and any(_phrases(bare[: join.start()])):
+    thing = _THING.search(without_empty)
+    if thing is None:
         return None
+
+    # A pronoun may refer to a phrase in the clause before it: "How heavy is the trailer when it is full?"
+    before_pronoun = without_empty[: thing.start()]
+    join = _JOINS.search(before_pronoun)
+    if join:
+        clause_before = before_pronoun[: join.start()]
+        if any(_phrases(clause_before)):
+            return None
     return thing
 
 
@@ -234,23 +247,36 @@ def _name_places(text: str) -> Iterator[slice]:
     for match in _NAME.finditer(text):
         words = list(_WORD.finditer(text, *match.span()))
         # A function word at the beginning, such as "The", is no part of the name.
-        while words and words[0][0].casefold() in _GRAMMAR_WORDS:
-            del words[0]
+        words = list(dropwhile(_is_grammar_word, words))
         if not words:
             continue
 
-        # A capitalised word alone at the beginning of a sentence is not taken for a name, nor behind an article there.
-        # Behind another function word it may be a name, as in "Is Vienna big?".
-        before = _ARTICLE_AT_END.sub("", text[: words[0].start()].rstrip()).rstrip()
-        begins_sentence = not before or before[-1] in ".?!"
-        word = words[0][0]
-        if begins_sentence and len(words) == 1 and word.istitle() and word.isalpha():
-            continue
-
         begin = words[0].start()
-        name = text[begin : words[-1].end()].rstrip(".,;:!?")
-        name = name.removesuffix("'s").removesuffix("\u2019s")
+        end = words[-1].end()
+        if len(words) == 1 and _begins_sentence(words[0], text):
+            continue
+        with_punctuation = text[begin:end]
+        with_possessive = with_punctuation.rstrip(".,;:!?")
+        name = with_possessive.removesuffix("'s").removesuffix("\u2019s")
         yield slice(begin, begin + len(name))
+
+
+def _is_grammar_word(match: re.Match[str]) -> bool:
+    """Check whether a match is a function word or an auxiliary verb."""
+    return match.group().casefold() in _GRAMMAR_WORDS
+
+
+def _begins_sentence(match: re.Match[str], text: str) -> bool:
+    """Check whether a word has a capital only because it stands at the beginning of a sentence, also behind an article.
+
+    Such a word is not taken for a name. Behind another function word, a word with a capital may be a name, as in "Is
+    Vienna big?".
+    """
+    word = match.group()
+    text_before = text[: match.start()].rstrip()
+    before_article = _ARTICLE_AT_END.sub("", text_before).rstrip()
+    begins_sentence = not before_article or before_article.endswith((".", "?", "!"))
+    return begins_sentence and word.istitle() and word.isalpha()
 
 
 def _phrases(text: str) -> Iterator[str]:
@@ -258,12 +284,15 @@ def _phrases(text: str) -> Iterator[str]:
 
     The first word of each phrase becomes "the". For example, "how heavy is our ship at sea" has the phrase "the ship".
     """
-    return (" ".join(("the", *text[place].split()[1:])) for place in _phrase_places(text))
+    for place in _phrase_places(text):
+        _, *words = text[place].split()
+        yield " ".join(["the", *words])
 
 
 def _phrase_places(text: str) -> Iterator[slice]:
     """List where the phrases of a text stand."""
     for match in _PHRASE.finditer(text):
+        # The words behind the article or possessive, up to the next function word.
         words = []
         for word in match[1].split():
             if word.casefold() in _GRAMMAR_WORDS:
@@ -271,10 +300,13 @@ def _phrase_places(text: str) -> Iterator[slice]:
             words.append(word)
 
         # After "does" or "may", the last word is taken for a verb, which is no part of the phrase.
-        if len(words) > 1 and _AUXILIARIES.intersection(text[: match.start()].casefold().split()):
-            del words[-1]
+        if len(words) > 1:
+            words_before = text[: match.start()].casefold().split()
+            if not _AUXILIARIES.isdisjoint(words_before):
+                words.pop()
         if words:
-            length = len("".join(f" {word}" for word in words))
+            # Each word has one blank before it.
+            length = sum(len(word) + 1 for word in words)
             yield slice(match.start(), match.start(1) + length)
 
 
@@ -286,8 +318,10 @@ def _names_in_answer(answer: str) -> list[str]:
     words = answer.split()
     if len(words) > _MAX_NAME_WORDS:
         return []
-    # A capital at the beginning of a text means nothing. With a dash before it, a single word does not begin the text.
-    return list(_names(f"- {answer}" if len(words) == 1 else answer))
+    if len(words) == 1:
+        # A capital at the beginning of a text means nothing. With a dash before it, the word does not begin the text.
+        return list(_names(f"- {answer}"))
+    return list(_names(answer))
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
@@ -298,14 +332,21 @@ def _find_person(turns: Turns, pronoun: str) -> str:
     for question, answer in _from_last(turns, pronoun):
         # The answer to a question with "who" is a person.
         names_in_answer = _names_in_answer(answer) if _ASKED_WHO.match(question) else []
+        if len(names_in_answer) > 1:
+            return ""
         if names_in_answer:
-            return names_in_answer[0] if len(names_in_answer) == 1 else ""
+            return names_in_answer[0]
 
         # The first of several names is most likely the subject of the question.
         name = next(_names(question), None)
         if name is not None:
             return name
-    return next((phrase for question, _ in reversed(turns) for phrase in _phrases(question)), "")
+
+    # No turn has a name, so the first phrase of the newest question with a phrase is taken.
+    for question, _ in reversed(turns):
+        for phrase in _phrases(question):
+            return phrase
+    return ""
 
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
@@ -331,15 +372,18 @@ def _is_label(name: str, text: str) -> bool:
 
     Such a letter means nothing without the noun.
     """
-    noun = re.search(rf"([a-z]+) {name}\b", text) if len(name) == 1 else None
-    return noun is not None and noun[1] not in _GRAMMAR_WORDS
+    if len(name) != 1:
+        return False
+    word_before = re.search(rf"([a-z]+) {name}\b", text)
+    return word_before is not None and word_before[1] not in _GRAMMAR_WORDS
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
     """Yield the turns, newest first, without turns whose question contains the same pronoun in place of a name."""
     same_pronouns = next((forms for forms in _SAME if pronoun.casefold() in forms), frozenset())
     for question, answer in reversed(turns):
-        if not same_pronouns.intersection(re.findall(r"\w+", question.casefold())):
+        words = re.findall(r"\w+", question.casefold())
+        if same_pronouns.isdisjoint(words):
             yield question, answer
 
 
@@ -349,25 +393,26 @@ def _complete_fragment(fragment: str, turns: Turns) -> str | None:
     The new name replaces the last name of the question. For example, after "Who built the hall in Graz?", the fragment
     "in Vienna" gives "Who built the hall in Vienna?". The result is None if nothing can be replaced.
     """
+    last_question, _ = turns[-1]
     year = _IN_A_YEAR.fullmatch(fragment)
     if year:
-        return _ask_of_year(turns[-1][0], year[1])
+        return _ask_of_year(last_question, year[1])
     if _STANDS_FOR_NOUN.search(fragment):
         return None
 
     # With a dash before it, a capitalised word at the beginning counts as a name.
-    question = f"- {turns[-1][0]}"
+    question = f"- {last_question}"
     # Names are tried first, then phrases such as "the harbour".
     for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
-        new = next(find(f"- {fragment}"), None)
+        new_name = next(find(f"- {fragment}"), None)
         places = list(find_places(question))
-        if new and places:
-            last = question[places[-1]]
+        if new_name and places:
+            last_name = question[places[-1]]
             # The question may contain the last name more than once. Each of these is replaced, from the end to the
             # beginning, so that the places before stay right. Parts of other words or names stay as they are.
             for place in reversed(places):
-                if question[place] == last:
-                    question = question[: place.start] + new + question[place.stop :]
+                if question[place] == last_name:
+                    question = question[: place.start] + new_name + question[place.stop :]
             return question.removeprefix("- ")
     return None
 
@@ -382,5 +427,7 @@ def _ask_of_year(question: str, year: str) -> str | None:
     if len(years) > 1:
         return None
     if years:
-        return question[: years[0].start(1)] + year + question[years[0].end(1) :]
-    return f"{question.rstrip(' ?.!')} in {year}?"
+        begin, end = years[0].span(1)
+        return question[:begin] + year + question[end:]
+    without_mark = question.rstrip(" ?.!")
+    return f"{without_mark} in {year}?"

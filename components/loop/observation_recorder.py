@@ -56,7 +56,9 @@ class ObservationRecorder:
         else:
             shown = self._choose_last(searches)
 
-        retrieved = [document for search in shown for document in search.documents]
+        retrieved: list[Document] = []
+        for search in shown:
+            retrieved += search.documents
         documents = self._collect(state, retrieved)
         source = None
         if documents:
@@ -64,7 +66,8 @@ class ObservationRecorder:
         state = observe(state, documents, source)
 
         # If documents were retrieved but none are shown, a note tells the model why.
-        if not retrieved or documents:
+        needs_note = retrieved and not documents
+        if not needs_note:
             return {"state": state}
         seen = {identity(document) for document in state.retrieved}
         if all(identity(document) in seen for document in retrieved):
@@ -79,8 +82,13 @@ class ObservationRecorder:
         if self.max_documents is None:
             return retrieved
         seen = {identity(document) for document in state.retrieved}
-        new = {identity(document): document for document in retrieved if identity(document) not in seen}
-        return list(new.values())[: max(0, self.max_documents - len(seen))]
+        new_documents = {}
+        for document in retrieved:
+            key = identity(document)
+            if key not in seen:
+                new_documents[key] = document
+        most_new = max(0, self.max_documents - len(seen))
+        return list(new_documents.values())[:most_new]
 
     def _choose_last(self, searches: list[Search]) -> list[Search]:
         """Choose the last search with documents or, if there is none, the last search.
@@ -88,7 +96,9 @@ class ObservationRecorder:
         The result is a list with this search. It is empty if there are no searches.
         """
         with_documents = [search for search in searches if search.documents]
-        return (with_documents or searches)[-1:]
+        candidates = with_documents or searches
+        # The slice is empty if the list is empty.
+        return candidates[-1:]
 
 
 def _places(state: State) -> list[int]:

@@ -78,16 +78,18 @@ class PreferenceRouter:
         :param state: The state after a reply.
         :returns: The state under one of the outputs.
         """
-        step, settings = state.step, state.settings
+        step = state.step
         if step.action is Action.ANSWER:
             return {"answered": state}
         if step.action is Action.NONE:
             return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
 
         # Each further search after an answer that was not accepted allows the model further replies.
-        most_replies = settings.max_steps + 1 + self.replies_per_supplement * state.supplements
+        further_replies = self.replies_per_supplement * state.supplements
+        most_replies = state.settings.max_steps + 1 + further_replies
         if state.replies >= most_replies:
-            if not self.run_last_search or state.last_search or step.action is not Action.SEARCH:
+            may_search_once_more = self.run_last_search and not state.last_search
+            if not may_search_once_more or step.action is not Action.SEARCH:
                 return {"exhausted": state.with_event("exhausted", replies=state.replies)}
             state = replace(state, last_search=True)
 
@@ -99,7 +101,8 @@ class PreferenceRouter:
 
     def _search(self, state: State) -> dict[str, State]:
         """Choose the output for a search, and record the search in the trace."""
-        step, settings = state.step, state.settings
+        step = state.step
+        settings = state.settings
         if self.ask_all:
             for source in settings.sources:
                 if not state.is_done(source):
@@ -111,7 +114,8 @@ class PreferenceRouter:
             source = step.named_source
         if source not in settings.sources:
             note = f"{step.tool} may not be used for this question. Use another tool or answer."
-            return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
+            noted = state.with_last(observed=True, note=note)
+            return {"retry": noted.with_event("unknown_action", tool=step.tool)}
         return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
 
     def _ask_to_correct(self, state: State) -> State:
@@ -121,8 +125,8 @@ class PreferenceRouter:
         if step.action is Action.UNKNOWN_ACTION:
             note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
         elif step.cut_at is not None:
-            at = f" at {step.cut_at} tokens" if step.cut_at else ""
-            note = f"The reply was cut off{at} before it was finished. Reply again, and more briefly."
+            tokens = f" at {step.cut_at} tokens" if step.cut_at else ""
+            note = f"The reply was cut off{tokens} before it was finished. Reply again, and more briefly."
         else:
             note = "The reply could not be read. Name an action and its input, or give the final answer, as laid out."
         return state.with_last(observed=True, note=note)

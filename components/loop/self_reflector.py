@@ -7,7 +7,7 @@ answer with one of the last two labels leads to one more search, which is called
 from dataclasses import replace
 from typing import Any, Literal
 
-from haystack import component
+from haystack import Document, component
 
 from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_blocking
@@ -75,7 +75,9 @@ class SelfReflector:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.supplement = supplement
-        self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
+        self._call: ModelCall | None = None
+        if chat_generator is not None:
+            self._call = ModelCall("reflector", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
         """Load the model or connect to its server, if this component calls a model."""
@@ -103,8 +105,12 @@ class SelfReflector:
 
         def values(observations: Observations) -> dict[str, object]:
             """Return the variables of the prompt, with the passages that fit into it."""
-            shown = [document for documents in observations for document in documents]
-            observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts) if shown else ""
+            shown: list[Document] = []
+            for documents in observations:
+                shown += documents
+            observed = ""
+            if shown:
+                observed = passages(shown, marks=prompt_marks(state), prompts=state.settings.prompts)
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [state.attached, *(step.documents for step in state.steps)]
@@ -118,7 +124,8 @@ class SelfReflector:
             # The answer keeps the label from its own reply, if it has one. An unreadable reply is no reason to search
             # again.
             return state.with_event("unreadable", caller="reflector")
-        return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
+        reply = with_evaluation(state.step.reply, **reflection)
+        return state.with_last(reply=reply, **reflection)
 
     def _route(self, state: State) -> dict[str, State]:
         """Choose the output by the label, and record the label in the trace."""
@@ -129,26 +136,29 @@ class SelfReflector:
         if self.reflection == "off" or is_checked_by_code:
             return {"accepted": state}
 
-        marks = known_marks(state)
         # An answer without a label is accepted. The event in the trace has the label None.
-        negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
-        supplement = negative and state.supplements < state.settings.max_supplements
+        is_negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
+        searches_again = is_negative and state.supplements < state.settings.max_supplements
+        marks = known_marks(state)
         state = state.with_event(
             "reflection",
             label=label.value if label else None,
             explanation=without_codes(state.step.explanation, marks),
             suggestions=without_codes(state.step.suggestions, marks),
-            supplement=supplement,
+            supplement=searches_again,
         )
-        if not supplement:
+        if not searches_again:
             return {"accepted": state}
 
         sources = state.settings.sources
-        others = tuple(source for source in sources if source != state.settings.preferred)
-        sources_to_search = others if others and self.supplement == "others" else sources
-        for source in sources_to_search:
+        if self.supplement == "others":
+            others = tuple(source for source in sources if source != state.settings.preferred)
+            # If there is no other source, the preferred source is searched again.
+            sources = others or sources
+        for source in sources:
             state = state.with_event("search", source=source, query=state.question)
-        return {"supplement": replace(state.with_last(asked=sources_to_search), supplements=state.supplements + 1)}
+        state = state.with_last(asked=sources)
+        return {"supplement": replace(state, supplements=state.supplements + 1)}
 
 
 def _read(text: str) -> dict[str, Any] | None:
@@ -159,5 +169,8 @@ def _read(text: str) -> dict[str, Any] | None:
     label = read_label(text if is_words else str(field or ""))
     if label is None:
         return None
-    explanation, suggestions = values.get("explanation"), values.get("suggestions")
-    return {"label": label, "explanation": str(explanation or ""), "suggestions": str(suggestions or "")}
+    return {
+        "label": label,
+        "explanation": str(values.get("explanation") or ""),
+        "suggestions": str(values.get("suggestions") or ""),
+    }
