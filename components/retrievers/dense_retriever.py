@@ -90,7 +90,8 @@ class DenseRetriever(Block):
     @property
     def model_parts(self) -> list[Any]:
         """The embedder and the retriever, which may call models. Before `warm_up`, the embedder may be a dictionary."""
-        return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
+        embedder = self.text_embedder if self._embedder is None else self._embedder
+        return [embedder, self.retriever]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
@@ -150,9 +151,11 @@ class DenseRetriever(Block):
             return {"documents": []}
         if self._fields is not None:
             await self._fields.check_async(filters)
-        embedding = (await call_component(self._embedder or await self._ready_async(), {"text": query}))["embedding"]
+
+        embedder = self._embedder or await self._ready_async()
+        embedded = await call_component(embedder, {"text": query})
         output = await call_component(
-            self.retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters}
+            self.retriever, {"query_embedding": embedded["embedding"], "top_k": top_k, "filters": filters}
         )
         return {"documents": output["documents"]}
 

@@ -6,7 +6,6 @@ classifier need both, because rare words count more in their features.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from string import punctuation
 from typing import Any
 
@@ -140,7 +139,8 @@ class ElasticsearchMultiMatchRetriever(Block):
         :param text: The text.
         :returns: The tokens, in the order of the text.
         """
-        return self.analyze_many([text])[0]
+        (tokens,) = self.analyze_many([text])
+        return tokens
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
         """Split texts into tokens as the index does, with as few requests as the server allows.
@@ -149,12 +149,14 @@ class ElasticsearchMultiMatchRetriever(Block):
         :returns: For each text, its tokens in order.
         """
         normalised = [normalize_unicode(text) for text in texts]
+        # Each text is analysed once. A blank text has no tokens.
         different = list(dict.fromkeys(text for text in normalised if text.strip()))
-        tokens: dict[str, list[str]] = {}
+        tokens_of_texts: dict[str, list[str]] = {}
         with explain_failures(self.document_store):
             for batch in _batches(different):
-                tokens |= zip(batch, self._analyze(batch), strict=True)
-        return [list(tokens.get(text, ())) for text in normalised]
+                tokens_of_batch = self._analyze(batch)
+                tokens_of_texts.update(zip(batch, tokens_of_batch, strict=True))
+        return [list(tokens_of_texts.get(text, ())) for text in normalised]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents that contain each word in title or text.
@@ -167,9 +169,11 @@ class ElasticsearchMultiMatchRetriever(Block):
             total = self.document_store.client.count(index=self._index)["count"]
             # A word may already be a stem. So each word is looked up unchanged first, and stemmed only if no document
             # has it.
-            counts = self._counts({word: _as_term(normalize_unicode(word)) for word in different})
+            unchanged = {word: _as_term(normalize_unicode(word)) for word in different}
+            counts = self._counts(unchanged)
             absent = [word for word in different if not counts[word]]
-            counts |= self._counts({word: _as_word(normalize_unicode(word)) for word in absent})
+            stemmed = {word: _as_word(normalize_unicode(word)) for word in absent}
+            counts |= self._counts(stemmed)
         return total, counts
 
     def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
@@ -194,15 +198,19 @@ class ElasticsearchMultiMatchRetriever(Block):
                 filter_path="tokens.token,tokens.start_offset,tokens.end_offset",
             )
             # If none of the texts has a token, `filter_path` makes the reply empty.
-            apart = _by_text(reply.get("tokens", []), texts)
+            tokens_of_texts = _by_text(reply.get("tokens", []), texts)
         except BadRequestError:
             if len(texts) == 1:
                 raise
             # The texts may have too many tokens for one request, so each text is sent alone.
-            apart = None
-        if apart is not None:
-            return apart
-        return [self._analyze([text])[0] for text in texts]
+            tokens_of_texts = None
+        if tokens_of_texts is not None:
+            return tokens_of_texts
+
+        tokens_of_single_texts = []
+        for text in texts:
+            tokens_of_single_texts += self._analyze([text])
+        return tokens_of_single_texts
 
     @property
     def _index(self) -> str:
@@ -282,7 +290,8 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
         length = _characters(text)
         if batch and characters + length > _CHARACTERS_PER_REQUEST:
             yield batch
-            batch, characters = [], 0
+            batch = []
+            characters = 0
         batch.append(text)
         characters += length
     if batch:
@@ -295,11 +304,20 @@ def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[
     The server counts the places of tokens over all texts, with one character between two texts.
     """
     groups: list[list[str]] = [[] for _ in texts]
-    lengths = [_characters(text) for text in texts]
-    starts = list(accumulate((length + 1 for length in lengths[:-1]), initial=0))
+    # The places at which the texts begin and end.
+    starts: list[int] = []
+    ends: list[int] = []
+    start = 0
+    for text in texts:
+        end = start + _characters(text)
+        starts.append(start)
+        ends.append(end)
+        start = end + 1
+
     for token in tokens:
+        # The last text that begins at the token or before it.
         place = bisect_right(starts, token["start_offset"]) - 1
-        if len(texts) > 1 and token["end_offset"] > starts[place] + lengths[place]:
+        if len(texts) > 1 and token["end_offset"] > ends[place]:
             return None
         groups[place].append(token["token"])
     return groups

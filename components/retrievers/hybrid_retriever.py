@@ -136,11 +136,13 @@ class HybridRetriever(Block):
         :raises FilterError: When a retriever cannot apply the filters.
         :raises RuntimeError: When all retrievers fail.
         """
-        top_k = wanted_top_k(self.top_k, top_k)
-        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
-        supported = zip(self.retrievers, self._supported, strict=True)
-        calls = [(part, select_arguments(arguments, **wanted)) for part, arguments in supported]
-        return self._fuse(await call_matching(self._call_all, self._call_all_async, calls), top_k, filters)
+        most = wanted_top_k(self.top_k, top_k)
+        wanted = {"query": query, "top_k": max(self.candidates, most), "filters": filters}
+        calls = []
+        for retriever, supported in zip(self.retrievers, self._supported, strict=True):
+            calls.append((retriever, select_arguments(supported, **wanted)))
+        replies = await call_matching(self._call_all, self._call_all_async, calls)
+        return self._fuse(replies, most, filters)
 
     run = as_blocking(run_async)
 
@@ -152,7 +154,8 @@ class HybridRetriever(Block):
         futures = [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]
         for future in futures:
             try:
-                replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
+                seconds_left = max(0.0, deadline - time.monotonic())
+                replies.append(future.result(timeout=seconds_left))
             except Exception as error:
                 replies.append(error)
         return replies
@@ -169,8 +172,10 @@ class HybridRetriever(Block):
         errors = []
         for retriever, reply in zip(self.retrievers, replies, strict=True):
             if isinstance(reply, BaseException):
-                if isinstance(reply, FilterError) or not isinstance(reply, Exception):
-                    # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
+                # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever. Errors
+                # that are no `Exception` end the program, or cancel the call.
+                is_failure = isinstance(reply, Exception) and not isinstance(reply, FilterError)
+                if not is_failure:
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
                 # The weights are assigned by position, so an empty list stands for the failed retriever.
@@ -185,6 +190,8 @@ class HybridRetriever(Block):
 
         lookups = 0
         for reply in replies:
-            lookups += count_lookups(reply if isinstance(reply, dict) else None)
+            # A retriever that failed has no output.
+            output = reply if isinstance(reply, dict) else None
+            lookups += count_lookups(output)
         fused = self._joiner.run(documents=lists, top_k=top_k)["documents"]
         return {"documents": fused, "errors": errors, "lookups": lookups}

@@ -186,20 +186,21 @@ class LinkedRetriever(Block):
         :raises FilterError: When a component cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
         """
-        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
+        most = wanted_top_k(self.top_k, top_k)
         errors: list[str] = []
-        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
+        arguments = select_arguments(self._supported, query=query, top_k=max(self.candidates, most), filters=filters)
         outputs = await gather(
-            call_component(self.retriever, select_arguments(self._supported, **wanted)),
+            call_component(self.retriever, arguments),
             self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
-        outputs[0] |= {"documents": apply_filters(self.retriever, outputs[0]["documents"], filters)}
+        output_by_words, _ = outputs
+        output_by_words["documents"] = apply_filters(self.retriever, output_by_words["documents"], filters)
 
-        leading = self._choose_leading(outputs, observed)
+        leading = self._choose_leading(outputs, observed or [])
         if not errors:
             outputs.append(await self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
         documents = await self._rank_async(question or query, leading, outputs)
-        return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
+        return {"documents": documents[:most], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
     run = as_blocking(run_async)
 
@@ -216,31 +217,38 @@ class LinkedRetriever(Block):
 
     def _log_failed_links(self, error: Exception) -> str:
         """Log that passages are not searched by title, and return the message."""
-        message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
+        reason = str(error) or type(error).__name__
+        message = f"{type(self.links).__name__}: {reason}"
         logger.warning("A linked search continues without passages that are mentioned by title. %s", message)
         return message
 
     def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
         """Choose the documents to search for titles: the latest observed documents, then the best new documents."""
         by_words, mentioned = (output["documents"] for output in outputs)
-        latest = observed[max(0, len(observed) - self.observed_depth) :]
+        first_latest = max(0, len(observed) - self.observed_depth)
+        latest = observed[first_latest:]
         seen = {identity(document) for document in observed}
-        first = [*by_words[: self.first_stage_depth], *mentioned]
-        new = [document for document in first if identity(document) not in seen]
-        return list({identity(document): document for document in (*latest, *new)}.values())
+        best = [*by_words[: self.first_stage_depth], *mentioned]
+        best_new = [document for document in best if identity(document) not in seen]
+        # The dictionary has each document once.
+        leading = {identity(document): document for document in (*latest, *best_new)}
+        return list(leading.values())
 
     def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
         """Rank all found documents by the scores of their best pairs and their ranks by words.
 
         ``leading`` are the documents that were searched for titles. They are one document of each pair.
         """
-        by_words, *linked = (output["documents"] for output in outputs)
-        mentioned = list(chain.from_iterable(linked))
-        paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
+        by_words, *lists_of_mentioned = (output["documents"] for output in outputs)
+        mentioned = list(chain.from_iterable(lists_of_mentioned))
+        candidates = by_words[: self.candidates]
+        paired = {identity(document): document for document in (*leading, *candidates, *mentioned)}
         scores = self._best_pairs(question, leading, paired)
 
         for place, document in enumerate(by_words, start=1):
-            scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
+            key = identity(document)
+            bonus = self.rank_weight / place
+            scores[key] = scores.get(key, 0.0) + bonus
         unique = {identity(document): document for document in (*by_words, *mentioned)}
         scored = [replace(document, score=scores[key]) for key, document in unique.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
@@ -252,10 +260,14 @@ class LinkedRetriever(Block):
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
         """Pair the leading documents with the others, and return for each document the score of its best pair."""
-        pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
+        pairs: list[tuple[Identity, Identity]] = []
+        for document in leading:
+            first = identity(document)
+            pairs += [(first, second) for second in others if second != first]
         scores: list[float] = []
         if pairs:
-            scores = self.engine.score(question, [(others[first], others[second]) for first, second in pairs])
+            pairs_of_documents = [(others[first], others[second]) for first, second in pairs]
+            scores = self.engine.score(question, pairs_of_documents)
         if len(scores) != len(pairs):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
 
@@ -268,5 +280,7 @@ class LinkedRetriever(Block):
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
     """Return the object that counts words: the retriever itself or its store. Return None if neither can count."""
-    parts = (retriever, getattr(retriever, "document_store", None))
-    return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)
+    for part in (retriever, getattr(retriever, "document_store", None)):
+        if callable(getattr(part, "document_frequencies", None)):
+            return part
+    return None

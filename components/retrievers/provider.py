@@ -80,7 +80,7 @@ def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mappi
     """
     # The `run` of a nested pipeline takes any argument. Only the arguments for which it declares an input are used.
     sockets = getattr(read_attribute(part, "__haystack_input__"), "_sockets_dict", {})
-    takes_filters = "filters" in {*inspect.signature(part.run).parameters, *sockets}
+    takes_filters = "filters" in inspect.signature(part.run).parameters or "filters" in sockets
     if not filters or takes_filters:
         return list(documents)
     return [document for document in documents if document_matches_filter(dict(filters), document)]
@@ -101,7 +101,9 @@ def count_lookups(output: Mapping[str, Any] | None) -> int:
     :param output: The output of the retriever, or None.
     :returns: The number under the key ``lookups``; 1 without this key.
     """
-    return int((output or {}).get("lookups", 1))
+    if not output:
+        return 1
+    return int(output.get("lookups", 1))
 
 
 def is_web_search(part: object) -> bool:
@@ -120,11 +122,15 @@ def searches_web(part: object) -> bool:
     :returns: True if its attribute ``external`` is True, or if its class is from a module for web searches.
     """
     kind = type(part)
-    if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
+    own_attributes = getattr(part, "__dict__", {})
+    if getattr(kind, "external", False) is True or own_attributes.get("external") is True:
         return True
     # Base classes are checked, too, because a subclass may be in any module.
-    modules = (base.__module__.lower() for base in kind.__mro__)
-    return any(mark in module for module in modules for mark in _WEB_MODULES)
+    for base in kind.__mro__:
+        module = base.__module__.lower()
+        if any(mark in module for mark in _WEB_MODULES):
+            return True
+    return False
 
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
@@ -142,5 +148,6 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     # The text is cut only between words. Passwords in addresses are hidden once more later, which is impossible in an
     # address that was cut in half.
     text = without_userinfo(str(error))
-    reason = cut_text(" ".join(text.split()), _MAX_CHARACTERS, " ...")
-    return f"{name}: {reason or type(error).__name__}"
+    on_one_line = " ".join(text.split())
+    reason = cut_text(on_one_line, _MAX_CHARACTERS, " ...") or type(error).__name__
+    return f"{name}: {reason}"

@@ -110,7 +110,8 @@ class TitleMentionRetriever:
             find_documents = in_thread_async(store.documents_by_title)
         else:
             titles = ElasticsearchTitles(store)
-            find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
+            find_titles = titles.known_titles_async
+            find_documents = titles.documents_by_title_async
 
         known_titles = await find_titles(self._possible_keys(query, passages))
         mentioned = self._find_mentioned(query, passages, known_titles)
@@ -145,9 +146,10 @@ class TitleMentionRetriever:
         mentioned = dict.fromkeys(longest_mentions(query, known_titles, MAX_WORDS), query)
         for document in documents:
             text = document.content or ""
+            ranking_text = query if query.strip() else text
             for key in longest_mentions(text, known_titles, MAX_WORDS):
                 if key != _own_key(document):
-                    mentioned.setdefault(key, query if query.strip() else text)
+                    mentioned.setdefault(key, ranking_text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in mentioned.items()}
 
     def _choose(
@@ -161,7 +163,10 @@ class TitleMentionRetriever:
 
         chosen: list[Document] = []
         for turn in range(self.per_title):
-            chosen += [documents[turn] for documents in remaining if turn < len(documents)]
+            for documents in remaining:
+                # A title without so many passages misses its turn.
+                if turn < len(documents):
+                    chosen.append(documents[turn])
         return chosen[:top_k]
 
 
