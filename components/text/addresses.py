@@ -51,5 +51,9 @@ def safe_url(url: str) -> str:
     except ValueError:
         return ""
 
-    is_page = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-    return url if is_page and url.isprintable() and not any(map(str.isspace, url)) else ""
+    is_page = parts.scheme in ("http", "https") and bool(parts.hostname)
+    has_user = "@" in parts.netloc
+    has_blank = any(map(str.isspace, url))
+    if not is_page or has_user or has_blank or not url.isprintable():
+        return ""
+    return url

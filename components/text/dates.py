@@ -88,9 +88,12 @@ def find_dates(text: str) -> list[WrittenDate]:
     """
     dates = []
     for match in _DATE.finditer(text):
-        numbers = [int(digits) for digits in re.findall(r"\d+", match[0])]
+        numbers = [int(digits) for digits in re.findall(r"\d+", match.group())]
+        if not match["iso"]:
+            # The year comes last, as in "20.5.1890".
+            numbers.reverse()
         # The list `month_and_day` gets the month and the day in this order. The text may lack one of them, or both.
-        year, *month_and_day = numbers if match["iso"] else reversed(numbers)
+        year, *month_and_day = numbers
         if match["month"]:
             month_and_day.insert(0, _month_number(match["month"]))
 
@@ -98,14 +101,15 @@ def find_dates(text: str) -> list[WrittenDate]:
             first, last = _days(year, *month_and_day)
         except ValueError:
             continue
-        begin, end = match.span()
-        dates.append(WrittenDate(first, last, begin, end, match["number"] is not None))
+        is_number = match["number"] is not None
+        dates.append(WrittenDate(first, last, begin=match.start(), end=match.end(), is_number=is_number))
     return dates
 
 
 def _month_number(name: str) -> int:
     """Return the number of a month, from 1 to 12. For example, ``_month_number("Oktober")`` returns ``10``."""
-    return next(number for number, form in enumerate(_MONTHS, start=1) if re.fullmatch(form, name, re.IGNORECASE))
+    numbers = (number for number, form in enumerate(_MONTHS, start=1) if re.fullmatch(form, name, re.IGNORECASE))
+    return next(numbers)
 
 
 def _days(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:

@@ -10,5 +10,6 @@ def one_line(text: str) -> str:
     :param text: Any text.
     :returns: The text on one line, without blanks at its ends.
     """
-    without_controls = "".join(character if character.isprintable() else " " for character in text)
+    characters = [character if character.isprintable() else " " for character in text]
+    without_controls = "".join(characters)
     return " ".join(without_controls.split())

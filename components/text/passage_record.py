@@ -132,13 +132,14 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     :returns: An iterator over the lines. Each line comes as three values: its number (from 1), the byte position in the
         file at which it ends, and its bytes.
     """
-    number = position = 0
+    number = 0
+    position = 0
+    # At the end of the file, the line is empty.
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         position += len(line)
+        # The rest of a line that is too long is read in parts, which are not stored.
         part = line
-        # The rest of a line that is too long is read in parts, which are not stored. At the end of the file, a part is
-        # empty.
         while part and not part.endswith(b"\n"):
             part = stream.readline(MAX_LINE_BYTES)
             position += len(part)
@@ -178,7 +179,7 @@ def _parse(line: bytes) -> dict[str, Any]:
         raise PassageError(f"it is not UTF-8 ({error})") from error
     except (ValueError, RecursionError) as error:
         raise PassageError(f"it is not JSON ({error})") from error
-    if not isinstance(value, dict) or not {"id", find_text_key(value)} <= value.keys():
+    if not isinstance(value, dict) or "id" not in value or find_text_key(value) not in value:
         raise PassageError("expected a JSON object with 'id' and 'text'")
     # Only an escape such as \ud800 can bring half of a surrogate pair into the object.
     if "\\ud" in text.lower():
@@ -199,16 +200,23 @@ def _record(value: dict[str, Any]) -> PassageRecord:
     text_key = find_text_key(value)
     # If the record has `text`, then `content` and `contents` are metadata. If not, `contents` only repeats the text.
     text_keys = ("text",) if text_key == "text" else _TEXT_KEYS
-    more = {key: value[key] for key in value if key not in ("id", "title", "source", *text_keys)}
-    if isinstance(more.get("meta"), dict):
-        nested = more.pop("meta")
-        more = {**nested, **more}
+    own_keys = ("id", "title", "source", *text_keys)
+    metadata = {key: content for key, content in value.items() if key not in own_keys}
+    if isinstance(metadata.get("meta"), dict):
+        nested = metadata.pop("meta")
+        metadata = {**nested, **metadata}
 
     meta = {}
-    for key, content in more.items():
+    for key, content in metadata.items():
         name = f"{key}_" if key in _RESERVED else key
         meta[name] = content
-    return PassageRecord(passage_id, value[text_key], value.get("title"), value.get("source"), meta)
+    return PassageRecord(
+        id=passage_id,
+        text=value[text_key],
+        title=value.get("title"),
+        source=value.get("source"),
+        meta=meta,
+    )
 
 
 def _finite(number: str) -> float:
@@ -229,8 +237,10 @@ def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
 
     :raises PassageError: When the object has this form.
     """
-    if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
-        raise PassageError(f"the name '{next(iter(value))}' is reserved for dates: use another name")
+    if len(value) == 1:
+        (name,) = value
+        if name in ("__date__", "__datetime__"):
+            raise PassageError(f"the name '{name}' is reserved for dates: use another name")
     return value
 
 

@@ -41,10 +41,13 @@ def names_nothing(question: str) -> bool:
     if _has_name(re.findall(r"\w+", question)):
         return False
     words = set(normalize_words(question).split())
-    if not words or not words <= FUNCTION_WORDS | _HERE | _TEXTS:
+    words_that_name_nothing = FUNCTION_WORDS | _HERE | _TEXTS
+    if not words or not words <= words_that_name_nothing:
         return False
     # "Which file is it?" asks for a certain file. "Which files are there?" asks for what there is.
-    return words.isdisjoint(_TEXTS) or not words.isdisjoint(_HERE | {"have"})
+    asks_for_text = not words.isdisjoint(_TEXTS)
+    asks_what_there_is = not words.isdisjoint(_HERE | {"have"})
+    return asks_what_there_is or not asks_for_text
 
 
 def _has_name(words: list[str]) -> bool:
@@ -84,7 +87,8 @@ def fits_nothing(message: str, texts: Iterable[str]) -> bool:
     if asks or _UNSPACED.search(message):
         return False
 
-    beginnings = {word[:_BEGINNING] for word in words - FUNCTION_WORDS}
+    content_words = words - FUNCTION_WORDS
+    beginnings = {word[:_BEGINNING] for word in content_words}
     for text in texts:
         beginnings_of_text = {word[:_BEGINNING] for word in normalize_words(text).split()}
         if beginnings & beginnings_of_text:

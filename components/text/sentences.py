@@ -115,10 +115,13 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
           at any other line break, which may be within a sentence.
     """
     for match in _END.finditer(text):
-        if match["stop"] is not None and not _BLANK_LINE.search(match[0]):
-            before = text[max(0, match.start() - _BEFORE_STOP) : match.end("stop")]
+        # Before a blank line, each stop ends a sentence. Elsewhere, it may belong to an abbreviation.
+        if match["stop"] is not None and not _BLANK_LINE.search(match.group()):
+            begin_before = max(0, match.start() - _BEFORE_STOP)
+            before = text[begin_before : match.end("stop")]
             following = text[match.end() : match.end() + _BEHIND_STOP]
-            if following[:1].islower() or _goes_on(before, following):
+            first_letter = following[:1]
+            if first_letter.islower() or _goes_on(before, following):
                 continue
 
         # At most one of the two groups matches. The end of the other group is -1.
@@ -180,7 +183,10 @@ def find_cut(text: str, characters: int, begin: int = 0) -> int:
 
     # A few characters behind the end are read too: they show whether a full stop there ends a sentence.
     search_end = end + _BEHIND_STOP
-    stops = [begin + stop for stop, _, kind in sentence_ends(text[begin:search_end]) if kind != "line"]
+    stops = []
+    for stop, _, kind in sentence_ends(text[begin:search_end]):
+        if kind != "line":
+            stops.append(begin + stop)
     blanks = [match.start() for match in _BLANK.finditer(text, begin + 1, search_end)]
     # Both are equal to `begin` if there is no such place.
     last_stop = max((stop for stop in stops if stop <= end), default=begin)
@@ -214,13 +220,18 @@ def cut_text(text: str, characters: int, sign: str = "") -> str:
     """
     if len(text) <= characters:
         return text
-    return text[: find_cut(text, characters - len(sign))].rstrip() + sign
+    end = find_cut(text, characters - len(sign))
+    return text[:end].rstrip() + sign
 
 
 def _continues(text: str, place: int) -> bool:
     """Check whether the character at an index is a part of the character before it, such as an accent."""
-    is_mark = unicodedata.category(text[place]).startswith("M")
-    return is_mark or text[place] in _JOINED or text[place - 1] == "\u200d"
+    character = text[place]
+    # The categories of accents and other marks begin with M.
+    if unicodedata.category(character).startswith("M") or character in _JOINED:
+        return True
+    # A joiner joins the characters on both of its sides.
+    return text[place - 1] == "\u200d"
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -245,7 +256,9 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     for end, following in ends:
         # This loop runs more than once only for a sentence that is too long.
         while begin < following:
-            stop = find_cut(text, _MAX_SHOWN, begin) if end - begin > _MAX_SHOWN else following
+            stop = following
+            if end - begin > _MAX_SHOWN:
+                stop = find_cut(text, _MAX_SHOWN, begin)
             words = text[begin:stop].strip()
             if words:
                 place = text.index(words, begin)
@@ -279,8 +292,10 @@ def sentence_at(text: str, place: int) -> str:
     for begin, end in reversed(spans):
         if begin <= place:
             return text[begin:end]
-    # The character is a blank before the first sentence, or the text has no sentence.
-    begin, end = spans[0] if spans else (0, 0)
+    if not spans:
+        return ""
+    # The character is a blank before the first sentence.
+    begin, end = spans[0]
     return text[begin:end]
 
 
@@ -297,8 +312,11 @@ def with_list(text: str, sentence: str) -> str:
     :param sentence: A sentence of the text.
     :returns: The sentence and its list, or the sentence alone.
     """
-    lists = {_list_at(text, match.end()) for match in re.finditer(re.escape(sentence), text)} - {""}
-    return sentence + lists.pop() if len(lists) == 1 else sentence
+    lists = {_list_at(text, match.end()) for match in re.finditer(re.escape(sentence), text)}
+    lists.discard("")
+    if len(lists) != 1:
+        return sentence
+    return sentence + lists.pop()
 
 
 def _list_at(text: str, begin: int) -> str:
@@ -316,13 +334,17 @@ def _list_at(text: str, begin: int) -> str:
         # The line goes on, so no list follows.
         return ""
 
+    # The number of lines from the first line to the last line of the list.
     lines_of_list = 0
     for number, line in enumerate(lines, start=1):
+        is_blank = not line.strip()
         # A line directly below an item continues the item.
-        continues_item = lines_of_list > 0 and number == lines_of_list + 1
-        if _ITEM.match(line) or (continues_item and line.strip()):
+        is_below_item = lines_of_list > 0 and number == lines_of_list + 1
+        continues_item = is_below_item and not is_blank
+        if _ITEM.match(line) or continues_item:
             lines_of_list = number
-        elif line.strip():
+        elif not is_blank:
+            # The text goes on, so the list has ended.
             break
 
     if not lines_of_list:
@@ -356,11 +378,15 @@ def split_strips(text: str, sentences: int) -> list[str]:
         whatever this number is.
     :returns: The strips, in the order of the text. Nothing of the text is lost, except blanks between strips.
     """
-    begins_of_sentences = [0, *(match.end() for match in _PLAIN_END.finditer(text.rstrip()))]
+    begins_of_sentences = [0]
+    begins_of_sentences += [match.end() for match in _PLAIN_END.finditer(text.rstrip())]
     sentence_count = len(begins_of_sentences)
     strip_count = 1 if sentence_count <= 2 else math.ceil(sentence_count / sentences)
 
-    begins = [begins_of_sentences[strip * sentence_count // strip_count] for strip in range(strip_count)]
+    begins = []
+    for strip in range(strip_count):
+        first_sentence = strip * sentence_count // strip_count
+        begins.append(begins_of_sentences[first_sentence])
     parts = [text[begin:end].strip() for begin, end in pairwise([*begins, len(text)])]
     return [part for part in parts if part]
 
@@ -376,9 +402,10 @@ def _is_own_line(text: str, end: int, after: int) -> bool:
     :param end: The index of the line break.
     :param after: The index at which the next line begins.
     """
-    following = text[after : after + 1]
-    may_go_on = following.islower() or following == "("
-    if text[end - 1 : end] in _LINE_STOPS or not may_go_on:
+    first_of_next = text[after : after + 1]
+    may_go_on = first_of_next.islower() or first_of_next == "("
+    last_of_line = text[end - 1 : end]
+    if last_of_line in _LINE_STOPS or not may_go_on:
         return True
     begin_of_line = text.rfind("\n", 0, end) + 1
     are_fields = FIELD.match(text, begin_of_line) and FIELD.match(text, after)

@@ -8,7 +8,7 @@ metadata with :func:`write_tables`, and the reader reads it with :func:`read_tab
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -22,11 +22,12 @@ TABLES = "tables"
 _MOST_WHOLE = 6_000
 # The maximum number of characters of rows that are written into a passage.
 _MOST_OWN = 4 * _MOST_WHOLE
-# A table with more rows than this has more characters than `_MOST_WHOLE`, because a row with one cell counts as at
-# least 8 characters. So the characters of such a table need not be counted.
-_MOST_ROWS_OF_WHOLE = _MOST_WHOLE // 8
 # The number of characters that JSON adds to each text: two quotes, a comma and a blank.
 _JSON_CHARACTERS = 4
+# The maximum number of rows of a table that is written whole. A row has at least two texts, its group and one cell, and
+# JSON adds characters to both. So a table with more rows than this has more than `_MOST_WHOLE` characters in any case,
+# and they need not be counted.
+_MOST_ROWS_OF_WHOLE = _MOST_WHOLE // (2 * _JSON_CHARACTERS)
 
 
 class Row(NamedTuple):
@@ -75,9 +76,12 @@ class Table:
         :returns: The line. Empty parts are left out.
         """
         parts = [part for part in (self.title, row.group) if part]
+        # A row may have more cells than there are names, or fewer.
         for name, cell in zip_longest(self.columns, row.cells, fillvalue=""):
-            if cell:
-                parts.append(f"{name}: {cell}" if name else cell)
+            if name and cell:
+                parts.append(f"{name}: {cell}")
+            elif cell:
+                parts.append(cell)
         return "; ".join(parts)
 
 
@@ -93,36 +97,59 @@ def write_tables(rows: Sequence[tuple[Table, int]]) -> dict[str, str]:
     :returns: A dictionary with the metadata field :data:`TABLES`. It is empty if there are no rows, or if the names of
         the columns are too long.
     """
-    numbers: dict[int, list[int]] = {}
+    # The tables of the passage, and the numbers of its rows in each table, both by the number of the table.
     tables = {table.number: table for table, _ in rows}
-    for table, number in rows:
-        numbers.setdefault(table.number, []).append(number)
+    row_numbers: dict[int, list[int]] = {}
+    for table, row_number in rows:
+        row_numbers.setdefault(table.number, []).append(row_number)
 
     written = []
-    for number, own_rows in numbers.items():
-        table = tables[number]
+    for table_number, own_rows in row_numbers.items():
+        table = tables[table_number]
         # The names of hundreds of columns in each passage would be longer than its text.
         if sum(map(len, table.columns)) > _MOST_WHOLE:
             continue
 
-        first, chosen = 0, table.rows
-        if len(table.rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
-            first = own_rows[0]
-            chosen = table.rows[first : own_rows[-1] + 1]
-        sizes = accumulate(map(_count_row, chosen))
-        number_that_fit = sum(size <= _MOST_OWN for size in sizes)
-        texts = [[row.group, *row.cells] for row in chosen[:number_that_fit]]
-        written.append([number, table.title, table.columns, first, len(table.rows), texts])
+        first, chosen_rows = _choose_rows(table, own_rows)
+        texts = [[row.group, *row.cells] for row in chosen_rows]
+        written.append([table_number, table.title, table.columns, first, len(table.rows), texts])
     if not written:
         return {}
 
-    # A table may have a million cells. It is faster to normalise the whole JSON at once than each cell.
-    # But JSON writes a line break as a backslash and the letter n. If an accent follows, normalising the whole JSON
-    # would join the accent to this n. So a JSON text with a backslash is normalised cell by cell.
+    # A table may have a million cells. It is faster to normalise the whole JSON at once than each cell. But Unicode
+    # may write an accented letter as two characters, the letter and the accent, and normalising joins them. JSON writes
+    # a line break as two characters, a backslash and an "n". If a cell has a line break before an accent, the accent
+    # would be joined to this "n". So a JSON text with a backslash is normalised cell by cell.
     text = json.dumps(written, ensure_ascii=False)
     if "\\" in text:
         return {TABLES: json.dumps(_normalise(written), ensure_ascii=False)}
     return {TABLES: normalize_unicode(text)}
+
+
+def _choose_rows(table: Table, own_rows: Sequence[int]) -> tuple[int, list[Row]]:
+    """Choose the rows to write into a passage: all rows of a short table, and otherwise the passage's own rows.
+
+    Rows beyond the maximum number of characters are left out.
+
+    :param table: The table.
+    :param own_rows: The numbers of the passage's own rows in the table, from 0, in order.
+    :returns: The number of the first row in the table, and the rows.
+    """
+    first = 0
+    rows = table.rows
+    if len(table.rows) > _MOST_ROWS_OF_WHOLE or _count_characters(table) > _MOST_WHOLE:
+        first = own_rows[0]
+        last = own_rows[-1]
+        rows = table.rows[first : last + 1]
+
+    fitting_rows = []
+    characters = 0
+    for row in rows:
+        characters += _count_row(row)
+        if characters > _MOST_OWN:
+            break
+        fitting_rows.append(row)
+    return first, fitting_rows
 
 
 def _normalise(value: Any) -> Any:
@@ -145,7 +172,8 @@ def _count_row(row: Row) -> int:
 
     For example, ``_count_row(Row("", ("Tern",)))`` returns ``12``: four letters, and four characters for each text.
     """
-    return len(row.group) + sum(map(len, row.cells)) + _JSON_CHARACTERS * (1 + len(row.cells))
+    texts = (row.group, *row.cells)
+    return sum(map(len, texts)) + _JSON_CHARACTERS * len(texts)
 
 
 def read_tables(meta: Mapping[str, object]) -> list[Table]:
@@ -161,9 +189,16 @@ def read_tables(meta: Mapping[str, object]) -> list[Table]:
 
     tables = []
     try:
-        for number, title, names, first, size, cells in json.loads(text):
-            rows = [_row(cells_of_row) for cells_of_row in cells]
-            tables.append(Table(int(number), str(title), _texts(names), rows, int(first), int(size)))
+        for number, title, columns, first, size, written_rows in json.loads(text):
+            table = Table(
+                number=int(number),
+                title=str(title),
+                columns=_texts(columns),
+                rows=[_row(cells) for cells in written_rows],
+                first=int(first),
+                size=int(size),
+            )
+            tables.append(table)
     except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
         return []
 
