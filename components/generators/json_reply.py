@@ -139,7 +139,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
             # The word "json" does not count, because it stands at the beginning of a block of code.
             in_prose = re.search(r"\w", before.replace("json", "")) is not None
             values = _with_lower_keys(repair(value))
-            objects.append(FoundObject(values, is_valid, position, in_prose))
+            objects.append(FoundObject(values, valid=is_valid, end=position, in_prose=in_prose))
     return objects
 
 

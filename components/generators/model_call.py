@@ -223,23 +223,24 @@ class ModelCall:
             """Estimate the tokens of messages, corrected by what the server has counted before."""
             return math.ceil(self._record.token_factor * _tokens(shown, tools))
 
-        def room() -> int:
+        def room_for_prompt() -> int:
             """Return the maximum number of tokens of a prompt. At most half of the window is reserved for the reply."""
             reserved_for_reply = min(max_reply_tokens or 512, self.context_window // 2)
             return self.context_window - reserved_for_reply - OVERHEAD_TOKENS
 
-        def fit(reached: State, most: float, limits_reply: bool) -> PreparedCall:
+        def fit(run_state: State, most: float, limits_reply: bool) -> PreparedCall:
             """Prepare a call whose prompt has at most `most` tokens.
 
-            If `limits_reply` is true, the reply is limited to the rest of the window.
+            `run_state` is the state so far. If `limits_reply` is true, the reply is limited to the rest of the window.
             """
             try:
-                fitted = fit_to_window(conversation, observations, room=int(min(room(), most)), tokens=estimate)
+                room = int(min(room_for_prompt(), most))
+                fitted = fit_to_window(conversation, observations, room=room, tokens=estimate)
             except ValueError as error:
-                raise RunError(f"The {self.caller} cannot call its model: {error}", reached) from error
+                raise RunError(f"The {self.caller} cannot call its model: {error}", run_state) from error
 
             if fitted.documents_cut or fitted.documents_shortened:
-                reached = reached.with_event(
+                run_state = run_state.with_event(
                     "cut",
                     caller=self.caller,
                     documents_cut=fitted.documents_cut,
@@ -252,12 +253,12 @@ class ModelCall:
             if limits_reply and max_reply_tokens:
                 new_limit = min(max_reply_tokens, rest_of_window)
             limited_kwargs = limit_reply(generation_kwargs, new_limit)
-            return PreparedCall(fitted.prompt, limited_kwargs, reached, tools, shorten=shorten)
+            return PreparedCall(fitted.prompt, limited_kwargs, run_state, tools, shorten=shorten)
 
-        def shorten(refused: PreparedCall, error: Exception, reached: State) -> PreparedCall:
+        def shorten(refused: PreparedCall, error: Exception, run_state: State) -> PreparedCall:
             """Prepare the call again, after the server has refused it as too long."""
             # If the limit of the reply alone becomes smaller, this may be enough.
-            refitted = fit(reached, most=math.inf, limits_reply=True)
+            refitted = fit(run_state, most=math.inf, limits_reply=True)
             if refitted.messages == refused.messages and refitted.generation_kwargs != refused.generation_kwargs:
                 return refitted
 
@@ -275,9 +276,9 @@ class ModelCall:
             prompt_tokens = estimate(refused.messages)
             # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
             # window nor a number tells how long a prompt may be, a quarter is left out.
-            is_known_to_be_too_long = prompt_tokens > room()
+            is_known_to_be_too_long = prompt_tokens > room_for_prompt()
             share = 0.95 if is_known_to_be_too_long else 0.75
-            return fit(reached, most=prompt_tokens * share, limits_reply=True)
+            return fit(run_state, most=prompt_tokens * share, limits_reply=True)
 
         # If the window is only a guess, room for the reply is reserved, but the reply is not limited to this room. The
         # real window may be much larger.
@@ -476,7 +477,7 @@ def may_go_on(error: RunError, state: State) -> bool:
     """Check whether a run can go on without the model that failed.
 
     It cannot go on if the model may not be called, if the call could not be written into the audit log, or if a
-    replayed recording does not contain the call. It goes on only with the prompts of the product, because other prompts
+    replayed recording does not contain the call. It goes on only with the prompts ``product``, because other prompts
     are for measurements.
 
     :param error: The error of the failed call.

@@ -284,10 +284,12 @@ def _fetch(source: Source, stated: Stated, part: Path, on_progress: OnProgress) 
             if arrived == stated.bytes:
                 return
 
-            byte_range = {"Range": f"bytes={arrived}-"} if arrived else {}
-            # With this header, the server sends the whole file if its version has changed.
-            condition = {"If-Range": etag} if arrived and etag else {}
-            request_headers = headers | byte_range | condition
+            request_headers = dict(headers)
+            if arrived:
+                request_headers["Range"] = f"bytes={arrived}-"
+            if arrived and etag:
+                # With this header, the server sends the whole file if its version has changed.
+                request_headers["If-Range"] = etag
             try:
                 with client.stream("GET", stated.url, headers=request_headers, follow_redirects=True) as answer:
                     # Status 206 means that the server sends only a part. Any other reply may have a new version. The

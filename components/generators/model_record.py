@@ -240,9 +240,11 @@ def _weigh(file: Path) -> int | None:
         if count:
             return int.from_bytes(count[1], "little")
         label = _LABEL.search(head)
-        size = read_size(label[1].decode()) if label else None
+        size_of_label = read_size(label[1].decode()) if label else None
+        if size_of_label:
+            return size_of_label
         # An empty file has no weights.
-        return size or file.stat().st_size or None
+        return file.stat().st_size or None
     except OSError:
         return None
 

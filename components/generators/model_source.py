@@ -137,8 +137,9 @@ def _read_file_of_hub(match: re.Match[str] | None) -> Source | None:
         return None
     # Only the revision may be missing.
     repository, revision, file = (unquote(part or _MAIN) for part in match.groups())
-    have_right_forms = _REPOSITORY.fullmatch(repository) and _PATH.fullmatch(revision) and _PATH.fullmatch(file)
-    if not have_right_forms:
+    if not _REPOSITORY.fullmatch(repository):
+        return None
+    if not _PATH.fullmatch(revision) or not _PATH.fullmatch(file):
         return None
     return _check_whole(Source(name_of_file(file), repository, file, revision=revision))
 

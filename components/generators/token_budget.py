@@ -122,8 +122,9 @@ def fit_to_window(
     while most_characters > 0:
         most_characters = most_characters * 3 // 4
         shortened = [_shorten(document, most_characters) for document in newest]
-        older, later = shown[:last], shown[last + 1 :]
-        prompt = render([*older, shortened, *later])
+        # The steps after the newest observation have no documents.
+        later = shown[last + 1 :]
+        prompt = render([*shown[:last], shortened, *later])
         if tokens(prompt) <= room:
             # A document that was short enough is still the same object.
             number_shortened = sum(new is not old for new, old in zip(shortened, newest, strict=True))

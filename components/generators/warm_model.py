@@ -30,10 +30,14 @@ DEFAULT_PORT = 1417
 class WarmModel:
     """A model that a server of ours keeps loaded."""
 
-    base_url: str  # the root of the server's OpenAI-compatible interface
-    name: str  # the name under which the server knows the model
-    gguf: str  # the real path of the model's file
-    api_key: str = field(repr=False)  # without this key, the server refuses every call
+    # The root of the server's OpenAI-compatible interface.
+    base_url: str
+    # The name under which the server knows the model.
+    name: str
+    # The real path of the model's file.
+    gguf: str
+    # The key without which the server refuses every call.
+    api_key: str = field(repr=False)
 
     def runs(self, gguf: str) -> bool:
         """Check whether the server runs the model of this file."""
@@ -64,8 +68,14 @@ def keep_warm(gguf: Path, port: int, context_window: int, threads: int | None = 
             raise BadInput("Another `prefrag model serve` runs: stop it first, with Ctrl-C where it was started.")
         _check_free(port)
         key = secrets.token_urlsafe()
+        # The second argument is the adapter. This command has none.
         server: Any = load_model(str(gguf), None, context_window, threads, key, port)
-        model = WarmModel(f"{server.listening_address}/v1", name_of_file(gguf.name), os.path.realpath(gguf), key)
+        model = WarmModel(
+            base_url=f"{server.listening_address}/v1",
+            name=name_of_file(gguf.name),
+            gguf=os.path.realpath(gguf),
+            api_key=key,
+        )
         # Other users of the machine can reach the port, so the key must be readable by this user alone.
         write_private(_state_file(), json.dumps(asdict(model)) + "\n")
         try:
@@ -84,8 +94,10 @@ def find_warm_model() -> WarmModel | None:
             is_running = not take_lock(lock.fileno())
     except (OSError, ValueError, TypeError):
         return None
-    is_whole = all(isinstance(value, str) for value in asdict(model).values())
-    return model if is_running and is_whole else None
+    has_all_texts = all(isinstance(value, str) for value in asdict(model).values())
+    if not is_running or not has_all_texts:
+        return None
+    return model
 
 
 def _check_free(port: int) -> None:
