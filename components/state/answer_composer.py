@@ -15,6 +15,7 @@ from haystack import Document, component
 
 from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_async
+from prefrag.components.state.attempt import Attempt
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
 from prefrag.components.state.places import PAGES, heading_of, place_of, position_of, standing_of
@@ -55,11 +56,15 @@ def compose(
     answer, marks_cited = read_citations(last.answer, marks_of_codes)
 
     searches = [search for search in state.searches if not search.skipped]
-    attempts = [attempt for search in searches for attempt in search.attempts]
+    attempts: list[Attempt] = []
+    for search in searches:
+        attempts += search.attempts
     if error:
         # If the run broke off, its steps lack the searches that had not ended. The list of attempts has these, too.
         attempts = list(state.attempts)
-    models_of_searches = [model for attempt in attempts for model in attempt.models]
+    traffic = list(state.usage.models)
+    for attempt in attempts:
+        traffic += attempt.models
 
     # Whether the user gets the answer.
     question_back = _question_back(state, last, error)
@@ -89,6 +94,10 @@ def compose(
         documents.append(_document(document, mark, sentence))
     cited = [document for document in documents if document["mark"] in marks_cited]
 
+    probability = None if last.probability is None else round(last.probability, 3)
+    # An answer that the user does not get is shown separately, as a guess.
+    guess = answer if answer and not answered else None
+    answered_by = _answered_by(last) if answer and not question_back else None
     classes = _events(state, "question_class")
     result = {
         "question": state.question,
@@ -96,14 +105,14 @@ def compose(
         "answer": given_answer,
         "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if answered else "",
         "answered": answered,
-        "probability": None if last.probability is None else round(last.probability, 3),
-        "citations": [_citation(document) for document in cited if answered],
+        "probability": probability,
+        "citations": [_citation(document) for document in cited] if answered else [],
         "uncited": answered and not cited,
         "certainty": "not_found" if not_found else last.certainty,
         "not_found": not_found,
-        "guess": answer if answer and not answered else None,
+        "guess": guess,
         "evidence": [_evidence(evidence, marks, given_answer) for evidence in shown_evidence],
-        "answered_by": _answered_by(last) if answer and not question_back else None,
+        "answered_by": answered_by,
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
         "unsupported": list(last.unsupported) if answered else [],
@@ -121,7 +130,7 @@ def compose(
         "without_model": [str(data["text"]) for data in _events(state, "without_model")],
         "queries_sent_out": [attempt.to_dict() for attempt in attempts if attempt.sent_out],
         "queries_held_back": [_held_back(data) for data in _events(state, "held_back")],
-        "sent_to_models": [asdict(sent) for sent in sum_traffic([*state.usage.models, *models_of_searches])],
+        "sent_to_models": [asdict(sent) for sent in sum_traffic(traffic)],
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }

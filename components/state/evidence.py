@@ -261,12 +261,15 @@ def is_heading(sentence: str, meta: Mapping[str, object]) -> bool:
     :param meta: The metadata of the document that contains the sentence.
     :returns: True if the sentence is a title or a heading.
     """
-    titles = [str(meta.get("title") or ""), *str(meta.get("heading") or "").split(" > ")]
+    title = str(meta.get("title") or "")
+    heading = str(meta.get("heading") or "")
+    titles = [title, *heading.split(" > ")]
+    # Each line has the place of a section, a blank, and the path of its heading.
     for line in str(meta.get(SECTIONS) or "").split("\n"):
         _, _, path = line.partition(" ")
         titles += path.split(" > ")
     words_of_sentence = _WORD.findall(sentence.lower())
-    return any(_WORD.findall(title.lower()) == words_of_sentence for title in titles)
+    return any(_WORD.findall(text.lower()) == words_of_sentence for text in titles)
 
 
 def rank_sentences(

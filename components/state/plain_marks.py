@@ -93,7 +93,8 @@ def add_codes(answer: str, state: State) -> str:
         is_in_parentheses = match["ending"] is not None
         marks = re.split(r"[\s,;]+", (match["bracketed"] or match["ending"]).upper())
         # A match in parentheses has one mark.
-        is_number = is_in_parentheses and (numbers_count_items or marks[0] not in passages)
+        counts_item = numbers_count_items or marks[0] not in passages
+        is_number = is_in_parentheses and counts_item
         if is_number or _is_copied(match, text_before, len(marks), texts):
             # What is no mark must not look like one, so it loses its brackets.
             written += match.group() if is_in_parentheses else f"({match['bracketed']})"

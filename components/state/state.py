@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Literal, Protocol
 
 from haystack import Document
@@ -446,12 +447,12 @@ class State(Value):
     @property
     def searches(self) -> tuple[Search, ...]:
         """Every retrieval so far, in order."""
-        return tuple(search for step in self.steps for search in step.searches)
+        return tuple(chain.from_iterable(step.searches for step in self.steps))
 
     @property
     def retrieved(self) -> tuple[Document, ...]:
         """The retrieved documents that the model has been shown, each once, in order."""
-        return _once(document for step in self.steps for document in step.documents)
+        return _once(chain.from_iterable(step.documents for step in self.steps))
 
     @property
     def model_failed(self) -> bool:

@@ -1,7 +1,7 @@
 """The model calls and tokens of a run, by host and role."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prefrag.components.state.value import Value
 
@@ -36,11 +36,11 @@ def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
     for host_traffic in traffic:
         key = (host_traffic.host, host_traffic.remote, host_traffic.role)
         before = sums.get(key, ModelTraffic(*key, calls=0))
-        sums[key] = ModelTraffic(
-            *key,
-            before.calls + host_traffic.calls,
-            before.prompt_tokens + host_traffic.prompt_tokens,
-            before.completion_tokens + host_traffic.completion_tokens,
+        sums[key] = replace(
+            before,
+            calls=before.calls + host_traffic.calls,
+            prompt_tokens=before.prompt_tokens + host_traffic.prompt_tokens,
+            completion_tokens=before.completion_tokens + host_traffic.completion_tokens,
         )
     return tuple(sums.values())
 
