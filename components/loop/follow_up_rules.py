@@ -251,14 +251,13 @@ def _name_places(text: str) -> Iterator[slice]:
         if not words:
             continue
 
-        begin = words[0].start()
-        end = words[-1].end()
-        if len(words) == 1 and _begins_sentence(words[0], text):
+        first_word, last_word = words[0], words[-1]
+        if len(words) == 1 and _begins_sentence(first_word, text):
             continue
-        with_punctuation = text[begin:end]
-        with_possessive = with_punctuation.rstrip(".,;:!?")
-        name = with_possessive.removesuffix("'s").removesuffix("\u2019s")
-        yield slice(begin, begin + len(name))
+        begin = first_word.start()
+        name = text[begin : last_word.end()].rstrip(".,;:!?")
+        without_possessive = name.removesuffix("'s").removesuffix("\u2019s")
+        yield slice(begin, begin + len(without_possessive))
 
 
 def _is_grammar_word(match: re.Match[str]) -> bool:

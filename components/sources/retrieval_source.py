@@ -350,7 +350,9 @@ class RetrievalSource(Block):
                 attempts += ranking.attempts
                 # If the ranker has failed, the documents stay in the order of the retriever. No query is sent again.
                 documents = ranking.output.get("documents", documents)
-                errors += filter(None, [attempts[-1].error])
+                error_of_ranker = attempts[-1].error
+                if error_of_ranker:
+                    errors.append(error_of_ranker)
 
             search = Search(
                 source=self.name,

@@ -194,7 +194,9 @@ class SourceRules(Block):
         dates: list[str] = []
         for store in stores:
             dates += store.count_values("date")
-        period = f", with dates from {min(dates)} to {max(dates)}" if len(dates) > 1 else ""
+        period = ""
+        if len(dates) > 1:
+            period = f", with dates from {min(dates)} to {max(dates)}"
         files = _describe_paths(paths)
         return f"Searched are {files}{period}."
 

@@ -384,11 +384,15 @@ def split_strips(text: str, sentences: int) -> list[str]:
     strip_count = 1 if sentence_count <= 2 else math.ceil(sentence_count / sentences)
 
     begins = []
-    for strip in range(strip_count):
-        first_sentence = strip * sentence_count // strip_count
+    for number in range(strip_count):
+        first_sentence = number * sentence_count // strip_count
         begins.append(begins_of_sentences[first_sentence])
-    parts = [text[begin:end].strip() for begin, end in pairwise([*begins, len(text)])]
-    return [part for part in parts if part]
+    strips = []
+    for begin, end in pairwise([*begins, len(text)]):
+        strip = text[begin:end].strip()
+        if strip:
+            strips.append(strip)
+    return strips
 
 
 def _is_own_line(text: str, end: int, after: int) -> bool:
