@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
-# How many seconds the trial of a model may take. The trial is four calls of the model, after the answer.
+# How many seconds the trial of a model may take.
 _TRIAL_SECONDS = 60.0
+# How often a trial calls the model.
+_TRIAL_CALLS = 4
 # The question of the demo. Its answer needs several of the invented documents.
 DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
@@ -99,7 +101,8 @@ def ask(
     if web_corpus is not None:
         os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
 
-    question = question if question is not None else _choose_demo_question()
+    if question is None:
+        question = _choose_demo_question()
     if not as_json and not quiet and model is None:
         offer_model()
     with _without_garbage_collection():
@@ -108,7 +111,8 @@ def ask(
         loaded = load(pipeline)
 
     printer = RunPrinter(console(stderr=as_json), quiet)
-    printer.print_question(question, is_extractive(loaded), [] if corpus else _name_collections(loaded))
+    collections = [] if corpus else _name_collections(loaded)
+    printer.print_question(question, is_extractive(loaded), collections)
     began = time.monotonic()
     result, failure = _await_or_exit(run(loaded, question, options, printer))
     seconds = time.monotonic() - began
@@ -117,7 +121,8 @@ def ask(
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
         print_json(shown)
     else:
-        printer.print_result(result, trace, None if failure is None else str(failure))
+        message = None if failure is None else str(failure)
+        printer.print_result(result, trace, message)
     check_result(result, failure)
     if not as_json and not quiet:
         try_models_once(loaded, result, seconds)
@@ -135,12 +140,15 @@ def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> No
     from prefrag.components.generators.ability_probe import find_untried, try_models
 
     calls = result["usage"]["llm_calls"]
-    if not calls or seconds / calls * 4 > _TRIAL_SECONDS or not find_untried(pipeline):
+    if not calls:
+        return
+    expected_seconds = seconds / calls * _TRIAL_CALLS
+    if expected_seconds > _TRIAL_SECONDS or not find_untried(pipeline):
         return
     terminal = console(stderr=True)
     terminal.print("Trying once what this model can do (Ctrl-C skips it) ...", style="dim")
     with suppress(KeyboardInterrupt):
-        try_models(pipeline, _TRIAL_SECONDS / 4, wait=0.0)
+        try_models(pipeline, _TRIAL_SECONDS / _TRIAL_CALLS, wait=0.0)
 
 
 def read_options(
@@ -189,7 +197,8 @@ def _name_collections(pipeline: Any) -> list[str]:
     from prefrag.components.document_stores.index_name import name_index
     from prefrag.components.parts import find_stores
 
-    return list(dict.fromkeys(map(name_index, find_stores(pipeline))))
+    names = [name_index(store) for store in find_stores(pipeline)]
+    return list(dict.fromkeys(names))
 
 
 def is_extractive(pipeline: Any) -> bool:

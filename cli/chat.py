@@ -52,11 +52,12 @@ def chat(
     """
     options = ask.read_options(source, prefer, top_k, max_steps, filters)
     options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
-    switch = os.environ.get("PREFRAG_WEB")
+    # `set_up` applies --web or --no-web to this variable. A later command /web replaces that option.
+    web_of_user = os.environ.get("PREFRAG_WEB")
     ask.set_up(pipeline, collection, deadline, web, model)
     if not quiet and model is None:
         offer_model()
-    conversation = Conversation(ask.load(pipeline), options, switch, quiet)
+    conversation = Conversation(ask.load(pipeline), options, web_of_user, quiet)
     if can_ask_user():
         _greet(conversation.pipeline)
     for line in _read_lines():
@@ -70,14 +71,15 @@ class Conversation:
 
     :param pipeline: The pipeline that answers. Its indexes are open.
     :param options: The options of each run. The command ``/sources`` changes them.
-    :param switch: The value of ``PREFRAG_WEB`` before the options were applied. None if it was not set.
+    :param web_of_user: The value that the user's environment has set for ``PREFRAG_WEB``. None if it has set none. The
+        options of the command do not count. The command ``/web`` starts from this value.
     :param quiet: Whether to print only the answers.
     """
 
-    def __init__(self, pipeline: Any, options: dict[str, Any], switch: str | None, quiet: bool):
+    def __init__(self, pipeline: Any, options: dict[str, Any], web_of_user: str | None, quiet: bool):
         self.pipeline = pipeline
         self._options = options
-        self._switch = switch
+        self._web_of_user = web_of_user
         self._quiet = quiet
         self._history: list[dict[str, str]] = []
         import asyncio
@@ -133,21 +135,28 @@ class Conversation:
             printer.print_question(question, without_model=False)
 
         options = {**self._options, "history": self._history or None, "web_query": web_query}
-        began, is_first = time.monotonic(), not self._history
+        began = time.monotonic()
+        is_first = not self._history
         result, failure = self._runner.run(ask.run(self.pipeline, question, options, printer))
-        printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
+        message = None if failure is None else str(failure)
+        printer.print_result(result, trace=False, failure=message)
         ask.check_result(result, failure)
 
-        allowed_query = confirm_web_query(result) if web_query is None else None
-        if allowed_query:
-            return self._answer(question, allowed_query)
+        # Ask the user for a web query only once, and not again about the answer with that query.
+        if web_query is None:
+            allowed_query = confirm_web_query(result)
+            if allowed_query:
+                self._answer(question, allowed_query)
+                return
 
         self._history += [
             {"role": "user", "content": question},
             {"role": "assistant", "content": result["answer"] or result["asked_back"] or NOT_ANSWERED},
         ]
         if is_first and not self._quiet:
-            ask.try_models_once(self.pipeline, result, time.monotonic() - began)
+            # Find out once what the model can do. The time of the first answer shows whether the model is fast enough.
+            seconds = time.monotonic() - began
+            ask.try_models_once(self.pipeline, result, seconds)
 
     def _obey(self, command: str = "help", *words: str) -> None:
         """Run a command. A slash alone means ``/help``."""
@@ -156,17 +165,26 @@ class Conversation:
             typer.echo("A new conversation.")
         elif command == "sources":
             self._choose_sources(words)
-        elif command == "web" and words in (("on",), ("off",)):
-            # Undo what an earlier command /web has set.
-            os.environ.pop("PREFRAG_WEB", None)
-            if self._switch is not None:
-                os.environ["PREFRAG_WEB"] = self._switch
-            set_web(words == ("on",))
-            typer.echo(f"The web is {'open' if words[0] == 'on' else 'closed'}.")
+        elif command == "web" and words == ("on",):
+            self._set_web(True)
+            typer.echo("The web is open.")
+        elif command == "web" and words == ("off",):
+            self._set_web(False)
+            typer.echo("The web is closed.")
         elif command == "help":
             typer.echo(_HELP)
         else:
-            raise BadInput(f"There is no command /{command}{' '.join(('', *words))}: /help lists the commands.")
+            typed = " ".join([command, *words])
+            raise BadInput(f"There is no command /{typed}: /help lists the commands.")
+
+    def _set_web(self, is_allowed: bool) -> None:
+        """Allow or forbid web search for the next questions. An earlier ``/web`` or option has no effect any more."""
+        # `set_web` does not allow the web if the variable forbids it. So set the variable back to the user's own value.
+        if self._web_of_user is None:
+            os.environ.pop("PREFRAG_WEB", None)
+        else:
+            os.environ["PREFRAG_WEB"] = self._web_of_user
+        set_web(is_allowed)
 
     def _choose_sources(self, words: tuple[str, ...]) -> None:
         """Choose the sources to search, and print which are searched. Without words, only print."""
@@ -178,8 +196,14 @@ class Conversation:
             self._options["sources"] = None if "all" in words else list(words)
         chosen = self._options.get("sources") or start.sources
         for name in start.sources:
-            external, allowed = (" (external)", ", if it is allowed") if name in start.external_sources else ("", "")
-            typer.echo(f"{name}{external}: {f'searched{allowed}' if name in chosen else 'left out'}")
+            is_external = name in start.external_sources
+            shown_name = f"{name} (external)" if is_external else name
+            if name not in chosen:
+                typer.echo(f"{shown_name}: left out")
+            elif is_external:
+                typer.echo(f"{shown_name}: searched, if it is allowed")
+            else:
+                typer.echo(f"{shown_name}: searched")
 
 
 def _greet(pipeline: Any) -> None:

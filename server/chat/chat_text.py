@@ -25,22 +25,26 @@ from prefrag.pipelines.trace_text import trace_text
 
 # The first word of the paragraph that `write_note` writes.
 NOTE = "Note:"
+# The words that say how sure an answer is, as an alternative of a regular expression: "Stated|Probably".
+_CERTAINTY_WORDS = "|".join(GIVEN.values())
 # A line that begins like a heading of this module: "Sources:", "Note:", "Not in the passages:", "Stated:" or
-# "Probably:". Up to nine blanks may stand before the heading. "  Sources: a book" matches, "See Sources:" does not.
-_OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{'|'.join(GIVEN.values())}):)")
+# "Probably:". Up to nine blanks may stand before the heading. "  Sources: a book" matches, "See Sources:" does not. The
+# first three constants end with a colon, and the words of certainty do not.
+_OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE}|{UNSUPPORTED}|(?:{_CERTAINTY_WORDS}):)")
 # The "<" at the beginning of an HTML tag or comment, as in "<b>", "</b>" and "<!--". In "1 < 2" nothing matches.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-# The answer in a line that begins with "Stated: " or "Probably: ". The answer stands in bold, and its own Markdown
-# characters are escaped. In "Stated: the name was **Ada L.**, as [1] says", the group is "Ada L.".
-_STATED = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}): " r"[^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
+# The answer in a line that begins with "Stated: " or "Probably: ". In "Stated: the name was **Ada L.**, as [1] says",
+# the group is "Ada L.". The answer stands in bold. A backslash stands before each asterisk of its own.
+_STATED = re.compile(rf"(?m)^(?:{_CERTAINTY_WORDS}): [^\n]*?(?<!\\)\*\*((?:[^*\\\n]|\\.)+)\*\*")
 # The word at the beginning of a line that says how sure the answer is: "Stated: " or "Probably: ".
-_CERTAINTY = re.compile(rf"(?m)^(?:{'|'.join(GIVEN.values())}):\s*")
+_CERTAINTY = re.compile(rf"(?m)^(?:{_CERTAINTY_WORDS}):\s*")
 # The beginning of a code block that a front end might run or draw. Group 1 is the fence, three or more ` or ~.
 #
 # - The language is one that front ends run or draw, as in "```html" or "~~~ svg".
-# - Or the language may be written with an HTML entity, as in "```ht&#109;l", which a front end reads as "html".
+# - Or the language may be written with an HTML entity, as in "```ht&#109;l", which a front end reads as "html". Then
+#   the match ends behind the fence.
 #
-# "```python" does not match.
+# "```python" does not match. The signs `}+` and `*+` keep the search fast: what they have matched is not tried again.
 _DRAWN_CODE = re.compile(
     r"""
     ( (?<!`) `{3,}+ | (?<!~) ~{3,}+ )
@@ -81,39 +85,58 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     :param lists_sources: Whether to append the list of sources.
     :returns: Markdown, with a blank line between two parts.
     """
-    parts = answer_parts(result)
-    if parts:
-        before, span, behind, where = map(_without_emphasis, parts)
-        bold_span = f"**{span}**" if span else ""
-        # The line begins with a word such as "Stated", so that no untrusted text starts a heading or a list.
-        parts = [rename_marks(f"{before}{bold_span}{behind}{where}", marks)]
-    elif answer := result.get("answer_with_citations") or result.get("answer"):
-        # Put headings like ours in brackets. A passage may have made the model write a false list of sources.
-        answer_text = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
-        certainty_word = GIVEN.get(result.get("certainty") or "")
-        if certainty_word:
-            separator = " " if "\n" not in answer_text else "\n\n"
-            answer_text = f"{certainty_word}:{separator}{answer_text}"
-        parts = [answer_text, _quote(evidence_texts(result), marks)]
-    elif evidence := evidence_texts(result):
-        parts = [references.not_answered_text(result), _quote(evidence, marks)]
-    else:
-        parts = [disarm(one_line(result.get("asked_back") or "No answer was found."))]
-    parts += [f"{UNSUPPORTED} {_without_emphasis(one_line(sentence))}" for sentence in result.get("unsupported") or ()]
+    paragraphs = _write_answer(result, marks)
+    for sentence in result.get("unsupported") or ():
+        escaped = _without_emphasis(one_line(sentence))
+        paragraphs.append(f"{UNSUPPORTED} {escaped}")
 
-    # Usually the note comes last. If the extractive reader did not run, the sentences only share words with the
-    # question. Then the note, which says so, comes first.
-    is_not_read = bool({NEEDS_MODEL, NOT_READ} & set(result.get("without_model") or ()))
-    parts.insert(0 if is_not_read else len(parts), write_note(result, cites))
+    note = write_note(result, cites)
+    if _is_unread(result):
+        # The sentences only share words with the question. The note says so, and comes first.
+        paragraphs.insert(0, note)
+    else:
+        paragraphs.append(note)
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
-        parts.insert(0, f"{NOTE} no source could be searched{rests}.")
+        paragraphs.insert(0, f"{NOTE} no source could be searched{rests}.")
 
     if lists_sources:
         sources = rename_marks(disarm(references.references_text(result)), marks).splitlines()
         # Several passages of an attached file give the same line. Show this line only once.
-        parts.append("\n".join(dict.fromkeys(sources)))
-    return "\n\n".join(filter(None, parts))
+        paragraphs.append("\n".join(dict.fromkeys(sources)))
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def _write_answer(result: Mapping[str, Any], marks: Mapping[str, str]) -> list[str]:
+    """Write the answer, or what is shown in its place, as one or two paragraphs."""
+    parts = answer_parts(result)
+    if parts:
+        # The answer is the bold part of a sentence of a passage. The mark of the passage stands behind the sentence.
+        before, span, behind, mark = map(_without_emphasis, parts)
+        bold_span = f"**{span}**" if span else ""
+        # The line begins with a word such as "Stated", so that no untrusted text starts a heading or a list.
+        return [rename_marks(f"{before}{bold_span}{behind}{mark}", marks)]
+
+    evidence = evidence_texts(result)
+    answer = result.get("answer_with_citations") or result.get("answer")
+    if answer:
+        # Put headings like ours in brackets. A passage may have made the model write a false list of sources.
+        answer_text = _OWN_HEADING.sub(r"(\1)", rename_marks(disarm(answer), marks))
+        certainty_word = GIVEN.get(result.get("certainty") or "")
+        if certainty_word:
+            separator = "\n\n" if "\n" in answer_text else " "
+            answer_text = f"{certainty_word}:{separator}{answer_text}"
+        return [answer_text, _quote(evidence, marks)]
+
+    if evidence:
+        return [references.not_answered_text(result), _quote(evidence, marks)]
+    return [disarm(one_line(result.get("asked_back") or "No answer was found."))]
+
+
+def _is_unread(result: Mapping[str, Any]) -> bool:
+    """Check whether no language model answered and the extractive reader did not read the passages either."""
+    reasons = result.get("without_model") or ()
+    return NEEDS_MODEL in reasons or NOT_READ in reasons
 
 
 def _quote(sentences: Sequence[str], marks: Mapping[str, str]) -> str:
@@ -175,18 +198,20 @@ def strip_notes(content: str) -> str:
     :param content: The content of an earlier message of the assistant.
     :returns: The answer alone. If the message had no answer, a sentence that says so.
     """
-    paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
+    before_sources, _, _ = content.partition(f"\n\n{HEADING}\n")
+    paragraphs = before_sources.split("\n\n")
     if any(paragraph in references.WITHOUT_ANSWER for paragraph in paragraphs):
         # Everything else in such a message is quoted from passages.
         return NOT_ANSWERED
 
-    # If a model worded the answer, the sentences that support it are quoted below. If the answer is a sentence of a
-    # passage, nothing is quoted.
-    is_of_model = any(paragraph.startswith("> ") for paragraph in paragraphs)
-    if not is_of_model:
+    # Quotations stand only below an answer in the words of a model. Without one, the answer may be a sentence of a
+    # passage, of which only the bold part is the answer.
+    has_quotation = any(paragraph.startswith("> ") for paragraph in paragraphs)
+    if not has_quotation:
         stated = _STATED.search(content)
         if stated:
-            return re.sub(r"\\(.)", r"\1", stated[1])
+            without_escapes = re.sub(r"\\(.)", r"\1", stated[1])
+            return without_escapes
         if any(paragraph.startswith("Probably: ") for paragraph in paragraphs):
             # The extractive reader found only a sentence, and no answer in it.
             return NOT_ANSWERED
@@ -199,7 +224,7 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
     """Rename the marks of passages in a text.
 
     This is needed if files are attached to the chat, because a front end would take ``[1]`` for the first of the files.
-    Marks of the user's documents that are not in ``marks`` get a ``D``. For example,
+    Marks of the user's documents have no letter, and get a ``D``. For example,
     ``rename_marks("As [1] and [A1] say.", {"A1": "3"})`` returns ``"As [D1] and [3] say."``.
 
     :param text: The text.
@@ -210,10 +235,14 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
 
     def rename(match: re.Match[str]) -> str:
         renamed = [new_name(mark) for mark in read_marks(match[1])]
-        return f"[{', '.join(dict.fromkeys(renamed))}]"
+        # Two marks may have the same new name.
+        names = ", ".join(dict.fromkeys(renamed))
+        return f"[{names}]"
 
     def new_name(mark: str) -> str:
-        return marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}"
+        if mark.startswith(("A", "W")):
+            return marks.get(mark, mark)
+        return f"D{mark}"
 
     return MARKS.sub(rename, text)
 
@@ -233,49 +262,83 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     :param cites: Whether the model was asked to cite passages.
     :returns: A paragraph that begins with :data:`NOTE`. An empty text if there is nothing to say.
     """
+    remarks = [*_remarks_on_answer(result, cites), *_remarks_on_failures(result), *_remarks_on_web(result)]
+    return f"{NOTE} {'; '.join(remarks)}." if remarks else ""
+
+
+def _remarks_on_answer(result: Mapping[str, Any], cites: bool) -> list[str]:
+    """Say how the question was understood, who gave the answer, and how sure it is."""
     remarks = []
     question = result.get("question")
-    if question and question != result.get("asked", question):
+    asked = result.get("asked", question)
+    if question and question != asked:
         # The question was rewritten, for example because it referred to an earlier turn of the chat.
-        remarks.append(f"the question was read as \u201c{disarm(one_line(question))}\u201d")
+        shown_question = disarm(one_line(question))
+        remarks.append(f"the question was read as \u201c{shown_question}\u201d")
 
-    # Who gave the answer, and how sure it is.
+    # Words that a model has given as its answer, although no passage confirms them.
+    unconfirmed = references.unconfirmed_words(result)
     if result.get("answered_by") == "reader" and answer_parts(result):
         remarks.append("the extractive reader found this without a language model")
-    elif words := references.unconfirmed_words(result):
-        remarks.append(f"{references.OWN_WORDS} *{_without_emphasis(one_line(words).removesuffix('.'))}*")
+    elif unconfirmed:
+        escaped = _without_emphasis(one_line(unconfirmed).removesuffix("."))
+        remarks.append(f"{references.OWN_WORDS} *{escaped}*")
     elif result.get("label") == Label.INCORRECT:
         remarks.append("the model's own check calls this answer incorrect")
+
+    # Says that the model had to answer before its documents sufficed.
     forced = references.forced_text(result)
     if forced:
         remarks.append(forced)
-    why = references.ungrounded_text(result)
-    if why:
-        remarks.append(f"{why}, so the answer is the model's own")
+    # Says why the answer rests on no document.
+    why_ungrounded = references.ungrounded_text(result)
+    if why_ungrounded:
+        remarks.append(f"{why_ungrounded}, so the answer is the model's own")
     elif cites and references.cites_nothing(result):
         remarks.append("the answer cites none of the passages")
+    return remarks
 
-    # What could not be done.
-    remarks += [text.removesuffix(".") for text in result.get("without_model") or ()]
-    failures = [str(event["message"]) for event in result.get("trace") or () if event.get("kind") == "model_failed"]
-    remarks += [disarm(one_line(text)).removesuffix(".") for text in dict.fromkeys(failures)]
+
+def _remarks_on_failures(result: Mapping[str, Any]) -> list[str]:
+    """Say what could not be done: without a language model, because a model failed, or because a source failed."""
+    remarks = [text.removesuffix(".") for text in result.get("without_model") or ()]
+    # A model may have failed several times with the same message. Write it once.
+    for message in dict.fromkeys(_event_texts(result, "model_failed", "message")):
+        remarks.append(disarm(one_line(message)).removesuffix("."))
     failed = _failed_sources(result)
     if failed and not search_failures(result):
-        remarks.append(f"{' and '.join(failed)} could not be searched")
+        names = " and ".join(failed)
+        remarks.append(f"{names} could not be searched")
+    return remarks
 
-    # Which queries were not sent to the web, and which were.
+
+def _remarks_on_web(result: Mapping[str, Any]) -> list[str]:
+    """Say which queries were not sent to the web, and which were."""
+    remarks = []
+    was_sent = bool(result.get("queries_sent_out"))
     reasons = dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ())
     if reasons:
-        what = "a query was held back" if result.get("queries_sent_out") else "the web was not searched"
-        remarks.append(f"{what}: {disarm('; '.join(reasons))}")
-    left_out = [str(event["text"]) for event in result.get("trace") or () if event.get("kind") == "left_out"]
-    if left_out and result.get("queries_sent_out"):
-        parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in dict.fromkeys(left_out))
+        consequence = "a query was held back" if was_sent else "the web was not searched"
+        shown_reasons = disarm("; ".join(reasons))
+        remarks.append(f"{consequence}: {shown_reasons}")
+
+    # Parts of the question that are in no query.
+    left_out = dict.fromkeys(_event_texts(result, "left_out", "text"))
+    if left_out and was_sent:
+        parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in left_out)
         remarks.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
-    sent = [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]
-    if sent:
-        remarks.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
-    return f"{NOTE} {'; '.join(remarks)}." if remarks else ""
+
+    queries = [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]
+    if queries:
+        shown_queries = ", ".join(f"\u201c{query}\u201d" for query in dict.fromkeys(queries))
+        remarks.append(f"sent to the web: {shown_queries}")
+    return remarks
+
+
+def _event_texts(result: Mapping[str, Any], kind: str, field: str) -> list[str]:
+    """Return a field of all events of a kind in the trace."""
+    events = [event for event in result.get("trace") or () if event.get("kind") == kind]
+    return [str(event[field]) for event in events]
 
 
 def _without_emphasis(text: str) -> str:
@@ -287,5 +350,7 @@ def _failed_sources(result: Mapping[str, Any]) -> list[str]:
     """Return the names of the sources for which every search failed, in the order in which they were first searched."""
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
     sources = dict.fromkeys(event["source"] for event in searches)
-    answered = {event["source"] for event in searches if event.get("titles") or not event.get("error")}
-    return [source for source in sources if source not in answered]
+    # A search with titles and an error did not fail: only some of the retrievers of the source failed.
+    succeeded = [event for event in searches if event.get("titles") or not event.get("error")]
+    answering = {event["source"] for event in succeeded}
+    return [source for source in sources if source not in answering]
