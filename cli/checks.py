@@ -90,7 +90,7 @@ _TOKENS_TO_THINK = 4000
 # The limit of a reply in the shipped YAML, in tokens. It applies if the environment sets no limit.
 _YAML_REPLY_TOKENS = 512
 # A message lists at most this many models of a server, or entries of the data folder.
-_MAX_MODELS = 5
+_MAX_SHOWN = 5
 # The schema of a short reply, to check whether a model server makes a model follow a schema.
 _SCHEMA = {
     "type": "object",
@@ -130,12 +130,16 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
         # List the stores before the pipeline is opened. An open web retriever may contain a further store, which is
         # searched in place of the web.
         stores = find_stores(pipeline)
-        embedded = {(store.path, store.index): store for store in stores if is_tantivy_store(store)}
-        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in embedded.values()))
-        findings += await asyncio.to_thread(_check_proofs, list(embedded.values()))
+        # Several parts of the pipeline may search the same index on this machine. Check it once.
+        stores_by_index = {(store.path, store.index): store for store in stores if is_tantivy_store(store)}
+        local_stores = list(stores_by_index.values())
+        index_checks = [asyncio.to_thread(_check_index, store) for store in local_stores]
+        findings += await asyncio.gather(*index_checks)
+        findings += await asyncio.to_thread(_check_proofs, local_stores)
+
         findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
-        empty = await asyncio.to_thread(find_empty_stores, pipeline)
-        findings += [Finding("pipeline", "problem", text, exit_code=Missing.exit_code) for text in empty]
+        empty_stores = await asyncio.to_thread(find_empty_stores, pipeline)
+        findings += [Finding("pipeline", "problem", text, exit_code=Missing.exit_code) for text in empty_stores]
     except Exception as error:
         findings.append(_explain("pipeline", f"{name} cannot be loaded: ", error))
     else:
@@ -160,23 +164,23 @@ def _check_versions() -> Finding:
 def _check_data() -> Finding:
     """Check whether the data folder can be read and written to, and whether other users can read it."""
     folder = data_directory()
-    own = [place for place in (folder, folder / "indexes") if os.path.exists(place)]
-    closed = [place for place in own if not os.access(place, os.R_OK | os.X_OK)]
-    if closed:
-        return _explain("data", "", PermissionError(errno.EACCES, "", str(closed[0])))
+    for path in (folder, folder / "indexes"):
+        if os.path.exists(path) and not os.access(path, os.R_OK | os.X_OK):
+            return _explain("data", "", PermissionError(errno.EACCES, "", str(path)))
+
+    open_entries = find_open_entries()
+    if open_entries:
+        names = ", ".join(path.name for path in open_entries[:_MAX_SHOWN])
+        text = f"Other users of this machine can read the data folder {folder}: {names}"
+        quoted_folder = shlex.quote(str(folder))
+        return Finding("data", "note", text, advice=f"To keep it private: chmod -R go= {quoted_folder}")
 
     # The data folder or, if it does not exist yet, the innermost existing folder above it.
-    place = next(place for place in (folder, *folder.parents) if os.path.exists(place))
-    readable = find_open_entries()
-    if readable:
-        names = ", ".join(path.name for path in readable[:_MAX_MODELS])
-        text = f"Other users of this machine can read the data folder {folder}: {names}"
-        return Finding("data", "note", text, f"To keep it private: chmod -R go= {shlex.quote(str(folder))}")
-
-    if os.access(place, os.W_OK):
+    existing_folder = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    if os.access(existing_folder, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
     advice = "To index documents or use the demo, set PREFRAG_DATA_DIR to a folder that you can write to."
-    return Finding("data", "note", f"{folder} cannot be written to", advice)
+    return Finding("data", "note", f"{folder} cannot be written to", advice=advice)
 
 
 def _check_settings(name: str) -> Iterator[Finding]:
@@ -188,53 +192,72 @@ def _check_settings(name: str) -> Iterator[Finding]:
 
     file = find_dotenv(usecwd=True)
     if file:
-        named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
-        unread = [variable for variable in named if variable not in os.environ]
+        unread = []
+        for variable in dotenv_values(file):
+            if variable.startswith("PREFRAG_") and variable not in os.environ:
+                unread.append(variable)
         if unread:
             text = f"{file} sets {', '.join(unread)}, but `prefrag ask`, `chat` and `index` do not read that file"
-            yield Finding("settings", "note", text, "Export them as environment variables for these commands.")
+            yield Finding("settings", "note", text, advice="Export them as environment variables for these commands.")
 
     if settings.auto_trace or sent_to_tracing():
-        what = "with questions and answers" if settings.trace_content else "without questions, passages or answers"
-        yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {what}")
+        content = "with questions and answers" if settings.trace_content else "without questions, passages or answers"
+        yield Finding("tracing", "note", f"Spans go to every OpenTelemetry tracer that is set up, {content}")
 
     log = audit_log()
     if log:
-        try:
-            open_to_others = check_audit_log()
-        except AuditLogFailed as error:
-            yield Finding("audit log", "note", str(error))
-        else:
-            written = f"What leaves this machine is written to {log}"
-            yield Finding("audit log", "note" if open_to_others else "ok", open_to_others or written)
+        yield _check_audit_log(log)
+
+
+def _check_audit_log(log: Path) -> Finding:
+    """Check whether the audit log can be written to, and whether other users can read it."""
+    try:
+        warning = check_audit_log()
+    except AuditLogFailed as error:
+        return Finding("audit log", "note", str(error))
+    if warning:
+        return Finding("audit log", "note", warning)
+    return Finding("audit log", "ok", f"What leaves this machine is written to {log}")
 
 
 def _check_index(store: Any) -> Finding:
     """Check whether an index on this machine can be searched, and say what it contains."""
     name = name_index(store)
-    way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --collection {name}")
+    command = "prefrag index YOUR_FILES"
+    if name not in (DEFAULT_INDEX, DEMO_INDEX):
+        command += f" --collection {name}"
     try:
         store.check()
         count = store.count_documents()
-        vectors = (store.locate() / "vectors").is_dir()
+        has_vectors = (store.locate() / "vectors").is_dir()
     except FileNotFoundError as error:
-        return Finding("index", "problem", str(error), suggest_indexes(name).strip(), Missing.exit_code)
+        advice = suggest_indexes(name).strip()
+        return Finding("index", "problem", str(error), advice=advice, exit_code=Missing.exit_code)
     except Exception as error:
         return _explain("index", f"{name} cannot be searched: ", error)
-    text = f"{name} contains {counted(count, 'passage')}{' and vectors for dense retrieval' if vectors else ''}"
+
+    text = f"{name} contains {counted(count, 'passage')}"
+    if has_vectors:
+        text += " and vectors for dense retrieval"
     if name == DEMO_INDEX:
-        return Finding("index", "note", f"{text}, the demo's invented documents", f"To index your own: {way}")
+        text += ", the demo's invented documents"
+        return Finding("index", "note", text, advice=f"To index your own: {command}")
     if not count:
-        return Finding("index", "note", text, f"Fill it with: {way}")
+        return Finding("index", "note", text, advice=f"Fill it with: {command}")
     return Finding("index", "ok", text)
 
 
 def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
     """Say, for each collection, how often answers given as "Stated" were wrong when `prefrag prove` measured this."""
     findings = []
-    for text in (say_kept(LocalCollection(name_index(store))) for store in stores if store.path is None):
-        if text:
-            findings.append(Finding("proof", "note" if "; again: " in text else "ok", text))
+    for store in stores:
+        # A store with a path is no collection in the data folder.
+        if store.path is None:
+            text = say_kept(LocalCollection(name_index(store)))
+            if text:
+                # An outdated measurement comes with the command to measure again.
+                is_outdated = "; again: " in text
+                findings.append(Finding("proof", "note" if is_outdated else "ok", text))
     return findings
 
 
@@ -249,9 +272,10 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
 
 async def _check_models(pipeline: Any) -> list[Finding]:
     """Check the model that answers. A model that only judges is checked elsewhere."""
-    model = next((model for model in _find_models(pipeline) if not model.is_named_for_judging), None)
-    if model is None:
+    answering = [model for model in _find_models(pipeline) if not model.is_named_for_judging]
+    if not answering:
         return []
+    model = answering[0]
     if model.is_absent:
         return [await asyncio.to_thread(_report_absence, pipeline)]
     if model.is_embedded:
@@ -281,18 +305,23 @@ def _find_models(pipeline: Any) -> list[ChatModel]:
 
 def _report_absence(pipeline: Any) -> Finding:
     """Say that no language model is set, and name model servers on this machine. This is a problem only if needed."""
-    servers = find_local_servers()
-    programs = "; ".join(
-        f"{server.program} at {server.base_url} ({', '.join(server.models[:_MAX_MODELS])})" for server in servers
-    )
+    programs = []
+    for server in find_local_servers():
+        names = ", ".join(server.models[:_MAX_SHOWN])
+        programs.append(f"{server.program} at {server.base_url} ({names})")
+
     advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
-    advice += f". On this machine: {programs}." if programs else "; none was found at the usual ports of this machine."
+    if programs:
+        advice += f". On this machine: {'; '.join(programs)}."
+    else:
+        advice += "; none was found at the usual ports of this machine."
     advice += " Or fetch a model: prefrag model get"
-    if any(getattr(part, "is_extractive", False) for _, part in pipeline.walk()):
-        return Finding("model", "note", "No language model is set: an extractive reader answers instead", advice)
-    return Finding(
-        "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
-    )
+
+    has_reader = any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
+    if has_reader:
+        return Finding("model", "note", "No language model is set: an extractive reader answers instead", advice=advice)
+    text = "No language model is set, and this pipeline needs one"
+    return Finding("model", "problem", text, advice=advice, exit_code=Missing.exit_code)
 
 
 async def _check_model(part: str, model: ChatModel) -> list[Finding]:
@@ -301,27 +330,31 @@ async def _check_model(part: str, model: ChatModel) -> list[Finding]:
         server = model.server
         assert server is not None
         probe = AbilityProbe(model, _CALL_SECONDS)
-        listed = await _list_models(server)
+        listed_models = await _list_models(server)
         began = time.monotonic()
         await probe.ask_async("Reply with OK.", max_tokens=1)
         seconds = time.monotonic() - began
+
         # Ollama tells its context window only now, when the model is loaded. So ask again.
         server.record.silent_until = 0.0
         await asyncio.to_thread(read_facts, server)
-        place = f"{server.model} at {server.address}"
+        shown_model = f"{server.model} at {server.address}"
         if read_choice() == Choice(server.base_url, server.model):
-            place += ", as you chose (change it with `prefrag model use`),"
-        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s; {_explain_window(model, server)}")]
+            shown_model += ", as you chose (change it with `prefrag model use`),"
+        window = _explain_window(model, server)
+        findings = [Finding(part, "ok", f"{shown_model} replies in {seconds:.1f} s; {window}")]
+
         if not is_local(model.model_host):
             advice = "Add your own hosts to PREFRAG_LOCAL_HOSTS, or forbid remote models with PREFRAG_REMOTE_MODEL=off."
-            findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
-
-        if listed and server.model not in listed:
-            text = f"The server lists {', '.join(listed[:_MAX_MODELS])}, but not {server.model}"
-            findings.append(Finding(part, "note", text))
+            findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice=advice))
+        if listed_models and server.model not in listed_models:
+            names = ", ".join(listed_models[:_MAX_SHOWN])
+            findings.append(Finding(part, "note", f"The server lists {names}, but not {server.model}"))
         return findings + await _check_replies(part, model, probe)
     except Exception as error:
-        return [_explain(part, "" if str(error) else f"No reply within {_CALL_SECONDS:g} s", error)]
+        # A timeout has no message.
+        lead = "" if str(error) else f"No reply within {_CALL_SECONDS:g} s"
+        return [_explain(part, lead, error)]
 
 
 async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> list[Finding]:
@@ -331,36 +364,42 @@ async def _check_replies(part: str, model: ChatModel, probe: AbilityProbe) -> li
         max_tokens=64,
         response_format={"type": "json_schema", "json_schema": {"name": "wet", "schema": _SCHEMA, "strict": True}},
     )
-    text = strip_reasoning(reply.text or "")
-    prefix = model.limit_setting.removesuffix("MAX_TOKENS")
     if reply.meta.get("filed_as_reasoning"):
         return [Finding(part, "problem", FILED_AS_REASONING, exit_code=1)]
 
-    if not text and reply.meta.get("finish_reason") == "length":
+    reply_text = strip_reasoning(reply.text or "")
+    # What the names of the settings of this model begin with.
+    prefix = model.limit_setting.removesuffix("MAX_TOKENS")
+    if not reply_text and reply.meta.get("finish_reason") == "length":
         limit = model.reply_limit or _YAML_REPLY_TOKENS
         if limit >= _TOKENS_TO_THINK:
             return [Finding(part, "ok", f"It thinks before it replies; {limit:,} tokens leave room for that")]
         advice = f"Set {model.limit_setting} to {_TOKENS_TO_THINK} or more, or {prefix}THINKING=off."
         text = f"It thinks before it replies, and {limit:,} tokens may be too few for that"
-        return [Finding(part, "note", text, advice)]
+        return [Finding(part, "note", text, advice=advice)]
 
-    if model.structured_output == "json_schema" and not isinstance(read_object(text), dict):
+    asked_for_schema = model.structured_output == "json_schema"
+    if asked_for_schema and not isinstance(read_object(reply_text), dict):
         advice = f"Set {prefix}STRUCTURED to json_object or off."
-        return [Finding(part, "note", "The server does not make replies follow a JSON schema", advice)]
+        return [Finding(part, "note", "The server does not make replies follow a JSON schema", advice=advice)]
     return []
 
 
 def _explain_window(model: ChatModel, server: ModelServer) -> str:
     """Say how many tokens of context the model may use, and how that is known."""
-    stated, used = server.record.window, model.context_window
-    setting = f"{model.limit_setting.removesuffix('MAX_TOKENS')}CONTEXT"
-    if stated is None:
-        usual = ", Ollama's usual number" if server.record.is_ollama else ""
-        assumed = f"assumed{usual} (if this is wrong, set {setting})"
-        how = f"used, as {setting} says" if model.has_context_setting else assumed
-        return f"its server states no context window, so {used:,} tokens are {how}"
-    why = f", as {setting} says" if used < stated else ""
-    return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"
+    stated = server.record.window
+    used = model.context_window
+    prefix = model.limit_setting.removesuffix("MAX_TOKENS")
+    setting = f"{prefix}CONTEXT"
+    if stated is not None:
+        why = f", as {setting} says" if used < stated else ""
+        return f"it may use {used:,} of the {stated:,} tokens of context that its server states{why}"
+
+    lead = f"its server states no context window, so {used:,} tokens are"
+    if model.has_context_setting:
+        return f"{lead} used, as {setting} says"
+    usual = ", Ollama's usual number" if server.record.is_ollama else ""
+    return f"{lead} assumed{usual} (if this is wrong, set {setting})"
 
 
 async def _list_models(server: ModelServer) -> list[str]:
@@ -375,34 +414,52 @@ async def _list_models(server: ModelServer) -> list[str]:
 
 async def _check_judge(pipeline: Any) -> list[Finding]:
     """Say what judges whether documents suffice. If a separate model is set for judging, check its server."""
-    named = [model for model in _find_models(pipeline) if model.is_named_for_judging]
-    judging = [part for _, part in walk_parts(pipeline) if isinstance(part, SourceSwitchJudge)]
-    if named and not named[0].is_embedded:
-        return await _check_model("judge", named[0])
-    if named:
+    models_for_judging = [model for model in _find_models(pipeline) if model.is_named_for_judging]
+    if models_for_judging:
+        model = models_for_judging[0]
+        if not model.is_embedded:
+            return await _check_model("judge", model)
         return [Finding("judge", "ok", f"{models['judge'].gguf} judges in this process")]
-    if not judging:
-        return []
 
-    parts = [part for _, part in walk_parts(judging[0])]
+    judges = [part for _, part in walk_parts(pipeline) if isinstance(part, SourceSwitchJudge)]
+    if not judges:
+        return []
+    parts = [part for _, part in walk_parts(judges[0])]
+    return [Finding("judge", "ok", _say_who_judges(parts))]
+
+
+def _say_who_judges(parts: Sequence[Any]) -> str:
+    """Say whether the model, decision trees or both judge, from the parts of a judge."""
+    # Parts in which trees judge first. They ask the model only if it has passed a trial.
     trees_first = [part for part in parts if hasattr(part, "has_passed")]
-    if trees_first:
-        asked = any(part.has_passed for part in trees_first)
-        absent = all(part.model_judge.call.is_absent for part in trees_first)
-        untried = "without a model" if absent else "and no model, as none has passed its trial"
-        model = "and the model where they are unsure" if asked else untried
-        return [Finding("judge", "ok", f"Decision trees judge, {model}")]
-    can_judge = any(getattr(part, "can_judge", False) for part in parts)
-    return [Finding("judge", "ok", "The model judges" if can_judge else "Decision trees judge, without a model")]
+    if any(part.has_passed for part in trees_first):
+        return "Decision trees judge, and the model where they are unsure"
+    if any(not part.model_judge.call.is_absent for part in trees_first):
+        return "Decision trees judge, and no model, as none has passed its trial"
+    if not trees_first and any(getattr(part, "can_judge", False) for part in parts):
+        return "The model judges"
+    return "Decision trees judge, without a model"
 
 
 async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
     """Check each external source, such as the web."""
-    sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
-    named = {source.name: source for source in sources}
-    find_closed = getattr(pipeline.get_component("start"), "closed_sources", lambda: ((), ""))
-    closed, reason = await asyncio.to_thread(find_closed) if sources else ((), "")
-    return [await _check_source(source, online, reason if name in closed else "") for name, source in named.items()]
+    sources: dict[str, RetrievalSource] = {}
+    for _, part in walk_parts(pipeline):
+        if isinstance(part, RetrievalSource) and part.external:
+            sources[part.name] = part
+
+    # The sources that no query may be sent to, and why. A component of the user's own may not tell them.
+    closed: Sequence[str] = ()
+    reason = ""
+    find_closed = getattr(pipeline.get_component("start"), "closed_sources", None)
+    if sources and find_closed is not None:
+        closed, reason = await asyncio.to_thread(find_closed)
+
+    findings = []
+    for name, source in sources.items():
+        why_closed = reason if name in closed else ""
+        findings.append(await _check_source(source, online, why_closed))
+    return findings
 
 
 async def _check_source(source: RetrievalSource, online: bool, why_closed: str) -> Finding:
@@ -417,13 +474,15 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
     asks = ", each after you agree at the terminal" if web_setting() == "ask" else ""
     text = f"Questions may go to the web ({provider}){asks}"
     if not online or asks:
-        return Finding(source.name, "ok", text, "" if online else "To check whether the web answers, use --online.")
+        advice = "" if online else "To check whether the web answers, use --online."
+        return Finding(source.name, "ok", text, advice=advice)
     try:
         async with asyncio.timeout(_WEB_SECONDS):
             result = await asyncio.to_thread(source.retriever.run, query="weather")
     except Exception as error:
         advice = "Runs go on without the web. Check whether this machine reaches the internet."
-        return Finding(source.name, "note", f"{text}, but it does not answer: {str(error) or 'no reply'}", advice)
+        reason = str(error) or "no reply"
+        return Finding(source.name, "note", f"{text}, but it does not answer: {reason}", advice=advice)
     return Finding(source.name, "ok", f"{text}, and it answers (results: {len(result['documents'])})")
 
 
@@ -453,11 +512,13 @@ def _is_installed(module: str) -> bool:
 
 def _check_extras() -> Finding:
     """Say which extras of the package are installed. This is never a problem."""
-    there = [extra for extra, modules in _EXTRAS.items() if all(map(_is_installed, modules))]
-    absent = [extra for extra in _EXTRAS if extra not in there]
-    advice = f'If you need one: pip install "prefrag[{absent[0]}]"' if absent else ""
-    text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
-    return Finding("extras", "ok", text, advice)
+    installed = [extra for extra, modules in _EXTRAS.items() if all(_is_installed(module) for module in modules)]
+    absent = [extra for extra in _EXTRAS if extra not in installed]
+    text = f"Installed: {', '.join(installed) or 'none'}"
+    if not absent:
+        return Finding("extras", "ok", text)
+    text += f"; not installed: {', '.join(absent)}"
+    return Finding("extras", "ok", text, advice=f'If you need one: pip install "prefrag[{absent[0]}]"')
 
 
 def _check_keys(stores: Sequence[Any] = ()) -> Finding:
@@ -465,33 +526,39 @@ def _check_keys(stores: Sequence[Any] = ()) -> Finding:
     from prefrag.server.access.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
     from prefrag.server.access.keys import are_shared, keys_file, read_keys
 
-    advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
     try:
-        named, keys = len(settings.api_keys), read_keys()
+        number_set = len(settings.api_keys)
+        keys = read_keys()
     except (ValueError, KeysUnreadable) as error:
-        return Finding("keys", "note", str(error), "Until you repair this, `serve` does not start or refuses the keys.")
+        advice = "Until you repair this, `serve` does not start or refuses the keys."
+        return Finding("keys", "note", str(error), advice=advice)
 
     if are_shared():
         if is_open_to_others():
             text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
-            return Finding("keys", "note", text, "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY).")
+            advice = "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY)."
+            return Finding("keys", "note", text, advice=advice)
         if keys_file().exists():
             text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
-            return Finding("keys", "note", text, "Make new keys with prefrag keys add, then delete that file.")
+            return Finding("keys", "note", text, advice="Make new keys with prefrag keys add, then delete that file.")
 
-    expired = sum(key.has_expired for key in keys)
-    if not named and not keys and settings.require_key:
+    if number_set or keys:
+        text = f"{number_set} set in PREFRAG_API_KEYS, {len(keys)} made by prefrag keys"
+        number_expired = sum(key.has_expired for key in keys)
+        if number_expired:
+            return Finding("keys", "note", f"{text}, of which {number_expired} have expired")
+        return Finding("keys", "ok", text)
+
+    if settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")
-    shares = not are_shared() and settings.keys_file is None and any(is_elasticsearch_store(store) for store in stores)
-    if not named and not keys and shares:
+    # Several servers may share the documents in Elasticsearch, while each has its own keys.
+    shares_documents = any(is_elasticsearch_store(store) for store in stores)
+    if shares_documents and settings.keys_file is None and not are_shared():
         text = "There are no keys here, so serve requires none, even if another server on this Elasticsearch does"
-        return Finding("keys", "note", text, "If there are several servers, set PREFRAG_STATE=elasticsearch on each.")
-    if not named and not keys:
-        return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice)
-    text = f"{named} set in PREFRAG_API_KEYS, {len(keys)} made by prefrag keys"
-    if expired:
-        return Finding("keys", "note", f"{text}, of which {expired} have expired")
-    return Finding("keys", "ok", text)
+        advice = "If there are several servers, set PREFRAG_STATE=elasticsearch on each."
+        return Finding("keys", "note", text, advice=advice)
+    advice = "To serve other machines, or behind a proxy or tunnel, make one: prefrag keys add NAME"
+    return Finding("keys", "ok", "There are no keys, so serve answers only this machine", advice=advice)
 
 
 async def _check_serve(port: int) -> Finding:
@@ -507,5 +574,6 @@ async def _check_serve(port: int) -> Finding:
     if status == "ready":
         return Finding("serve", "ok", f"prefrag serve is ready at {address}")
     if status == "not ready":
-        return Finding("serve", "note", f"prefrag serve runs at {address} but is not ready", f"See {address}/ready.")
-    return Finding("serve", "ok", f"prefrag serve is not running on port {port}", "Start it with: prefrag serve")
+        text = f"prefrag serve runs at {address} but is not ready"
+        return Finding("serve", "note", text, advice=f"See {address}/ready.")
+    return Finding("serve", "ok", f"prefrag serve is not running on port {port}", advice="Start it with: prefrag serve")

@@ -97,13 +97,17 @@ def index_documents(
     from prefrag.settings import settings
 
     report_unknown_settings()
-    collection = open_collection(_choose_name(name, "" if paths else store), store)
+    # Without paths, the collection must exist. Then the command only stores the choice about the web.
+    existing_in = "" if paths else store
+    collection = open_collection(_choose_name(name, existing_in), store)
     if not paths:
         if web is None:
             raise BadInput("Give the files or folders to index.")
         collection.keep_consent(web)
-        typer.echo(f"Collection {collection.name}: questions about it {'may' if web else 'may not'} go to the web.")
+        permission = "may" if web else "may not"
+        typer.echo(f"Collection {collection.name}: questions about it {permission} go to the web.")
         return
+
     answer = ask_web_consent(web, collection)
     can_rebuild = store == "elasticsearch" and not split_sources
     if rebuild and not can_rebuild:
@@ -114,12 +118,12 @@ def index_documents(
 
     runner = make_runner(workers=workers, ray=ray)
 
-    def fill(filled: Collection) -> IndexReport:
+    def fill(target: Collection) -> IndexReport:
         """Index the files in a collection, store the choice about the web, and print what was done."""
         with indexing_bar(console(stderr=True)) as on_progress:
             report = indexing.index(
                 paths,
-                filled,
+                target,
                 language=language,
                 split_sources=split_sources,
                 prune=prune,
@@ -131,10 +135,11 @@ def index_documents(
         if answer is not None:
             # If every file was skipped, there is no collection. Then the choice about the web cannot be stored.
             with suppress(FileNotFoundError):
-                filled.keep_consent(answer)
+                target.keep_consent(answer)
+        # A new index that replaces the old one has a name of its own, which the user does not see.
         _print_report(report, collection.name)
         if dense:
-            _embed(filled, model, runner)
+            _embed(target, model, runner)
         return report
 
     if rebuild:
@@ -144,8 +149,9 @@ def index_documents(
 
         def fill_new(replacement: str) -> int:
             """Fill the new index. Return how many passages it has."""
-            reports.append(fill(open_collection(replacement, store)))
-            return reports[0].written - reports[0].replaced
+            new_report = fill(open_collection(replacement, store))
+            reports.append(new_report)
+            return new_report.written - new_report.replaced
 
         rebuild_index(collection.name, fill_new, language=language, dense=dense)
         report = reports[0]
@@ -171,19 +177,25 @@ def list_documents(
     listed = collection.entries()
     shown = listed[offset:][:limit]
     if as_json:
-        shown_paths = [entry.path for entry in shown if entry.path]
-        metadata = collection.metadata(None if limit is None else shown_paths)
+        # Read the titles in the metadata of all files, or only of the listed ones if there is a limit.
+        paths = None if limit is None else [entry.path for entry in shown if entry.path]
+        metadata = collection.metadata(paths)
         titles = {path: fields["title"] for path, fields in metadata.items() if "title" in fields}
         print_json([asdict(entry) | {"title": titles.get(entry.path or "", entry.title)} for entry in shown])
         return
+
     for entry in shown:
-        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'not from a file'}")
-    total = sum(entry.passages for entry in listed)
-    typer.echo(f"{counted(total, 'passage')} in {counted(len(listed), 'file')}")
-    failed = collection.skipped() or {}
-    lines = group_by_reason([Skipped(path, reason) for path, reason in sorted(failed.items())])
+        place = one_line(entry.path) if entry.path else "not from a file"
+        typer.echo(f"{entry.passages:>9,}  {place}")
+    passages = counted(sum(entry.passages for entry in listed), "passage")
+    files = counted(len(listed), "file")
+    typer.echo(f"{passages} in {files}")
+
+    reasons = collection.skipped() or {}
+    lines = group_by_reason([Skipped(path, reason) for path, reason in sorted(reasons.items())])
     if lines:
-        text = "\n  ".join((f"{counted(len(failed), 'file')} could not be read, or only in part:", *lines))
+        heading = f"{counted(len(reasons), 'file')} could not be read, or only in part:"
+        text = "\n  ".join([heading, *lines])
         console(stderr=True).print(text, style="yellow", markup=False)
 
 
@@ -206,11 +218,16 @@ def delete_documents(
             f"Files that are still in {one_line(folder)} are indexed again when they change, or when `prefrag FOLDER` "
             "is started again: delete or move the files themselves to keep them out."
         )
+
     if deletion.unknown:
-        paths = {Path(entry.path).name: entry.path for entry in collection.entries() if entry.path}
-        near = get_close_matches(Path(deletion.unknown[0]).name, paths, n=1)
-        advice = f"See what the collection contains: prefrag documents list{collection.options}"
-        advice = f"Did you mean '{paths[near[0]]}'?" if near else advice
+        # The user may have misspelt the name of a file. Look for a similar name.
+        paths_by_name = {Path(entry.path).name: entry.path for entry in collection.entries() if entry.path}
+        typed_name = Path(deletion.unknown[0]).name
+        similar_names = get_close_matches(typed_name, paths_by_name, n=1)
+        if similar_names:
+            advice = f"Did you mean '{paths_by_name[similar_names[0]]}'?"
+        else:
+            advice = f"See what the collection contains: prefrag documents list{collection.options}"
         raise Missing(f"Not in the collection: {', '.join(deletion.unknown)}. {advice}")
 
 
@@ -252,13 +269,14 @@ def list_collections(
         if entry.problem is not None:
             console(stderr=True).print(f"{entry.name}: {one_line(entry.problem)}", style="yellow", markup=False)
             continue
-        web = {True: "web open", False: "web closed", None: "web closed until you open it"}[entry.web]
+        passages = counted(entry.passages or 0, "passage")
+        files = counted(entry.files or 0, "file")
+        size = decimal(entry.bytes)
+        # The time up to the minute, such as "2026-05-04 12:30".
         changed = f"  {entry.changed.replace('T', ' ')[:16]} UTC" if entry.changed else ""
+        web = {True: "web open", False: "web closed", None: "web closed until you open it"}[entry.web]
         made_for = "  made for --corpus" if entry.name.startswith(CORPUS_PREFIX) else ""
-        typer.echo(
-            f"{entry.name:<{width}}  {counted(entry.passages or 0, 'passage'):>18}  "
-            f"{counted(entry.files or 0, 'file'):>13}  {decimal(entry.bytes):>9}{changed}  {web}{made_for}"
-        )
+        typer.echo(f"{entry.name:<{width}}  {passages:>18}  {files:>13}  {size:>9}{changed}  {web}{made_for}")
 
 
 def drop_collection(
@@ -325,15 +343,16 @@ def _print_report(report: IndexReport, collection: str) -> None:
     from prefrag.indexing.report import group_by_reason
 
     terminal = console(stderr=True)
-    for what, left_out in (("Skipped", report.skipped), ("Read in part", report.read_in_part)):
-        for line in group_by_reason(left_out):
-            terminal.print(f"{what} {line}", style="yellow", markup=False)
+    for line in group_by_reason(report.skipped):
+        terminal.print(f"Skipped {line}", style="yellow", markup=False)
+    for line in group_by_reason(report.read_in_part):
+        terminal.print(f"Read in part {line}", style="yellow", markup=False)
     # `report.skipped` has files and some of the skipped lines of corpora.
-    named = sum(skipped.line is not None for skipped in report.skipped)
-    hidden = report.skipped_lines - named
-    if hidden:
-        terminal.print(f"Skipped {counted(hidden, 'more line')}", style="yellow")
-    skipped_files = len(report.skipped) - named
+    printed_lines = sum(skipped.line is not None for skipped in report.skipped)
+    more_lines = report.skipped_lines - printed_lines
+    if more_lines:
+        terminal.print(f"Skipped {counted(more_lines, 'more line')}", style="yellow")
+    skipped_files = len(report.skipped) - printed_lines
 
     passages = (
         f"{counted(report.written, 'passage')} written ({report.replaced:,} in place of earlier ones), "
@@ -345,16 +364,23 @@ def _print_report(report: IndexReport, collection: str) -> None:
     if report.other_kinds:
         from prefrag.indexing.discovery import describe_kinds
 
-        head, *kinds = describe_kinds(report.other_kinds)
-        typer.echo("\n  ".join([f"{head}:", *kinds]))
+        heading, *kinds = describe_kinds(report.other_kinds)
+        typer.echo("\n  ".join([f"{heading}:", *kinds]))
     sentence = report.describe_links()
     if sentence:
         typer.echo(sentence)
+
     gone = report.vanished
     if gone:
-        names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
-        count = f"{counted(len(gone), 'file')} of these folders {'is' if len(gone) == 1 else 'are'}"
-        typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
+        names = ", ".join(one_line(path) for path in gone[:_MOST_NAMED])
+        if len(gone) > _MOST_NAMED:
+            names += ", ..."
+        files_gone = counted(len(gone), "file")
+        verb = "is" if len(gone) == 1 else "are"
+        typer.echo(
+            f"{files_gone} of these folders {verb} gone: {names}. Their passages stay; delete them with the same "
+            "command and --prune."
+        )
 
 
 def _exit_code(report: IndexReport) -> int:
@@ -399,4 +425,7 @@ def _choose_name(name: str | None, reads: str = "") -> str:
     from prefrag.components.document_stores.tantivy.index_location import own_index
     from prefrag.settings import settings
 
-    return name or settings.index or (own_index() if reads == "tantivy" else "default")
+    chosen_name = name or settings.index
+    if chosen_name:
+        return chosen_name
+    return own_index() if reads == "tantivy" else "default"
