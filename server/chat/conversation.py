@@ -41,23 +41,24 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
     :param messages: The messages, oldest first. Each has a `role` and a `content`.
     :raises BadInput: If no message has the role `user`.
     """
-    last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
-    if last is None:
+    numbers_of_questions = [number for number, message in enumerate(messages) if message.get("role") == "user"]
+    if not numbers_of_questions:
         raise BadInput("The messages hold no question: send at least one with the role 'user'.")
-    turns = [(str(message["role"]), read_text(message)) for message in messages[:last] if "role" in message]
+    last = numbers_of_questions[-1]
+
+    # The earlier turns, and the files that were attached to them.
     history: list[dict[str, str]] = []
     earlier: list[Attachment] = []
-    files: list[Attachment]
-    for role, text in turns:
-        if role not in ("user", "assistant") or not text:
-            continue
-        if role == "assistant":
-            content, files = _read_answer(text), []
-        else:
+    for message in messages[:last]:
+        role = str(message.get("role"))
+        text = read_text(message)
+        if role == "assistant" and text:
+            history.append({"role": role, "content": _read_answer(text)})
+        elif role == "user" and text:
             content, files = separate_attachments(text)
-        history.append({"role": role, "content": content})
-        # Drop the numbers of these files. The front end's numbers refer only to the files of the last question.
-        earlier = [file._replace(mark="") for file in files] + earlier
+            history.append({"role": role, "content": content})
+            # Drop the numbers of these files. The front end's numbers refer only to the files of the last question.
+            earlier = [file._replace(mark="") for file in files] + earlier
 
     question, attached = separate_attachments(read_text(messages[last]))
     instructions = []
@@ -67,7 +68,12 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
             text, files = separate_attachments(read_text(message))
             instructions.append(drop_tools(text))
             attached += files
-    return Conversation(question, history, _add_earlier(attached, earlier), "\n\n".join(filter(None, instructions)))
+    return Conversation(
+        question=question,
+        history=history,
+        attached=_add_earlier(attached, earlier),
+        instructions="\n\n".join(filter(None, instructions)),
+    )
 
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
@@ -79,7 +85,9 @@ def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> l
     contents = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
     for file in earlier:
-        if (file.title, file.content) not in contents and len(files) < MAX_ATTACHED and len(file.content) <= room:
+        is_new = (file.title, file.content) not in contents
+        has_room = len(files) < MAX_ATTACHED and len(file.content) <= room
+        if is_new and has_room:
             files.append(file)
             contents.add((file.title, file.content))
             room -= len(file.content)
@@ -96,13 +104,15 @@ def read_text(message: Mapping[str, object]) -> str:
     """
     content = message.get("content")
     if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
-        return "\n".join(part for part in parts if isinstance(part, str))
+        text_parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        texts = [part.get("text") for part in text_parts]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 
 
 def _read_answer(content: str) -> str:
     """Return an earlier answer without notes, sources and citation marks."""
     # Shorten the answer first, because it may have any length, and finding citations in a long text takes time.
-    answer = _BLANKS.sub("\n\n", cut_text(strip_notes(content), _MAX_ANSWER_CHARACTERS))
-    return read_citations(answer)[0]
+    shortened = cut_text(strip_notes(content), _MAX_ANSWER_CHARACTERS)
+    answer, _ = read_citations(_BLANKS.sub("\n\n", shortened))
+    return answer

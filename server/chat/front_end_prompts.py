@@ -112,7 +112,7 @@ def find_task(messages: Sequence[Mapping[str, object]], metadata: object = None)
     if _SHAPE.search(message) or _TITLE.search(before):
         return True
 
-    last_line = message.rstrip().rpartition("\n")[2]
+    _, _, last_line = message.rstrip().rpartition("\n")
     # The request may also stand in the last line, if no turn begins there.
     is_below_turns = turns[-1].end() < len(message) - len(last_line)
     if is_below_turns and _TITLE.search(last_line):
@@ -150,9 +150,11 @@ def _has_system(messages: Sequence[Mapping[str, object]]) -> bool:
 
 def _last_message(messages: Sequence[Mapping[str, object]]) -> str:
     """Return the last message of the user, without attached files. Empty if there is none."""
-    contents = (str(message["content"]) for message in reversed(messages) if message.get("role") == "user")
-    question, _ = separate_attachments(next(contents, ""))
-    return question
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            question, _ = separate_attachments(str(message["content"]))
+            return question
+    return ""
 
 
 def _first_words(message: str) -> str:
@@ -167,10 +169,11 @@ def _first_words(message: str) -> str:
     except (ValueError, RecursionError):
         first_turn = _TURN.search(message)
         turns = message[first_turn.start() :] if first_turn else message
-        line = _SAID.search(turns)
+        said = _SAID.search(turns)
         # If no speaker is recognised, the longest line is most likely something that somebody says.
-        utterance = line[1] if line else max(turns.splitlines(), key=len, default="")
-    return cut_text(" ".join(utterance.split()[:6]), 60)
+        utterance = said[1] if said else max(turns.splitlines(), key=len, default="")
+    first_words = utterance.split()[:6]
+    return cut_text(" ".join(first_words), 60)
 
 
 def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
@@ -182,16 +185,18 @@ def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
     """
     text = _FILE_TAGS.sub("", text)
     opening_tag = f"\n{_CONTEXT}"
-    start, end = text.find(opening_tag), text.rfind(_CONTEXT_END)
+    start = text.find(opening_tag)
+    end = text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
         return text, []
 
-    if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(text[:start])):
+    before = text[:start]
+    if any(text.rfind(f"</{tag}>") > end for tag in _LINE_TAG.findall(before)):
         # The context stands between two other tags, so it belongs to a conversation that a task quotes.
         return text, []
 
     context = text[start + len(opening_tag) : end]
-    before, after = text[:start], text[end + len(_CONTEXT_END) :]
+    after = text[end + len(_CONTEXT_END) :]
     # Where the prompt template begins. It has one beginning in newer versions of Open WebUI, and another in older ones.
     # The value is -1 if there is no template.
     template = max(before.casefold().rfind(_TEMPLATE), before.rfind("Use the following context"))
@@ -200,19 +205,23 @@ def separate_attachments(text: str) -> tuple[str, list[Attachment]]:
         # The user has typed `<context>`. No front end has added it.
         return text, []
 
-    opening, query, rest = after.partition(_QUERY)
-    if query:
-        question = rest.rpartition(_QUERY_END)[0] or rest
-    elif "\nQuery: " in opening:
-        question = opening.rpartition("\nQuery: ")[2]
-    else:
-        question = opening
-
-    question = question.strip()
+    question = _find_question(after)
     if not question and template > 0:
         # Some versions of Open WebUI put the question before the prompt template.
         question = before[:template].strip()
-    return _FILE_TAGS.sub("", question), attached or [Attachment("", "", context.strip())]
+    if not attached:
+        attached = [Attachment(mark="", title="", content=context.strip())]
+    return _FILE_TAGS.sub("", question), attached
+
+
+def _find_question(after_context: str) -> str:
+    """Return the question in the text after the context. Without a sign of the prompt template, it is all of this."""
+    before_tag, tag, after_tag = after_context.partition(_QUERY)
+    if tag:
+        question, _, _ = after_tag.rpartition(_QUERY_END)
+        return (question or after_tag).strip()
+    _, _, after_sign = before_tag.rpartition("\nQuery: ")
+    return after_sign.strip()
 
 
 def drop_tools(text: str) -> str:
@@ -235,20 +244,26 @@ def _read_sources(context: str) -> list[Attachment]:
     tags = list(_SOURCE.finditer(context))
     if not tags:
         return []
-    ends = [*(tag.start() for tag in tags[1:]), len(context)]
+    # Each file ends where the next one begins.
+    ends = [tag.start() for tag in tags[1:]]
+    ends.append(len(context))
     attached = []
     for tag, end in zip(tags, ends, strict=True):
+        attributes = tag[1]
         content = _before(context[tag.end() : end], "</source>")
-        mark = _ID.search(tag[1])
-        if mark is None:
-            mark = _INNER_ID.match(content)
-            if mark:
-                content = _before(content[mark.end() :], "</source_context>")
-        number = mark[1] if mark else ""
-        name = _NAME.search(tag[1])
-        title = name[1] if name else number
-        # A number is no title. It stands here if the front end does not tell the name of the file.
-        attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
+        id_match = _ID.search(attributes)
+        if id_match is None:
+            id_match = _INNER_ID.match(content)
+            if id_match:
+                content = _before(content[id_match.end() :], "</source_context>")
+        number = id_match[1] if id_match else ""
+
+        name_match = _NAME.search(attributes)
+        title = name_match[1] if name_match else number
+        if title.isdecimal():
+            # A number is no title. It stands here if the front end does not tell the name of the file.
+            title = ""
+        attached.append(Attachment(number, title, content.strip()))
     # The front end numbers empty files too. So empty files stay in the list, unless all of them are empty.
     return attached if any(file.content for file in attached) else []
 

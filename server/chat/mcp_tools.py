@@ -103,7 +103,8 @@ def create_server() -> Server[Any, Any]:
             return _refuse("There is no such tool: list the tools again.")
         unknown = arguments.keys() - names.keys()
         if unknown:
-            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: choose from {', '.join(names)}.")
+            shown_name = min(unknown)[:_NAME_CHARACTERS]
+            return _refuse(f"There is no argument {shown_name}: choose from {', '.join(names)}.")
         try:
             return await _call(name, arguments, server.request_context)
         except ValidationError as error:
@@ -155,7 +156,8 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
         except Exception as error:
             if not lenient:
                 # Hayhooks' error says which step failed. The cause of that error says why.
-                raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+                cause = error.__cause__
+                raise (cause if isinstance(cause, Exception) else error) from None
             logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
 
     server = create_server()
@@ -180,25 +182,32 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     answer = result.get("answer_with_citations") or result.get("answer")
     if answer:
         # Disarm the answer. It may repeat parts of a passage, and the client may render them as Markdown.
-        parts = [f"{GIVEN.get(certainty or '', 'Answer')}: {disarm(defuse_tokens(answer))}"]
+        certainty_word = GIVEN.get(certainty or "", "Answer")
+        first_part = f"{certainty_word}: {disarm(defuse_tokens(answer))}"
         if result.get("answered_by") != "reader":
-            parts[0] += f"\n{label_text(result)}"
-        parts += [f"{UNSUPPORTED} {disarm(quote_line(sentence))}" for sentence in result.get("unsupported") or ()]
+            first_part += f"\n{label_text(result)}"
+        parts = [first_part]
+        for sentence in result.get("unsupported") or ():
+            parts.append(f"{UNSUPPORTED} {disarm(quote_line(sentence))}")
     elif evidence:
-        head = f"{not_answered_text(result)} There is no answer; these sentences were found:"
-        quotations = [f"[{quotation['mark']}]\n{quote_text(quotation['sentence'])}" for quotation in evidence]
-        parts = ["Probably the first of these sentences answers it:" if certainty == "probably" else head, *quotations]
+        if certainty == "probably":
+            parts = ["Probably the first of these sentences answers it:"]
+        else:
+            parts = [f"{not_answered_text(result)} There is no answer; these sentences were found:"]
+        for quotation in evidence:
+            parts.append(f"[{quotation['mark']}]\n{quote_text(quotation['sentence'])}")
     else:
         parts = ["No answer was found."]
     parts.append(defuse_tokens(write_note(result, cites)))
 
-    cited = {citation["mark"] for citation in (*(result.get("citations") or ()), *evidence)}
     # With an answer, the best sentence of each cited source is quoted. If no source is cited, those of all sources are
     # quoted. Without an answer, the sentences stand above already.
+    citations = [*(result.get("citations") or ()), *evidence]
+    cited_marks = {citation["mark"] for citation in citations}
     shows_evidence = bool(evidence) and not answer
     sources = []
     for mark, document in references(result):
-        is_cited = mark in cited or not cited
+        is_cited = mark in cited_marks or not cited_marks
         sources.append(_write_source(mark, document, quotes=is_cited and not shows_evidence))
     if sources:
         parts += ["\n".join([HEADING, *sources]), QUOTED]
@@ -210,10 +219,12 @@ def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
     title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
     line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
+    if not quotes:
+        return line
     content = str(document.get("content") or "")
-    sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}
-    text = quote_text(content[sentence["start"] : sentence["end"]])
-    return f"{line}\n{text}" if quotes and text else line
+    span = document.get("sentence") or {"start": 0, "end": _BEGINNING}
+    quotation = quote_text(content[span["start"] : span["end"]])
+    return f"{line}\n{quotation}" if quotation else line
 
 
 def _find_arguments(name: str) -> dict[str, Any] | None:
@@ -223,7 +234,8 @@ def _find_arguments(name: str) -> dict[str, Any] | None:
     if model is None or metadata.get("skip_mcp"):
         return None
     hidden = _HIDDEN if isinstance(registry.get(name), ServedPipeline) else frozenset()
-    return {key: schema for key, schema in model.model_json_schema()["properties"].items() if key not in hidden}
+    arguments = model.model_json_schema()["properties"]
+    return {key: schema for key, schema in arguments.items() if key not in hidden}
 
 
 def _describe(name: str) -> Tool:
@@ -277,8 +289,9 @@ async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = cut_text(disarm(defuse_tokens(text)), _TEXT_CHARACTERS)
-        call = str(context.request_id)
-        await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
+        await context.session.send_progress_notification(
+            token, number, total=None, message=message, related_request_id=str(context.request_id)
+        )
 
 
 def _refuse(message: str) -> CallToolResult:
@@ -307,7 +320,8 @@ async def valid_lines(lines: AsyncIterable[str], replies: Any) -> AsyncIterator[
             JSONRPCMessage.model_validate_json(line)
         except ValueError:
             error = {"code": INVALID_REQUEST, "message": _MALFORMED}
-            await replies.write(json.dumps({"jsonrpc": "2.0", "id": _find_id(line), "error": error}) + "\n")
+            reply = json.dumps({"jsonrpc": "2.0", "id": _find_id(line), "error": error})
+            await replies.write(f"{reply}\n")
             await replies.flush()
         else:
             yield line

@@ -60,9 +60,9 @@ class OpenWebUIRoutes:
         """Pass a request on, with the prefix removed from its path."""
         if scope["type"] == "http":
             path = path_of(scope)
-            marked = path.startswith(f"{PREFIX}/v1/")
-            shows_events.set(marked)
-            if marked:
+            has_prefix = path.startswith(f"{PREFIX}/v1/")
+            shows_events.set(has_prefix)
+            if has_prefix:
                 # Act as if the application were mounted at the prefix. Then it sees only the rest of the path.
                 scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
         await self.app(scope, receive, send)
@@ -124,13 +124,18 @@ def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
     :param result: The result of the run.
     """
     searches = (result.get("counts") or {}).get("total", 0)
-    queries = len(result.get("queries_sent_out") or ())
+    search_word = "search" if searches == 1 else "searches"
+    parts = [_judge_answer(result), f"{searches} {search_word}"]
+
     sent_out = []
+    queries = len(result.get("queries_sent_out") or ())
     if queries:
-        sent_out.append(f"{queries} {'query' if queries == 1 else 'queries'} sent to the web")
-    sent_out += [line.removesuffix(".") for line in write_sent_to_models(result, with_host=False)]
-    parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
-    return write_status(" · ".join([*parts, *(sent_out or ["nothing sent out"])]), done=True)
+        query_word = "query" if queries == 1 else "queries"
+        sent_out.append(f"{queries} {query_word} sent to the web")
+    for line in write_sent_to_models(result, with_host=False):
+        sent_out.append(line.removesuffix("."))
+    parts += sent_out or ["nothing sent out"]
+    return write_status(" · ".join(parts), done=True)
 
 
 def number_sources(
@@ -151,6 +156,7 @@ def number_sources(
     :returns: The text with numbers, and an event for each source. If the text cites nothing, all passages are sources.
     """
     by_mark = {document["mark"]: document for document in documents}
+    # The new number of each cited passage that is no attached file, by its mark.
     numbers: dict[str, str] = {}
     cites = False
 
@@ -162,17 +168,25 @@ def number_sources(
         marks = chat_text.read_marks(match[0])
         if not all(mark in by_mark for mark in marks):
             # Use round brackets, because Open WebUI drops square brackets whose number belongs to no source.
-            return f"({match[0][1:-1]})"
+            between_brackets = match[0][1:-1]
+            return f"({between_brackets})"
+
         cites = True
-        shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
+        shown_numbers = []
+        for mark in marks:
+            next_number = str(listed + len(numbers) + 1)
+            shown_numbers.append(files.get(mark) or numbers.setdefault(mark, next_number))
+        chips = " ".join(f"[{number}]" for number in dict.fromkeys(shown_numbers))
         # Open WebUI shows numbers as separate chips only if spaces separate them.
-        adjacent = " " * content.endswith("]", 0, match.start())
-        return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
+        follows_chip = content.endswith("]", 0, match.start())
+        return f" {chips}" if follows_chip else chips
 
     numbered = _CODE_OR_MARKS.sub(rename, content)
     # If the answer cites nothing, all passages are shown.
     shown_marks = numbers if cites else by_mark
-    return numbered, [_source_event(by_mark[mark]) for mark in shown_marks if mark not in files]
+    # Open WebUI lists the attached files itself.
+    sources = [_source_event(by_mark[mark]) for mark in shown_marks if mark not in files]
+    return numbered, sources
 
 
 def hide_marks(text: str) -> str:
@@ -188,9 +202,9 @@ def hide_marks(text: str) -> str:
 def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     """Make the event that shows a passage among the sources of the chat."""
     mark = document["mark"]
-    if mark[0] == "A":
+    if mark.startswith("A"):
         where = "attached file"
-    elif mark[0] == "W":
+    elif mark.startswith("W"):
         where = str(document.get("source"))
     else:
         where = "your documents"
@@ -224,25 +238,30 @@ def _write_passage(document: Mapping[str, Any]) -> str:
     span = document.get("sentence")
     if not span:
         return chat_text.disarm(content)
-    before, after = content[: span["start"]], content[span["end"] :]
+    before = content[: span["start"]]
     sentence = content[span["start"] : span["end"]]
+    after = content[span["end"] :]
     words = sentence.strip()
     if not words or "*" in words or "\n\n" in words:
         return chat_text.disarm(content)
-    start, _, end = sentence.partition(words)
-    return f"{chat_text.disarm(before)}{start}**{chat_text.disarm(words)}**{end}{chat_text.disarm(after)}"
+    # The blanks at both ends of the sentence stand outside the bold type.
+    leading_blanks, _, trailing_blanks = sentence.partition(words)
+    bold_words = f"**{chat_text.disarm(words)}**"
+    return f"{chat_text.disarm(before)}{leading_blanks}{bold_words}{trailing_blanks}{chat_text.disarm(after)}"
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:
     """Say how sure an answer is, such as "Probably, compared with the passages" or "No answer"."""
     if result.get("asked_back"):
         return "Asked you a question"
-    label, certainty = shown_label(result), result.get("certainty") or ""
-    word = GIVEN.get(certainty)
-    if word:
+    label = shown_label(result)
+    certainty = result.get("certainty") or ""
+    certainty_word = GIVEN.get(certainty)
+    if certainty_word:
         is_read = result.get("answered_by") == "reader"
-        labelled = f", {label.lower()} by the model's own check" if label else ""
-        return f"{word}, {'read without a language model' if is_read else CHECKED[certainty]}{labelled}"
+        how = "read without a language model" if is_read else CHECKED[certainty]
+        own_check = f", {label.lower()} by the model's own check" if label else ""
+        return f"{certainty_word}, {how}{own_check}"
 
     if result.get("not_found"):
         return not_answered_text(result).removesuffix(".")

@@ -56,8 +56,9 @@ class StreamEnd:
         streams = False
         # The last bytes that were sent.
         tail = b""
-        # `turn` allows only one message to be sent at a time.
-        something_sent, turn = asyncio.Event(), asyncio.Lock()
+        something_sent = asyncio.Event()
+        # Allows only one message to be sent at a time.
+        sending = asyncio.Lock()
         keep_alive: asyncio.Task[None] | None = None
 
         async def break_silence() -> None:
@@ -68,7 +69,7 @@ class StreamEnd:
                     async with asyncio.timeout(_SILENT_SECONDS):
                         await something_sent.wait()
                 except TimeoutError:
-                    async with turn:
+                    async with sending:
                         # Send the comment only between two events, because a chunk can end in the middle of an event.
                         is_between_events = not tail or tail.endswith(b"\n\n")
                         if streams and is_between_events:
@@ -92,7 +93,7 @@ class StreamEnd:
                         message = {**message, "body": body + DONE + b"\n\n"}
 
             something_sent.set()
-            async with turn:
+            async with sending:
                 await send(message)
             if streams and keep_alive is None:
                 keep_alive = asyncio.create_task(break_silence())
@@ -101,10 +102,14 @@ class StreamEnd:
             await self.app(scope, receive, send_end)
         except BaseException as error:
             if streams:
-                # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the
-                # event.
-                is_stopping = isinstance(error, asyncio.CancelledError)
-                reason, status = (STOPPING, 503) if is_stopping else ("The stream broke off. Ask again.", 500)
+                if isinstance(error, asyncio.CancelledError):
+                    # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the
+                    # event.
+                    reason = STOPPING
+                    status = 503
+                else:
+                    reason = "The stream broke off. Ask again."
+                    status = 500
                 content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
                 if path in _COMPLETIONS:
                     content = _describe_error(reason, status, None)
@@ -164,7 +169,8 @@ class OpenAIErrors:
             await self.app(scope, receive, send_rewritten)
         except Exception:
             if not begun:
-                await _send_error({"type": "http.response.start", "status": 500, "headers": []}, b"", scope, send)
+                failure = {"type": "http.response.start", "status": 500, "headers": []}
+                await _send_error(failure, b"", scope, send)
             raise
 
 
@@ -179,13 +185,14 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 
     # Errors that already have the OpenAI form stay as they are. A later version of Hayhooks may write this form.
     if not isinstance(content.get("error"), Mapping):
-        content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
-    text = json.dumps(content, ensure_ascii=False).encode()
+        description = _describe_error(content.get("detail"), start["status"], path_of(scope))
+        content = {**description, **content}
+    new_body = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
     headers["content-type"] = "application/json"
-    headers["content-length"] = str(len(text))
+    headers["content-length"] = str(len(new_body))
     await send({**start, "headers": headers.raw})
-    await send({"type": "http.response.body", "body": text})
+    await send({"type": "http.response.body", "body": new_body})
 
 
 def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
@@ -193,19 +200,27 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
 
     ``detail`` is a text, or FastAPI's list of problems in a request. ``path`` is None if the reply is a stream.
     """
-    message, param, code = str(detail), None, None
+    message = str(detail)
+    param = None
+    code = None
     if isinstance(detail, list):
         # A body of the wrong shape has a list of problems. Each problem has a message and the place of its field.
-        fields = [".".join(str(part) for part in problem["loc"] if part != "body") for problem in detail]
-        message = "; ".join(f"{field}: {problem['msg']}" for field, problem in zip(fields, detail, strict=True))
+        fields = []
+        problems = []
+        for problem in detail:
+            field = ".".join(str(part) for part in problem["loc"] if part != "body")
+            fields.append(field)
+            problems.append(f"{field}: {problem['msg']}")
+        message = "; ".join(problems)
         param = fields[0] or None
     elif status == 401:
         code = "invalid_api_key"
     elif status == 404 and path in _COMPLETIONS:
-        unknown = _NO_MODEL.fullmatch(message)
-        if unknown:
-            message = f"Model '{unknown['name']}' not found: GET /v1/models lists the served models."
-            param, code = "model", "model_not_found"
+        unknown_model = _NO_MODEL.fullmatch(message)
+        if unknown_model:
+            message = f"Model '{unknown_model['name']}' not found: GET /v1/models lists the served models."
+            param = "model"
+            code = "model_not_found"
         else:
             param = "collection"
     kind = "invalid_request_error" if status < 500 else "server_error"

@@ -63,7 +63,9 @@ def choose_pipelines() -> dict[str, Path]:
         return {name: find(name) for name in names()} | wrappers
 
     served: dict[str, Path] = {}
-    for chosen_name in dict.fromkeys(chosen or wrappers or [DEFAULT]):
+    # Without a choice, serve the user's own wrappers or, if there are none, the default pipeline.
+    chosen_names = dict.fromkeys(chosen or wrappers or [DEFAULT])
+    for chosen_name in chosen_names:
         path = wrappers.get(chosen_name) or find(chosen_name)
         name = chosen_name if path.is_dir() else path.stem
         if name in served:
@@ -81,24 +83,31 @@ def check_index(files: Iterable[Path]) -> None:
     :param files: The YAML files of the pipelines. Folders of wrappers are ignored.
     :raises FileNotFoundError: If an index that a pipeline searches is missing, or if none could be chosen.
     """
+    unclear_choice: FileNotFoundError | None = None
     try:
-        chosen, several = own_index(), None
+        default_index = own_index()
     except FileNotFoundError as error:
-        # There are several indexes, and none of them was named.
-        chosen, several = DEFAULT_INDEX, error
+        # There are several indexes, and none of them was named. This is wrong only if a pipeline needs the choice.
+        default_index = DEFAULT_INDEX
+        unclear_choice = error
     is_named = bool(settings.index)
     # Set the variable before the files are read, because a file may refer to it.
-    set_index_variable(chosen)
+    set_index_variable(default_index)
 
-    parts = [part for file in files if not file.is_dir() for part in blocks(read_block(file))]
+    # The description of each part of each pipeline.
+    parts: list[dict[str, Any]] = []
+    for file in files:
+        if not file.is_dir():
+            parts += blocks(read_block(file))
     if not is_named and any(is_block_of(part, ELASTICSEARCH_STORE) for part in parts):
         # The chosen index belongs to a folder on this machine. Elasticsearch has no index of this name.
         os.environ[INDEX_VARIABLE] = DEFAULT_INDEX
 
+    # The indexes that the pipelines name. None stands for the chosen index.
     stores = [parameters_of(part) for part in parts if is_block_of(part, TANTIVY_STORE)]
     names = {store.get("index") for store in stores if not store.get("path")}
-    if several and None in names:
-        raise several
+    if unclear_choice and None in names:
+        raise unclear_choice
     for name in names:
         resolve_index(name)
 
@@ -181,11 +190,10 @@ def _refuse_restricted_keys(wrapper: Any) -> None:
 
         return run
 
-    for name in dir(BasePipelineWrapper):
+    names = [name for name in dir(BasePipelineWrapper) if name.startswith("run_")]
+    for name in names:
         # Change only methods that the wrapper overrides. Hayhooks finds them in the same way: it compares each method
         # with its own. A method that is not overridden must stay the same object.
-        if not name.startswith("run_"):
-            continue
         method = getattr(wrapper, name)
         if method is not getattr(BasePipelineWrapper, name):
             setattr(wrapper, name, guard(method))
@@ -198,6 +206,6 @@ def _find_wrappers() -> dict[str, Path]:
         return {}
     if not path.is_dir():
         raise Missing(f"There is no folder {path}: set HAYHOOKS_PIPELINES_DIR to an existing folder, or unset it.")
-    wrappers = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
+    folders = [file.parent for file in sorted(path.glob("*/pipeline_wrapper.py"))]
     # Editors keep copies of files in hidden folders. The copies must not be run.
-    return {wrapper.name: wrapper for wrapper in wrappers if not wrapper.name.startswith((".", "__"))}
+    return {folder.name: folder for folder in folders if not folder.name.startswith((".", "__"))}

@@ -67,15 +67,17 @@ def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
     :param run: The method. It takes the options as keyword arguments.
     :returns: The same method.
     """
-    fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
-    parameters = []
-    for name, field in fields.items():
-        default = Parameter.empty if field.is_required() else field.default
-        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=field.annotation))
-    this, *_ = signature(run).parameters.values()
-    run.__signature__ = Signature([this, *parameters], return_annotation=dict[str, Any])  # type: ignore[attr-defined]
-    described = (f":param {name}: {field.description}" for name, field in fields.items())
-    run.__doc__ = "\n".join((getdoc(run) or "", *described))
+    # The new signature keeps the parameter `self` and has the options behind it.
+    self_parameter, *_ = signature(run).parameters.values()
+    parameters = [self_parameter]
+    lines = [getdoc(run) or ""]
+    for name, field in RunOptions.model_fields.items():
+        if name in REST:
+            default = Parameter.empty if field.is_required() else field.default
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=field.annotation))
+            lines.append(f":param {name}: {field.description}")
+    run.__signature__ = Signature(parameters, return_annotation=dict[str, Any])  # type: ignore[attr-defined]
+    run.__doc__ = "\n".join(lines)
     return run
 
 
@@ -126,9 +128,12 @@ class ServedPipeline(BasePipelineWrapper):
             elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
                 _log_failure(error)
             result = getattr(error, "result", None)
-            public = None if result is None else self._installation.publish(result)
-            retry_after = getattr(error, "retry_after", None)
-            raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
+            raise Refusal(
+                status,
+                detail=self._installation.withhold(str(error)),
+                result=None if result is None else self._installation.publish(result),
+                retry_after=getattr(error, "retry_after", None),
+            ) from error
 
     @take_options
     async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
@@ -146,7 +151,8 @@ class ServedPipeline(BasePipelineWrapper):
                 # The return annotation is only for the description of the API. Hayhooks looks at the class of the
                 # object instead.
                 return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
-            return self._publish(pipelines.refuse_unsearched(await pipelines.ask_async(pipeline, question, **options)))
+            result = await pipelines.ask_async(pipeline, question, **options)
+            return self._publish(pipelines.refuse_unsearched(result))
 
     async def _stream_run(
         self, pipeline: Any, question: str, options: Mapping[str, Any]
@@ -188,13 +194,15 @@ class ServedPipeline(BasePipelineWrapper):
             state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
             if body.get("stream"):
-                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
-                with_events = shows_events.get()
-                chat = EventChat(marks, listed, self.cites) if with_events else TextChat(marks, self.cites)
+                chat: TextChat | EventChat = TextChat(marks, self.cites)
+                if shows_events.get():
+                    highest = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                    chat = EventChat(marks, highest, self.cites)
                 return self._stream(pipeline, model, question, options, include_usage, chat)
 
             result = self._publish(await pipelines.ask_async(pipeline, question, **options))
-        return self._complete(model, body, include_usage, write_content(result, self.cites, marks), result)
+        content = write_content(result, self.cites, marks)
+        return self._complete(model, body, include_usage, content, result)
 
     async def _stream(
         self,
@@ -218,17 +226,20 @@ class ServedPipeline(BasePipelineWrapper):
                             yield chunk.write(**fields)
                     else:
                         result = self._publish(output)
-            ending, reason = chat.write_end(result), "stop"
+            ending = chat.write_end(result)
+            finish_reason = "stop"
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
+            ending = chat.write_failure(installation.withhold(str(error)), result)
             # The protocol has no finish reason "error". But with "stop", clients would take the message for an answer.
-            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+            finish_reason = "error"
 
-        *fields_before, last = ending
-        for fields in fields_before:
+        # Only the last chunk has the finish reason.
+        *earlier_chunks, last_chunk = ending
+        for fields in earlier_chunks:
             yield chunk.write(**fields)
-        yield chunk.write(finish_reason=reason, **last)
+        yield chunk.write(finish_reason=finish_reason, **last_chunk)
         if include_usage:
             yield chunk.end(_count_usage(result))
 
@@ -264,7 +275,8 @@ class ServedPipeline(BasePipelineWrapper):
         """
         with self.refuse_errors():
             messages = [{**message, "content": read_text(message)} for message in messages]
-            include_usage, options = _includes_usage(body), _read_chat_options(body)
+            include_usage = _includes_usage(body)
+            options = _read_chat_options(body)
             seconds = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(pop_collection(options))
             reply, result = await self._do_task(pipeline, messages, seconds)
@@ -274,16 +286,19 @@ class ServedPipeline(BasePipelineWrapper):
         self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
     ) -> tuple[str, dict[str, Any]]:
         """Return the reply to a task and its usage. Without a model server, code writes the reply."""
-        generator = next((part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)), None)
-        call = None if generator is None else ModelCall("front_end", generator)
+        reasoners = (part for _, part in pipeline.walk() if isinstance(part, Reasoner))
+        reasoner = next(reasoners, None)
+        call = None if reasoner is None else ModelCall("front_end", reasoner.chat_generator)
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
 
         prompts = []
-        for turn in messages:
-            role, text = turn.get("role"), read_text(turn)
-            if role in ("system", "user") and text:
-                prompts.append(ChatMessage.from_system(text) if role == "system" else ChatMessage.from_user(text))
+        for message in messages:
+            text = read_text(message)
+            if text and message.get("role") == "system":
+                prompts.append(ChatMessage.from_system(text))
+            elif text and message.get("role") == "user":
+                prompts.append(ChatMessage.from_user(text))
 
         label_audit(**label_run(pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
@@ -291,14 +306,14 @@ class ServedPipeline(BasePipelineWrapper):
             async with asyncio.timeout(seconds):
                 reply, state = await call.send_async(PreparedCall(prompts, call.generation_kwargs, state))
         except TimeoutError as error:
-            message = f"The front end's task was given up after {seconds:g} s."
-            raise RunFailed(message, {"errors": [message]}, http_status=504) from error
+            reason = f"The front end's task was given up after {seconds:g} s."
+            raise RunFailed(reason, {"errors": [reason]}, http_status=504) from error
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **status_if_busy(error)) from error
 
         result = compose(state)
-        shown = self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
-        return strip_controls(reply), shown
+        published = self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
+        return strip_controls(reply), published
 
     @property
     def _installation(self) -> Installation:
@@ -384,12 +399,19 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
     """Map the marks of attached passages, such as A1, to the numbers that the front end gives to their files."""
     marks = citation_marks(state)
-    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
-    if not any(number.isdecimal() for number in files.values()):
-        return {}
-    # A file without a number keeps its own mark.
-    unnumbered = {mark: mark for mark, number in files.items() if not number.isdecimal()}
-    return files | unnumbered
+    new_marks = {}
+    has_number = False
+    for passage in state.attached:
+        mark = marks[identity(passage)]
+        # The field `attachment` counts the files from 1.
+        file = attached[passage.meta["attachment"] - 1]
+        if file.mark.isdecimal():
+            new_marks[mark] = file.mark
+            has_number = True
+        else:
+            # A file without a number keeps its own mark.
+            new_marks[mark] = mark
+    return new_marks if has_number else {}
 
 
 def _log_failure(error: Exception) -> None:
@@ -402,8 +424,9 @@ def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
     If the audit log has only hashes of queries, the words of queries are also left out here.
     """
     if not settings.audit_queries:
-        sent = (result or {}).get("queries_sent_out") or ()
-        words = {word for attempt in sent for word in _WORD.findall(attempt["query"].casefold())}
+        words: set[str] = set()
+        for attempt in (result or {}).get("queries_sent_out") or ():
+            words.update(_WORD.findall(attempt["query"].casefold()))
 
         # The client of a search engine may have changed the query. So its words are left out one by one.
         def hide_word(word: re.Match[str]) -> str:
@@ -416,10 +439,13 @@ def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
 def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of tokens in the form of the OpenAI protocol."""
     usage = result.get("usage") or {}
-    read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    read = usage.get("prompt_tokens", 0)
+    written = usage.get("completion_tokens", 0)
+    counts = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     cached = usage.get("cached_tokens")
-    details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written, **details}
+    if cached is not None:
+        counts["prompt_tokens_details"] = {"cached_tokens": cached}
+    return counts
 
 
 def _make_completion(
