@@ -71,8 +71,12 @@ def create_app() -> FastAPI:
 
     :returns: The application. Its pipelines are loaded when it starts, not here.
     """
-    keyring, page_token, open_deploy = Keyring(), PageToken(), settings.open_deploy
-    files, lenient = served_pipelines.choose_pipelines(), served_pipelines.skips_broken()
+    keyring = Keyring()
+    page_token = PageToken()
+    open_deploy = settings.open_deploy
+    files = served_pipelines.choose_pipelines()
+    # Whether pipelines that cannot be loaded are left out.
+    lenient = served_pipelines.skips_broken()
     # This raises an error if PREFRAG_COLLECTIONS has a name that no index can have.
     listed_collections()
     exclude_web_substitutes(files.values())
@@ -81,18 +85,21 @@ def create_app() -> FastAPI:
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     configure_log()
-    open_to_others = check_audit_log()
-    if open_to_others:
-        log.warning(open_to_others)
+    warning = check_audit_log()
+    if warning:
+        log.warning(warning)
     served_pipelines.keep_modules_apart()
 
+    # The tasks of running requests.
     in_flight: set[asyncio.Task[None]] = set()
+    # The tasks of running uploads.
+    at_work: set[asyncio.Task[IndexReport]] = set()
     indexing = IndexingProcesses()
     followed = FollowedFolder.offered(indexing)
-    at_work: set[asyncio.Task[IndexReport]] = set()
 
     app = _create_hayhooks()
-    app.title, app.description = "prefrag", "Answers multi-hop questions. Your own documents are searched first."
+    app.title = "prefrag"
+    app.description = "Answers multi-hop questions. Your own documents are searched first."
     # Put our middlewares inside those of Hayhooks. Then our refusals also get the CORS headers and the request id that
     # Hayhooks adds. `add_middleware` would put ours outside. The first of this list is the outermost of ours.
     app.user_middleware += [
@@ -127,7 +134,8 @@ def create_app() -> FastAPI:
 
     async def find_unreachable() -> dict[str, str]:
         """Return advice for each pipeline whose index or model server does not answer. Log what has changed."""
-        outages = await find_outages(served(), STORES if settings.ready == "index" else EVERYTHING)
+        checked_parts = STORES if settings.ready == "index" else EVERYTHING
+        outages = await find_outages(served(), checked_parts)
         for name in sorted(outages.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(outages[name].details))
         for name in sorted(down - outages.keys()):
@@ -142,10 +150,12 @@ def create_app() -> FastAPI:
         try:
             async with hayhooks_lifespan(app), mcp_sessions, trying_judges(served, in_flight):
                 failed = await _deploy(app, files, lenient)
+                consequence = "Not ready"
                 if lenient:
                     left_out.update(failed)
+                    consequence = "Left out"
                 for name, reason in sorted(failed.items()):
-                    log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
+                    log.error("{}: {}. {}", consequence, name, one_line(reason))
                 await find_unreachable()
                 await asyncio.to_thread(settle_all_changes)
                 if settings.state == "elasticsearch":
@@ -185,17 +195,18 @@ def create_app() -> FastAPI:
             return JSONResponse({"status": "stopping"}, 503)
         missing = sorted(files.keys() - set(registry.get_names()))
         # This route requires no key. So its reply has no addresses and no paths, only the log has them.
-        lacks = {
-            "not_loaded": [name for name in missing if name not in left_out],
-            "unreachable": await find_unreachable(),
-        }
+        not_loaded = [name for name in missing if name not in left_out]
+        unreachable = await find_unreachable()
         nothing_left = bool(left_out) and not registry.get_names()
-        is_ready = not any(lacks.values()) and not nothing_left
-        parts = lacks | {"left_out": [name for name in missing if name in left_out]}
+        parts = {
+            "not_loaded": not_loaded,
+            "unreachable": unreachable,
+            "left_out": [name for name in missing if name in left_out],
+        }
         shown_parts = {key: value for key, value in parts.items() if value}
-        if is_ready:
-            return JSONResponse({"status": "ready", **shown_parts}, 200)
-        return JSONResponse({"status": "not ready", **shown_parts}, 503)
+        if not_loaded or unreachable or nothing_left:
+            return JSONResponse({"status": "not ready", **shown_parts}, 503)
+        return JSONResponse({"status": "ready", **shown_parts}, 200)
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -313,12 +324,13 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         outages = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in outages.items()}
 
-    for name in [name for name in prepared if name not in failed]:
+    working = {name: pipeline for name, pipeline in prepared.items() if name not in failed}
+    for name, pipeline in working.items():
         with record_failure(name):
-            commit_prepared_pipeline(prepared[name], app=app)
-            tasks = served_pipelines.prepare_task_model(prepared[name])
-            if tasks is not None and tasks.name not in files:
-                commit_prepared_pipeline(tasks)
+            commit_prepared_pipeline(pipeline, app=app)
+            task_model = served_pipelines.prepare_task_model(pipeline)
+            if task_model is not None and task_model.name not in files:
+                commit_prepared_pipeline(task_model)
     return failed
 
 
@@ -334,9 +346,12 @@ def _describe_open_routes_only(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         schema = describe()
-        schema["paths"] = {
-            path: routes for path, routes in schema["paths"].items() if is_open(path.replace("{", "").replace("}", ""))
-        }
+        open_paths = {}
+        for path, routes in schema["paths"].items():
+            # The braces around a parameter are no part of a path.
+            if is_open(path.replace("{", "").replace("}", "")):
+                open_paths[path] = routes
+        schema["paths"] = open_paths
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign]

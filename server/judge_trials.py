@@ -58,7 +58,9 @@ async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:
-            judges = [part for pipeline in served().values() for _, part in walk_parts(pipeline) if _is_untried(part)]
+            judges: list[AutoJudge] = []
+            for pipeline in served().values():
+                judges += [part for _, part in walk_parts(pipeline) if _is_untried(part)]
             for judge in judges:
                 await _try(judge, requests)
         except Exception as error:
@@ -81,17 +83,18 @@ async def _try(judge: AutoJudge, requests: Collection[Any]) -> None:
     model: Any = judge.model_judge
     while not requests and is_trial_open(model.chat_generator):
         # Try a single state at a time. Then a request that interrupts the trial costs only the present call.
-        call = asyncio.create_task(try_judge(model, *read_trial(model.chat_generator), most=1))
+        right_so_far, tried_so_far = read_trial(model.chat_generator)
+        call = asyncio.create_task(try_judge(model, right_so_far, tried_so_far, most=1))
         try:
             while not call.done():
                 await asyncio.wait({call}, timeout=_NOTICE_SECONDS)
                 if requests:
                     return
-            right, of = call.result()
+            right, tried = call.result()
         finally:
             call.cancel()
 
-        model.chat_generator.keep(verdicts=(right, of))
-        if of == len(read_states()):
-            passed = is_better_than_chance(right, of)
-            log.info("The model judged {} of {} states rightly: {}", right, of, _ASKED if passed else _NOT_ASKED)
+        model.chat_generator.keep(verdicts=(right, tried))
+        if tried == len(read_states()):
+            outcome = _ASKED if is_better_than_chance(right, tried) else _NOT_ASKED
+            log.info("The model judged {} of {} states rightly: {}", right, tried, outcome)

@@ -67,13 +67,13 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
 
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
-        described = []
+        descriptions = []
         for name, pipeline in sorted(pipelines().items()):
             start = _find_start(pipeline)
             if start is not None:
                 # In a thread, because the pipeline may ask Elasticsearch whether web search is allowed.
-                described.append(asyncio.to_thread(_describe, name, pipeline, start))
-        return {"pipelines": await asyncio.gather(*described)}
+                descriptions.append(asyncio.to_thread(_describe, name, pipeline, start))
+        return {"pipelines": await asyncio.gather(*descriptions)}
 
     return router
 
@@ -93,8 +93,10 @@ def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
     sources: list[dict[str, Any]] = []
     for source in start.sources:
         is_closed = source in closed
-        described = {"name": source, "external": source in start.external_sources, "open": not is_closed}
-        sources.append({**described, "reason": reason} if is_closed else described)
+        description = {"name": source, "external": source in start.external_sources, "open": not is_closed}
+        if is_closed:
+            description["reason"] = reason
+        sources.append(description)
     return {
         "name": name,
         "sources": sources,
@@ -107,10 +109,11 @@ def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
 
 def _describe_model(pipeline: Any) -> dict[str, Any] | None:
     """Describe the model that answers, without the name of its machine. None if the extractive reader answers."""
-    reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner) and not part.is_extractive]
-    if not reasoners:
+    reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner)]
+    with_model = [reasoner for reasoner in reasoners if not reasoner.is_extractive]
+    if not with_model:
         return None
-    generator = reasoners[0].chat_generator
+    generator = with_model[0].chat_generator
     name = str(read_attribute(generator, "model_name") or read_attribute(generator, "model") or "")
     # Check whether the model runs on this machine. A host in PREFRAG_LOCAL_HOSTS is another machine.
     is_here = is_loopback(find_host(generator))

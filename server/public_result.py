@@ -59,10 +59,16 @@ class Installation:
         with suppress(Exception):
             parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
-        names = set(filter(None, map(_host, _texts([parts, variables]))))
+        hosts = set()
+        for text in _texts([parts, variables]):
+            host = _host(text)
+            if host:
+                hosts.add(host)
+        # The name of a model is empty if it is not set.
+        model_names = {models["llm"].model, models["judge"].model} - {""}
         secrets = set(read_secrets())
         self._secrets = _any_of(secrets)
-        self._names = _any_of(names | secrets | {models["llm"].model, models["judge"].model} - {""})
+        self._names = _any_of(hosts | model_names | secrets)
 
     def withhold(self, text: str) -> str:
         """Remove from an error message what clients must not see.
@@ -84,8 +90,9 @@ class Installation:
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
-        for name in {"trace", "queries_sent_out"} & public.keys():
-            public[name] = [self.publish_event(event) for event in public[name]]
+        for name in ("trace", "queries_sent_out"):
+            if name in public:
+                public[name] = [self.publish_event(event) for event in public[name]]
         if "documents" in public:
             public["documents"] = [_name_file(document) for document in public["documents"]]
         return public
@@ -125,7 +132,9 @@ def hide_addresses(text: str) -> str:
 
 
 def _hide_hosts(text: str) -> str:
-    return _IPV6_ADDRESS.sub(WITHHELD, _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text)))
+    for address in (_URL, _IP_ADDRESS, _IPV6_ADDRESS):
+        text = address.sub(WITHHELD, text)
+    return text
 
 
 def hide_folders(text: str) -> str:
@@ -135,7 +144,8 @@ def hide_folders(text: str) -> str:
 
     :param text: The text.
     """
-    return _PATH.sub(r"\1", _WINDOWS_PATH.sub("", text))
+    without_windows_paths = _WINDOWS_PATH.sub("", text)
+    return _PATH.sub(r"\1", without_windows_paths)
 
 
 def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,4 +49,6 @@ def _has_screen() -> bool:
 
     Without windows, no browser may be opened: Python could start a text browser in the terminal.
     """
-    return sys.platform in ("win32", "darwin") or bool({"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys())
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(variable in os.environ for variable in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

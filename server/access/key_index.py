@@ -81,7 +81,8 @@ class KeyIndex:
             # Make a hidden index. If the write below made the index, searches of all indexes would include it.
             make_index(client, KEY_INDEX, {"enabled": False}, number_of_shards=1, hidden=True)
             try:
-                condition: dict[str, Any] = {**version} or {"op_type": "create"}
+                # Elasticsearch writes only if this condition is true.
+                condition: dict[str, Any] = version or {"op_type": "create"}
                 client.index(index=KEY_INDEX, id=_ID, document=document, **condition)
             except ConflictError:
                 return False
@@ -120,7 +121,7 @@ def is_open_to_others() -> bool:
     connection = connection_settings()
     hosts = connection.pop("hosts")
     listed = hosts if isinstance(hosts, list) else [hosts]
-    without_passwords = list(map(without_userinfo, listed))
+    without_passwords = [without_userinfo(host) for host in listed]
     # The only setting that stays is `ca_certs`: the certificates with which the client checks the server.
     certificates = {name: value for name, value in connection.items() if name == "ca_certs"}
     with Elasticsearch(without_passwords, request_timeout=_SECONDS, max_retries=0, **certificates) as anybody:

@@ -136,9 +136,8 @@ class Key(BaseModel):
     @property
     def access(self) -> Access:
         """What the key allows."""
-        return Access(
-            self.name, None if self.collections is None else frozenset(self.collections), self.writes, self.web
-        )
+        collections = None if self.collections is None else frozenset(self.collections)
+        return Access(self.name, collections=collections, writes=self.writes, web=self.web)
 
 
 # The content of the key file. The document in Elasticsearch has the same fields.
@@ -182,7 +181,8 @@ def read_keys() -> tuple[Key, ...]:
     :raises KeysUnreadable: If Elasticsearch does not answer.
     """
     if are_shared():
-        return _read_document(KeyIndex().read()[0] or {})
+        document, _ = KeyIndex().read()
+        return _read_document(document or {})
     try:
         return _read(keys_file())
     except FileNotFoundError:
@@ -270,10 +270,9 @@ class Keyring:
         # The index of keys is not read again before this time of the monotonic clock.
         self._until = 0.0
         # Keys in the environment get names with a colon, which no stored key can have.
-        self._of_environment = [
-            (_hash(key), Access(f"environment:{number}", deploys=True))
-            for number, key in enumerate(settings.api_keys, start=1)
-        ]
+        self._of_environment: list[tuple[str, Access]] = []
+        for number, key in enumerate(settings.api_keys, start=1):
+            self._of_environment.append((_hash(key), Access(f"environment:{number}", deploys=True)))
         self._stored: tuple[Key, ...] = ()
         # What the file system said about the key file when it was last read. While it says the same, the file is not
         # read again.
@@ -431,9 +430,9 @@ class ApiKeys:
             )
             await refuse(scope, receive, send, 403, message)
         elif path == "/access" and scope.get("method") == "POST":
-            cookie = self.page_token.exchange(_read_token(scope), scope) if is_own_page else None
-            if cookie is not None:
-                await cookie(scope, receive, send)
+            sets_cookie = self.page_token.exchange(_read_token(scope), scope) if is_own_page else None
+            if sets_cookie is not None:
+                await sets_cookie(scope, receive, send)
                 return
             message = "This address was used, or the server restarted. Open the address that the terminal shows now."
             await refuse(scope, receive, send, 403, message)
@@ -454,11 +453,14 @@ class ApiKeys:
         elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
             await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
-            # A chat or MCP request from this machine may serve somebody else, such as the users of a front end.
-            access = access or (ANYONE if path.endswith(("/chat/completions", "/mcp")) else OWNER)
+            if access is None:
+                # A chat or MCP request from this machine may serve somebody else, such as the users of a front end.
+                may_serve_others = path.endswith(("/chat/completions", "/mcp"))
+                access = ANYONE if may_serve_others else OWNER
             current_access.set(access)
             # If the key forbids web search, switch web search off here, because the requests of all routes pass here.
-            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            closed_by = "" if access.web else CLOSED_BY_KEY
+            web_closed_by.set(closed_by)
             label_audit(key=access.key or None)
             await self.app(scope, receive, send)
 
@@ -487,10 +489,13 @@ def _read(path: Path) -> tuple[Key, ...]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        # Do not show the text of a validation error, because it quotes values from the file.
-        reason, advice = "it is damaged", "restore it, or move it away and make new keys with `prefrag keys add`."
         if isinstance(error, OSError):
-            reason, advice = str(error.strerror), "make it readable for this account."
+            reason = str(error.strerror)
+            advice = "make it readable for this account."
+        else:
+            # Do not show the text of a validation error, because it quotes values from the file.
+            reason = "it is damaged"
+            advice = "restore it, or move it away and make new keys with `prefrag keys add`."
         raise BadInput(f"The key file {path} cannot be read ({reason}): {advice}") from error
 
 

@@ -56,7 +56,9 @@ class CancelWhenGone:
             await self.app(scope, receive, send)
             return
 
-        body_read, gone = asyncio.Event(), asyncio.Event()
+        body_read = asyncio.Event()
+        # Set when the client has disconnected.
+        gone = asyncio.Event()
         if is_read:
             # No route reads the body of such a request.
             body_read.set()
@@ -129,7 +131,8 @@ class RunLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when its turn comes, or answer 429 or 503."""
-        if scope["type"] != "http" or scope["method"] != "POST" or not _LIMITED_PATHS.fullmatch(path_of(scope)):
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        if not is_post or not _LIMITED_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
 

@@ -43,11 +43,11 @@ def offer_tokens(host: str, port: int, opens_page: bool = False) -> Iterator[Non
     :param opens_page: Whether to pass the first token to a browser. Then no terminal is needed.
     """
     os.environ.pop(_VARIABLE, None)
-    name, address = _own_name(host), page_address(host, port)
     can_show = opens_page or sys.stdout.isatty()
-    if not can_show or not is_loopback(name):
+    if not can_show or not is_loopback(_own_name(host)):
         yield
         return
+    address = page_address(host, port)
     with tempfile.TemporaryDirectory(prefix="prefrag-token-", ignore_cleanup_errors=True) as folder:
         Path(folder, _FIRST).touch(mode=0o600)
         os.environ[_VARIABLE] = json.dumps([secrets.token_urlsafe(), folder, address, opens_page])
@@ -134,7 +134,8 @@ def _cookie_name(scope: Scope) -> str:
 
     The name contains the server's port, because browsers do not separate the cookies of two ports.
     """
-    return f"prefrag-{(scope.get('server') or ('', 0))[1]}"
+    _, port = scope.get("server") or ("", 0)
+    return f"prefrag-{port}"
 
 
 def _hash(token: str) -> str:

@@ -147,16 +147,16 @@ class Places:
     def _refusal(self, holder: str, by_share: bool) -> Busy:
         """Make the error: 429 if only the holder's share is used up, 503 if everything is occupied."""
         if by_share:
-            running, waiting = self._occupied[holder], len(self._waiting.get(holder, ()))
+            running = self._occupied[holder]
+            waiting = len(self._waiting.get(holder, ()))
             return Busy(
                 429,
                 f"This key has used its share of the {self._what} in this server process ({running} running, {waiting} "
                 f"waiting; PREFRAG_SHARE is {settings.share}%): ask again later.",
             )
-        waiting = self._count_waiting()
-        return Busy(
-            503, f"Too many {self._what} ({self._occupied.total()} running, {waiting} waiting): ask again later."
-        )
+        all_running = self._occupied.total()
+        all_waiting = self._count_waiting()
+        return Busy(503, f"Too many {self._what} ({all_running} running, {all_waiting} waiting): ask again later.")
 
 
 class Rate:
@@ -188,7 +188,8 @@ class Rate:
                 self._limiter.clear(self._limit, holder)
                 self.spend(holder, cost)
                 return
-            raise Busy(429, self._message, max(1, math.ceil(wait)))
+            whole_seconds = max(1, math.ceil(wait))
+            raise Busy(429, self._message, whole_seconds)
         self._limiter.hit(self._limit, holder, cost=cost)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import Request
@@ -90,7 +91,9 @@ class BodyLimit:
             if len(body) > self.limit:
                 await refuse(scope, receive, send, 413, too_large)
                 return
-            content = _bound(bytes(body)) if scope["method"] == "POST" and _is_json(scope) else bytes(body)
+            content = bytes(body)
+            if scope["method"] == "POST" and _is_json(scope):
+                content = _bound(content)
         except TimeoutError:
             await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
             return
@@ -115,7 +118,8 @@ def _is_upload(scope: Scope) -> bool:
 
 def _is_json(scope: Scope) -> bool:
     """Check whether a request's body is JSON. If there is no content type, FastAPI assumes JSON."""
-    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    content_type, _, _ = Headers(scope=scope).get("content-type", "").partition(";")
+    kind = content_type.strip().lower()
     return not kind or kind.endswith("json")
 
 
@@ -130,8 +134,10 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)
     problems = []
     for problem in error.errors()[:_NAMED_PROBLEMS]:
-        # The names of fields come from the body, and may be long.
-        place = [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in problem["loc"]]
+        # The names of fields come from the body, and may be long. A place may also have the numbers of list entries.
+        place = []
+        for part in problem["loc"]:
+            place.append(part[:_NAME_CHARACTERS] if isinstance(part, str) else part)
         message = "There is no such field here" if problem["type"] == "extra_forbidden" else problem["msg"]
         problems.append({"type": problem["type"], "loc": place, "msg": message})
     return JSONResponse({"detail": problems}, 422)
@@ -151,34 +157,41 @@ def _bound(body: bytes) -> bytes:
     is_cut = False
     for name in _CONVERSATIONS:
         turns = content.get(name) if isinstance(content, dict) else None
-        if not isinstance(turns, list) or len(turns) <= MAX_TURNS:
-            continue
-        first, newest = turns[0], turns[-MAX_TURNS:]
-        instructs = isinstance(first, dict) and first.get("role") in SYSTEM_ROLES
-        content[name] = [first, *newest[1:]] if instructs else newest
-        is_cut = True
+        if isinstance(turns, list) and len(turns) > MAX_TURNS:
+            content[name] = _newest_turns(turns)
+            is_cut = True
     _check(content)
     return json.dumps(content).encode() if is_cut else body
+
+
+def _newest_turns(turns: list[Any]) -> list[Any]:
+    """Return the newest turns of a long conversation. A system message at its beginning stays."""
+    first = turns[0]
+    newest = turns[-MAX_TURNS:]
+    if isinstance(first, dict) and first.get("role") in SYSTEM_ROLES:
+        newest[0] = first
+    return newest
 
 
 def _check(content: Any) -> None:
     """Raise BadInput for a value that Python reads from JSON, but that cannot be used or answered."""
     # The values that are still to be checked, each with its depth.
     waiting: list[tuple[Any, int]] = [(content, 1)]
-    values = 1
+    number_of_values = 1
     while waiting:
         value, depth = waiting.pop()
         if isinstance(value, dict | list):
-            values += len(value)
+            number_of_values += len(value)
             if depth > MAX_DEPTH:
                 raise BadInput(_TOO_DEEP)
-            if values > MAX_VALUES:
+            if number_of_values > MAX_VALUES:
                 raise BadInput(f"The body holds more than {MAX_VALUES} values: send less.")
+            inner_values: Iterable[Any] = value
             if isinstance(value, dict):
-                if not all(map(is_text, value)):
+                if not all(is_text(name) for name in value):
                     raise BadInput(_NO_TEXT)
-                value = value.values()
-            waiting += [(part, depth + 1) for part in value]
+                inner_values = value.values()
+            waiting += [(inner_value, depth + 1) for inner_value in inner_values]
         elif isinstance(value, str):
             if not is_text(value):
                 raise BadInput(_NO_TEXT)

@@ -28,7 +28,8 @@ def configure_log() -> None:
 
     The function may be called again. It then replaces what the last call has set up.
     """
-    is_json, level = settings.log == "json", (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
+    is_json = settings.log == "json"
+    level = (os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO").upper()
 
     def strip(record: Any) -> None:
         """Remove from a record the parameters of a request, which contain the question, and colours."""
@@ -39,7 +40,8 @@ def configure_log() -> None:
     log.configure(patcher=strip)
     log.remove()
     own = logging.getLogger("prefrag")
-    own.handlers, own.propagate = [], True
+    own.handlers = []
+    own.propagate = True
 
     if _log_run in observers:
         observers.remove(_log_run)
@@ -56,8 +58,13 @@ def configure_log() -> None:
 def _write_json(message: Any) -> None:
     """Write a message of the log to standard error as a line of JSON."""
     record = message.record
-    line = {"time": record["time"].isoformat(), "level": record["level"].name, "process": record["process"].id}
-    line |= {"message": record["message"], **record["extra"]}
+    line = {
+        "time": record["time"].isoformat(),
+        "level": record["level"].name,
+        "process": record["process"].id,
+        "message": record["message"],
+        **record["extra"],
+    }
     error = record["exception"]
     if error is not None:
         line["traceback"] = "".join(traceback.format_exception(*error))
@@ -69,7 +76,7 @@ def _log_run(measured: Measured) -> None:
     """Log a line when a run has ended. The line has labels, numbers and, if the run failed, the type of the error."""
     if measured.name != "prefrag.run":
         return
-    counted = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}
-    named = {name: measured.labels[name] for name in ("run", "pipeline", "key") if measured.labels.get(name)}
-    failed = {"error": measured.error} if measured.error else {}
-    log.bind(**named, seconds=round(measured.seconds, 3), **counted, **failed).info("Run ended")
+    labels = {name: measured.labels[name] for name in ("run", "pipeline", "key") if measured.labels.get(name)}
+    numbers = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}
+    failure = {"error": measured.error} if measured.error else {}
+    log.bind(**labels, seconds=round(measured.seconds, 3), **numbers, **failure).info("Run ended")

@@ -53,7 +53,8 @@ def count(measured: Measured) -> None:
 
     :param measured: A run, a call of a model, or a search.
     """
-    tags, failed = measured.tags, "yes" if measured.error else "no"
+    tags = measured.tags
+    failed = "yes" if measured.error else "no"
     if measured.name == "prefrag.run":
         pipeline = tags["prefrag.pipeline"]
         _RUNS.labels(pipeline, tags["prefrag.status"]).inc()

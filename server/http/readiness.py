@@ -55,16 +55,22 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
     # The components to check, by the index or server that they use. Several pipelines may use the same one, which is
     # then asked only once.
     parts: dict[tuple[Any, ...], Any] = {}
-    places_of: dict[str, list[tuple[Any, ...]]] = {}
+    places_by_pipeline: dict[str, list[tuple[Any, ...]]] = {}
     for name, pipeline in pipelines.items():
         own_parts = {_locate(part): part for part in _find_parts(pipeline, kinds)}
-        places_of[name] = list(own_parts)
+        places_by_pipeline[name] = list(own_parts)
         parts |= own_parts
 
-    replies = await asyncio.gather(*map(_find_outage, parts.values()))
-    outages = {place: outage for place, outage in zip(parts, replies, strict=True) if outage is not None}
-    # If a pipeline has several outages, the last one is returned.
-    return {name: outages[place] for name, places in places_of.items() for place in places if place in outages}
+    checks = [_find_outage(part) for part in parts.values()]
+    outages = dict(zip(parts, await asyncio.gather(*checks), strict=True))
+    outages_by_pipeline: dict[str, Outage] = {}
+    for name, places in places_by_pipeline.items():
+        for place in places:
+            outage = outages[place]
+            if outage is not None:
+                # If a pipeline has several outages, the last one is returned.
+                outages_by_pipeline[name] = outage
+    return outages_by_pipeline
 
 
 def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
@@ -73,7 +79,9 @@ def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
     def is_wanted(part: Any) -> bool:
         return any(is_class(type(part), kind) for kind in kinds)
 
-    return [part for _, part in walk_parts(pipeline, descend=lambda part: not is_wanted(part)) if is_wanted(part)]
+    # Do not look inside a wanted component for further ones.
+    parts = walk_parts(pipeline, descend=lambda part: not is_wanted(part))
+    return [part for _, part in parts if is_wanted(part)]
 
 
 def _locate(part: Any) -> tuple[Any, ...]:
@@ -81,16 +89,18 @@ def _locate(part: Any) -> tuple[Any, ...]:
     kind = type(part).__name__
     if is_class(type(part), _MODEL):
         return kind, part.server
-    is_local = is_tantivy_store(part)
-    return (kind, part.path, part.index) if is_local else (kind, str(part._hosts), part._index)
+    if is_tantivy_store(part):
+        return kind, part.path, part.index
+    return kind, str(part._hosts), part._index
 
 
 async def _find_outage(part: Any) -> Outage | None:
     """Check what a component uses. Return None if it answers."""
     if is_class(type(part), _MODEL):
         return await _find_model_outage(part.server)
-    find = _find_index_outage if is_tantivy_store(part) else _find_elasticsearch_outage
-    return await find(part)
+    if is_tantivy_store(part):
+        return await _find_index_outage(part)
+    return await _find_elasticsearch_outage(part)
 
 
 async def _find_index_outage(store: Any) -> Outage | None:
@@ -114,9 +124,13 @@ async def _find_model_outage(server: Any) -> Outage | None:
     if server is None:
         return None
     now = time.monotonic()
-    if server not in _models or now - _models[server][0] > _MODEL_SECONDS:
-        _models[server] = now, await _call_model_server(server)
-    return _models[server][1]
+    if server in _models:
+        last_asked, last_outage = _models[server]
+        if now - last_asked <= _MODEL_SECONDS:
+            return last_outage
+    outage = await _call_model_server(server)
+    _models[server] = (now, outage)
+    return outage
 
 
 async def _call_model_server(server: Any) -> Outage | None:
@@ -133,7 +147,8 @@ async def _call_model_server(server: Any) -> Outage | None:
         ):
             status = response.status_code
     except Exception as error:
-        return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
+        reason = str(error) or type(error).__name__
+        return Outage(unreachable, f"{server.address}: {reason}")
     if status in (401, 403):
         return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
     # Some servers cannot list their models, and answer with a status such as 404. They are running all the same.

@@ -127,10 +127,13 @@ def comes_from_own_page(scope: Scope) -> bool:
     :param scope: The request. Without such headers, the result is False.
     """
     headers = Headers(scope=scope)
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    origin = headers.get("origin")
+    site = headers.get("sec-fetch-site")
     if origin is None and site is None:
         return False
-    return origin in (None, f"http://{headers.get('host')}") and site in (None, "same-origin")
+    # A browser may send only one of the two headers.
+    own_origin = f"http://{headers.get('host')}"
+    return origin in (None, own_origin) and site in (None, "same-origin")
 
 
 def comes_from_foreign_page(scope: Scope) -> bool:
@@ -141,7 +144,7 @@ def comes_from_foreign_page(scope: Scope) -> bool:
     :param scope: The request. Without such headers, the result is False.
     """
     headers = Headers(scope=scope)
-    if {headers.get("origin"), "*"}.intersection(settings.cors_origins):
+    if "*" in settings.cors_origins or headers.get("origin") in settings.cors_origins:
         return False
     is_of_a_page = "origin" in headers or headers.get("sec-fetch-site", "none") != "none"
     return is_of_a_page and not comes_from_own_page(scope)

@@ -89,10 +89,12 @@ def run(app: str, **options: Any) -> None:
         # Imported modules stay in memory. So garbage collection during the imports would find nothing and only take
         # time.
         gc.disable()
-        importlib.import_module(app.partition(":")[0])
+        module_name, _, _ = app.partition(":")
+        importlib.import_module(module_name)
         gc.freeze()
         gc.enable()
-    context: Any = multiprocessing.get_context("fork" if forks else "spawn")
+    start_method = "fork" if forks else "spawn"
+    context: Any = multiprocessing.get_context(start_method)
     # The running processes and their jobs, by the sentinel of the process. `wait` returns the sentinels of processes
     # that have ended.
     workers: dict[Any, tuple[BaseProcess, Any]] = {}
@@ -149,11 +151,12 @@ def run(app: str, **options: Any) -> None:
 def _listen(address: tuple[str, int], setting: str) -> socket.socket:
     """Open a socket that listens on an address. If this fails, the error names the setting with the port."""
     host, port = address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server(address, family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        return socket.create_server(address, family=family)
     except OSError as error:
         # Python adds the address to the system's reason: "Address already in use (while attempting to bind on ...)".
-        why = str(error.strerror).partition(" (while")[0]
+        why, _, _ = str(error.strerror).partition(" (while")
         raise BadInput(f"{setting}: nothing can listen on port {port} of {host} ({why}). Use another port.") from error
 
 

@@ -73,12 +73,12 @@ class CollectionPipelines:
         if collection is None:
             if self._own is None or is_allowed(self._own):
                 return self.pipeline
-            searched = [name for name in allowed or () if is_listed(name)]
-            if len(searched) != 1:
+            usable = [name for name in allowed or () if is_listed(name)]
+            if len(usable) != 1:
                 raise BadInput(
                     "Name a collection in `collection`. GET /collections lists the ones that this key may use."
                 )
-            [collection] = searched
+            [collection] = usable
 
         if self._own is None:
             raise BadInput("This pipeline searches fixed collections: leave `collection` out.")
@@ -120,13 +120,17 @@ class CollectionPipelines:
 
         def change(block: Block) -> Block:
             """Replace the own index by the collection, if this part of the YAML names it."""
-            kind = next((kind for kind in (*STORES, WEB_RETRIEVER) if is_block_of(block, kind)), None)
+            if is_block_of(block, WEB_RETRIEVER):
+                name = "local_index"
+            elif any(is_block_of(block, kind) for kind in STORES):
+                name = "index"
+            else:
+                return block
             parameters = parameters_of(block)
-            name = "local_index" if kind == WEB_RETRIEVER else "index"
-            is_own = (parameters.get(name) or served_collection()) == self._own
-            if kind and is_own and not parameters.get("path"):
-                return {**block, "init_parameters": {**parameters, name: collection}}
-            return block
+            index = parameters.get(name) or served_collection()
+            if index != self._own or parameters.get("path"):
+                return block
+            return {**block, "init_parameters": {**parameters, name: collection}}
 
         pipeline = pipelines.load(self._name, replace=change)
         pipeline.warm_up()
@@ -140,7 +144,9 @@ def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
     the own index can be replaced by the collection of a request. The own index is the default collection if the
     pipeline searches that, or else the only index of the pipeline. Otherwise it is None.
     """
-    kinds, names, others = set(), set(), set()
+    kinds: set[str] = set()
+    names: set[str] = set()
+    others: set[str] = set()
     for _, part in walk_parts(pipeline):
         if is_elasticsearch_store(part):
             kinds.add(ELASTICSEARCH_STORE)
@@ -155,4 +161,5 @@ def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
         own = served_collection()
     elif len(names) == 1:
         [own] = names
-    return kinds, own, others | (names - {own})
+    others |= {name for name in names if name != own}
+    return kinds, own, others

@@ -133,16 +133,17 @@ def make_routes(
     """
     router = APIRouter(tags=["collections"])
     uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
-    places = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
-    a_day = settings.upload_bytes_a_day
+    changing = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
+    bytes_a_day = settings.upload_bytes_a_day
     received = Rate(
-        RateLimitItemPerDay(a_day),
-        f"This server process accepts {a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
+        RateLimitItemPerDay(bytes_a_day),
+        f"This server process accepts {bytes_a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
     )
     suggested = SuggestedQuestions(served)
     # These limits are only for work on documents. Questions are answered in other threads, so they do not wait here.
     reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
-    readers, changing = CapacityLimiter(_READS_AT_ONCE), CapacityLimiter(_CHANGES_AT_ONCE)
+    readers = CapacityLimiter(_READS_AT_ONCE)
+    changers = CapacityLimiter(_CHANGES_AT_ONCE)
     pictures = PagePictures(are_shared)
 
     async def read(request: Request, work: Callable[[], T]) -> T:
@@ -158,11 +159,11 @@ def make_routes(
     async def change(request: Request, work: Callable[[], T]) -> T:
         """Run work that changes a collection in a thread, when it is the turn of the request."""
         holder = holder_of(request.scope)
-        await places.take(holder, uploaded_files.WAIT_SECONDS)
+        await changing.take(holder, uploaded_files.WAIT_SECONDS)
         try:
-            return await to_thread.run_sync(work, limiter=changing)
+            return await to_thread.run_sync(work, limiter=changers)
         finally:
-            places.leave(holder)
+            changing.leave(holder)
 
     async def add(request: Request, collection: Collection, incoming: Path, until_done: ExitStack) -> IndexReport:
         """Index uploaded files. Then give back the place of the upload and delete its folder."""
@@ -174,10 +175,16 @@ def make_routes(
 
         If no pipeline is served and the server uses Elasticsearch, the kind is not known. The request then gets 503.
         """
-        kinds = {is_elasticsearch_store(store) for pipeline in served().values() for store in find_stores(pipeline)}
-        if not kinds and settings.state == "elasticsearch":
-            raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
-        return ElasticCollection if kinds == {True} else LocalCollection
+        stores: list[Any] = []
+        for pipeline in served().values():
+            stores += find_stores(pipeline)
+        if not stores:
+            if settings.state == "elasticsearch":
+                raise HTTPException(
+                    503, "No served pipeline searches documents: see `/ready`, and start the server again."
+                )
+            return LocalCollection
+        return ElasticCollection if all(is_elasticsearch_store(store) for store in stores) else LocalCollection
 
     def find(name: str) -> Collection:
         """Return the collection of a request, if its key may use it."""
@@ -216,8 +223,9 @@ def make_routes(
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> JSONResponse:
         with _convert_errors():
+            described = await read(request, partial(describe_documents, find(name), limit, offset))
             # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
-            return JSONResponse(await read(request, partial(describe_documents, find(name), limit, offset)))
+            return JSONResponse(described)
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
@@ -249,12 +257,14 @@ def make_routes(
         """Open a document by its id (`document`) or by the id of a passage (`passage`)."""
         with _convert_errors():
             opened = await read(request, partial(open_document, find(name), **wanted))
-        return {**opened, "original": opened["original"] and may_send_originals(request.scope)}
+        has_original = opened["original"] and may_send_originals(request.scope)
+        return {**opened, "original": has_original}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
         with _convert_errors():
-            path = await read(request, partial(find_original, find_with_files(request, name), document))
+            collection = find_with_files(request, name)
+            path = await read(request, partial(find_original, collection, document))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
     @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
@@ -262,7 +272,8 @@ def make_routes(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
         with _convert_errors():
-            path = await read(request, partial(find_pdf, find_with_files(request, name), document))
+            collection = find_with_files(request, name)
+            path = await read(request, partial(find_pdf, collection, document))
             return await pictures.draw(holder_of(request.scope), path, page, sentence)
 
     def find_with_files(request: Request, name: str) -> Collection:
@@ -278,7 +289,8 @@ def make_routes(
             collection = find_to_write(name)
             if isinstance(collection, ElasticCollection):
                 _check_elasticsearch_uploads(name)
-            length, holder = request.headers.get("content-length", ""), holder_of(request.scope)
+            holder = holder_of(request.scope)
+            length = request.headers.get("content-length", "")
             # Without a length, the upload counts as one of the maximum size.
             size = int(length) if length.isdecimal() else settings.max_upload_bytes
             if size <= settings.max_upload_bytes:
@@ -298,10 +310,11 @@ def make_routes(
             report = await asyncio.shield(work)
 
         skipped = {PurePath(skip.path).name for skip in report.skipped if skip.line is None}
-        taken = {name: collection.uploaded_id(name) for name in arrived if name not in skipped}
-        documents = [
-            {"id": document_id, "name": file, "position": positions.get(file)} for file, document_id in taken.items()
-        ]
+        documents = []
+        for file in arrived:
+            if file not in skipped:
+                document_id = collection.uploaded_id(file)
+                documents.append({"id": document_id, "name": file, "position": positions.get(file)})
         return {**_describe_report(report, positions, refused), "documents": documents}
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
@@ -309,8 +322,11 @@ def make_routes(
         with _convert_errors():
             collection = find_to_write(name)
             passages, deleted = await change(request, partial(collection.delete_document, document))
-        note = {"note": _COMES_BACK} if collection.would_index_again(str(deleted.entry.path)) else {}
-        return {"deleted": passages, "file": "deleted" if deleted.uploaded else "kept", **note}
+        file_state = "deleted" if deleted.uploaded else "kept"
+        reply: dict[str, Any] = {"deleted": passages, "file": file_state}
+        if collection.would_index_again(str(deleted.entry.path)):
+            reply["note"] = _COMES_BACK
+        return reply
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
@@ -399,10 +415,13 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             continue
 
         setting = web_setting()
+        # Without a setting, each collection has its own choice, and the person at the terminal may change it.
         is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
         is_demo = name == DEMO_INDEX
+        may_open_web = access == AT_TERMINAL and setting is None and not is_demo
         folder = collection.follows
         skipped = collection.skipped()
+        unread = None if skipped is None else len(skipped)
         description = {
             "name": name,
             "default": name == served_collection(),
@@ -412,8 +431,8 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
             "writes": access.writes and not is_demo,
             "follows": folder is not None,
             "changed": collection.changed,
-            "opens_web": access == AT_TERMINAL and setting is None and not is_demo,
-            "unread": None if skipped is None else len(skipped),
+            "opens_web": may_open_web,
+            "unread": unread,
         }
         # The path reveals something about this machine. So only the person who sits at the machine is told.
         if folder is not None and access.is_owner:
@@ -430,9 +449,9 @@ def _describe_report(
     report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Describe what an upload has done. Files that were refused or skipped come with the reason and their position."""
-    partly = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
+    read_in_part = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
     skipped = [*refused]
-    for skip in [*report.skipped, *partly]:
+    for skip in [*report.skipped, *read_in_part]:
         name = PurePath(skip.path).name
         reason = skip.reason if skip.line is None else f"line {skip.line}: {skip.reason}"
         skipped.append({"name": name, "reason": hide_folders(reason), "position": positions.get(name)})

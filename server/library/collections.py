@@ -67,13 +67,15 @@ def is_listed(name: str, by_name: bool = False) -> bool:
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
         return True
-    if by_name or not listed & _ALL:
+    allows_all = bool(listed & _ALL)
+    if by_name or not allows_all:
         return False
     try:
         index_path(name)
     except ValueError:
         return False
-    return not (name in _web_substitutes or name == settings.web_index or name.endswith(WEB_SUFFIX))
+    replaces_web = name in _web_substitutes or name == settings.web_index or name.endswith(WEB_SUFFIX)
+    return not replaces_web
 
 
 def is_open_to_new_names() -> bool:
@@ -91,9 +93,9 @@ def exclude_web_substitutes(files: Iterable[Path]) -> None:
         # Ignore broken pipelines here. They are reported when they are loaded.
         with suppress(PipelineMissing):
             parts = [] if file.is_dir() else blocks(read_block(file))
-            _web_substitutes.update(
-                parameters_of(part).get("index") or "" for part in parts if is_block_of(part, WEB_RETRIEVER)
-            )
+            for part in parts:
+                if is_block_of(part, WEB_RETRIEVER):
+                    _web_substitutes.add(parameters_of(part).get("index") or "")
 
 
 def check_collection(name: str, by_name: bool = False) -> None:
@@ -127,4 +129,5 @@ def searchable_collections(kind: type[Collection]) -> list[Collection]:
     else:
         names = sorted(listed_collections() - _ALL)
     others = [name for name in names if name != served_collection()]
-    return [kind(name) for name in (served_collection(), *others) if is_allowed(name)]
+    allowed_names = [name for name in (served_collection(), *others) if is_allowed(name)]
+    return [kind(name) for name in allowed_names]

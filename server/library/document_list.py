@@ -23,7 +23,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
           them.
         - `next`: Only with a limit. The offset of the documents that follow, or null if there are no more.
     """
-    listed, uploads = collection.documents(), collection.uploads
+    listed = collection.documents()
     skipped = collection.skipped()
     failed = skipped or {}
     # The name of a folder depends on all paths that are named together. The names of this call are used only for the
@@ -31,12 +31,13 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     folders: dict[str, str] = {}
     if failed:
         listed_paths = [document.entry.path or "" for document in listed]
-        folders = name_folders((*listed_paths, *failed), uploads)
+        folders = name_folders((*listed_paths, *failed), collection.uploads)
 
     end = len(listed) if limit is None else offset + limit
     shown = listed[offset:end]
-    shown_paths = [document.entry.path or "" for document in shown]
-    metadata = collection.metadata(None if limit is None else shown_paths)
+    # Read the metadata of all files, or only of the listed ones if there is a limit.
+    metadata_paths = None if limit is None else [document.entry.path or "" for document in shown]
+    metadata = collection.metadata(metadata_paths)
 
     documents = []
     for document in shown:
@@ -45,15 +46,23 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
         size = fields.pop("file_size", None)
         fields.pop("title", None)
         kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
-        plain = {"id": document.id, "name": document.entry.title, "folder": document.folder, "size": size}
-        plain |= {"kind": kind or form_of(Path(path)) or "text", "passages": document.entry.passages}
-        documents.append({**plain, "uploaded": document.uploaded, **fields})
+        description = {
+            "id": document.id,
+            "name": document.entry.title,
+            "folder": document.folder,
+            "size": size,
+            "kind": kind or form_of(Path(path)) or "text",
+            "passages": document.entry.passages,
+            "uploaded": document.uploaded,
+        }
+        # What is left of the metadata, such as the date.
+        documents.append({**description, **fields})
 
-    described = [
-        {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
-        for path, reason in sorted(failed.items())
-    ]
-    reply: dict[str, Any] = {"documents": documents, "failed": None if skipped is None else described}
+    described_failures = []
+    for path, reason in sorted(failed.items()):
+        failure = {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
+        described_failures.append(failure)
+    reply: dict[str, Any] = {"documents": documents, "failed": None if skipped is None else described_failures}
     if limit is not None:
         reply["next"] = end if end < len(listed) else None
     return reply

@@ -152,12 +152,12 @@ class KeptFeedback(Feedback):
 
         # Only marks of digits count. `W1` marks a web page, and `A1` a text that came with the question. Neither is in
         # an index.
-        own = [
-            citation.id
-            for citation in self.result.citations
-            if citation.mark.isascii() and citation.mark.isdecimal() and citation.id
-        ]
-        return list(dict.fromkeys(own))
+        ids = []
+        for citation in self.result.citations:
+            has_only_digits = citation.mark.isascii() and citation.mark.isdecimal()
+            if has_only_digits and citation.id:
+                ids.append(citation.id)
+        return list(dict.fromkeys(ids))
 
 
 def feedback_file() -> Path:
@@ -174,9 +174,9 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
     :returns: The id of the stored entry.
     :raises FeedbackNotKept: If the entry cannot be stored.
     """
-    number = uuid.uuid4().hex
+    entry_id = uuid.uuid4().hex
     record: dict[str, Any] = {
-        "id": number,
+        "id": entry_id,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,
         "collection": collection,
@@ -184,7 +184,7 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
     }
     if settings.state == "elasticsearch":
         _keep_shared(record)
-        return number
+        return entry_id
 
     path = feedback_file()
     try:
@@ -196,7 +196,7 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
         else:
             reason = f"{path} cannot be written ({error.strerror})"
         raise FeedbackNotKept(f"Feedback cannot be stored. {reason}.") from error
-    return number
+    return entry_id
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
@@ -261,18 +261,19 @@ async def give_feedback(feedback: Feedback, request: Request) -> dict[str, str]:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
     access = current_access.get()
     try:
-        named = pop_collection(feedback.model_dump(include={"collection", "index"}))
-        if named is not None:
-            check_collection(named)
+        collection = pop_collection(feedback.model_dump(include={"collection", "index"}))
+        if collection is not None:
+            check_collection(collection)
             # A collection that the settings list by name may be in Elasticsearch. Others need an index on this machine.
-            if not is_listed(named, by_name=True) and not index_exists(index_path(named)):
+            if not is_listed(collection, by_name=True) and not index_exists(index_path(collection)):
                 raise NoSuchCollection
-            collection = named
+        elif access.collections is not None and len(access.collections) == 1:
+            # The key allows a single collection, so the question was about that collection.
+            [collection] = access.collections
         else:
-            # If the key allows a single collection, the question was about that collection.
-            allowed = list(access.collections or ())
-            collection = allowed[0] if len(allowed) == 1 else served_collection()
-        return {"id": await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)}
+            collection = served_collection()
+        entry_id = await asyncio.to_thread(keep_feedback, feedback, access.key or None, collection)
+        return {"id": entry_id}
     except (BadInput, FeedbackNotKept, NoSuchCollection) as error:
         if isinstance(error, FeedbackNotKept):
             logger.error("%s", error)

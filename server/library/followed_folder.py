@@ -142,8 +142,10 @@ class FollowedFolder:
         """Index the whole folder, then its changes, until the folder is gone or the server stops."""
         # The paths that are still to be indexed. The path of the folder itself stands for everything in the folder.
         waiting = {str(self._folder)}
-        pause, next_try = _FIRST_PAUSE, 0.0
-        for changes in self._scan() if self._scans else self._watch():
+        pause = _FIRST_PAUSE
+        next_try = 0.0
+        sets_of_changes = self._scan() if self._scans else self._watch()
+        for changes in sets_of_changes:
             if not is_mounted(str(self._folder), drives):
                 return
             waiting.update(path for _, path in changes)
@@ -154,7 +156,8 @@ class FollowedFolder:
 
             problem = self._index(waiting, drives)
             if problem is None:
-                waiting, pause = set(), _FIRST_PAUSE
+                waiting = set()
+                pause = _FIRST_PAUSE
             elif self._stopped.is_set():
                 return
             else:
@@ -212,19 +215,25 @@ class FollowedFolder:
         if about_links:
             log.warning("{}: {}", self.collection.name, about_links)
         if kinds:
-            log.warning("{}: {}: {}", self.collection.name, kinds[0], "; ".join(kinds[1:]))
+            heading, *numbers_of_files = kinds
+            log.warning("{}: {}: {}", self.collection.name, heading, "; ".join(numbers_of_files))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
         return None
 
     def _concerns(self, change: Change, path: str) -> bool:
         """Check whether a changed path is indexed. Hidden files, and folders such as node_modules, are not."""
-        return not any(map(is_passed_over, os.path.relpath(path, self._folder).split(os.sep)))
+        names = os.path.relpath(path, self._folder).split(os.sep)
+        return not any(is_passed_over(name) for name in names)
 
 
 def _describe(report: IndexReport) -> str:
     """Say what an indexing has done, as in "12 passages written, 1 file skipped". Empty if nothing was done."""
-    counts = {"written": report.written, "deleted": report.deleted}
-    done = [f"{counted(number, 'passage')} {what}" for what, number in counts.items() if number]
-    skipped = [f"{counted(len(report.skipped), 'file')} skipped"] if report.skipped else []
-    return ", ".join(done + skipped)
+    parts = []
+    if report.written:
+        parts.append(f"{counted(report.written, 'passage')} written")
+    if report.deleted:
+        parts.append(f"{counted(report.deleted, 'passage')} deleted")
+    if report.skipped:
+        parts.append(f"{counted(len(report.skipped), 'file')} skipped")
+    return ", ".join(parts)

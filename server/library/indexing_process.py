@@ -108,7 +108,8 @@ class IndexingProcesses:
         """Let an idle process or a new process carry out an order. Return its report."""
         process = self._take_waiting() or self._start()
         reply = self._order(process, order, on_bytes)
-        if int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR or self._has_stopped:
+        has_failed = int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR
+        if has_failed or self._has_stopped:
             self._end(process)
         else:
             self._keep(process)
@@ -166,10 +167,11 @@ class IndexingProcesses:
 
     def _start(self) -> subprocess.Popen[str]:
         """Start a process that runs :func:`main`. Its environment has no secrets but those that it needs."""
+        import_path = os.pathsep.join(filter(None, sys.path))
         process = subprocess.Popen(
             # With -P, Python imports nothing from the current folder. Anybody may have put modules there.
             [sys.executable, "-P", "-m", __name__],
-            env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**without_secrets(), **_elasticsearch(), "PYTHONPATH": import_path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -304,9 +306,9 @@ def _elasticsearch() -> dict[str, str]:
     """
     if settings.state != "elasticsearch":
         return {}
-    own = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
+    variables = {name: value for name, value in os.environ.items() if re.match("PREFRAG_(?=ELASTICSEARCH_)", name)}
     # Leave out variables that this process has set from a file of a secret. The indexing process reads the file itself.
-    return {name: value for name, value in own.items() if not own.get(f"{name}_FILE")}
+    return {name: value for name, value in variables.items() if not variables.get(f"{name}_FILE")}
 
 
 def _choose_language(collection: Collection) -> str | None:

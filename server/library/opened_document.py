@@ -41,36 +41,45 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
     :raises Missing: If there is no such document or passage.
     """
     with closing(collection.passages()) as store:
-        asked = store.by_id([passage]).get(passage) if passage else None
-        if passage and asked is None:
-            raise Missing("The collection has no such passage.")
-        if asked is not None:
-            kind, path = origin_of(asked)
+        wanted_passage = None
+        if passage:
+            wanted_passage = store.by_id([passage]).get(passage)
+            if wanted_passage is None:
+                raise Missing("The collection has no such passage.")
+            kind, path = origin_of(wanted_passage)
         else:
             entry = collection.document(document).entry
-            kind, path = entry.kind, entry.path
-        # A corpus is a file with a passage on each line. Its passages are unrelated, so only the wanted one is shown.
-        whole = store.where(PATH_FIELDS[kind], [path]) if path and kind == "file" else filter(None, [asked])
-        passages = sorted(whole, key=_place)
+            kind = entry.kind
+            path = entry.path
 
+        passages: list[Document] = []
+        if path and kind == "file":
+            passages = sorted(store.where(PATH_FIELDS[kind], [path]), key=_place)
+        elif wanted_passage is not None:
+            # A corpus is a file with a passage on each line. Its passages are unrelated, so only the wanted one is
+            # shown.
+            passages = [wanted_passage]
+
+    if not passages and path:
+        raise Missing("The passages of this file are unrelated: open them one by one.")
     if not passages:
-        raise Missing(
-            "The passages of this file are unrelated: open them one by one."
-            if path
-            else "The collection has no such document."
-        )
+        raise Missing("The collection has no such document.")
 
-    wanted = next((number for number, stored in enumerate(passages) if stored.id == passage), 0)
+    positions = [position for position, stored in enumerate(passages) if stored.id == passage]
+    wanted_position = positions[0] if positions else 0
     # The wanted passage stands in the middle, except near the beginning or the end of the document.
     last_start = len(passages) - MOST_PASSAGES
-    first = max(0, min(wanted - MOST_PASSAGES // 2, last_start))
+    first = max(0, min(wanted_position - MOST_PASSAGES // 2, last_start))
 
     meta = passages[0].meta
     dates = {name: meta[name] for name in ("date", "date_in", "modified") if isinstance(meta.get(name), str)}
     is_file_here = kind == "file" and collection.has_files
     state = _compare(Path(path or ""), meta.get("file_hash")) if is_file_here else None
-    loss = (collection.skipped() or {}).get(path or "")
-    described_loss = {"loss": hide_folders(loss.removeprefix("read in part: "))} if loss else {}
+    described_loss = {}
+    skipped = collection.skipped() or {}
+    loss = skipped.get(path or "")
+    if loss:
+        described_loss["loss"] = hide_folders(loss.removeprefix("read in part: "))
     shown = passages[first : first + MOST_PASSAGES]
     return {
         "id": collection.document_id(kind, path or ""),
@@ -84,7 +93,7 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         "hash": str(meta.get("file_hash") or ""),
         "of": len(passages),
         "first": first + 1,
-        "passages": list(map(_describe, shown)),
+        "passages": [_describe(stored) for stored in shown],
     }
 
 
@@ -120,8 +129,10 @@ def find_pdf(collection: Collection, document: str) -> Path:
 def _follows_link(path: Path) -> bool:
     """Check whether a path leads through a symbolic link. The link may point to a file that was never indexed."""
     # Links in the path of the data directory itself are allowed, because the administrator chose that path.
-    folder = Path(os.path.realpath(data_directory())) if path.is_relative_to(data_directory()) else None
-    expected = folder / path.relative_to(data_directory()) if folder else path
+    expected = path
+    if path.is_relative_to(data_directory()):
+        real_folder = Path(os.path.realpath(data_directory()))
+        expected = real_folder / path.relative_to(data_directory())
     return os.path.realpath(path) != str(expected)
 
 
@@ -149,6 +160,10 @@ def _place(passage: Document) -> int:
 def _describe(passage: Document) -> dict[str, Any]:
     """Describe a passage for clients."""
     meta = passage.meta
-    page = {"page": meta["page_number"]} if type(meta.get("page_number")) is int else {}
-    shown = {name: meta[name] for name in _SHOWN if isinstance(meta.get(name), str | int)}
-    return {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta), **page, **shown}
+    description = {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta)}
+    if type(meta.get("page_number")) is int:
+        description["page"] = meta["page_number"]
+    for name in _SHOWN:
+        if isinstance(meta.get(name), str | int):
+            description[name] = meta[name]
+    return description

@@ -68,18 +68,20 @@ def make_questions(passage: Document) -> Iterator[str]:
     :param passage: The passage.
     :returns: An iterator over the questions.
     """
-    heading = (heading_of(passage.meta) or "").rpartition(" > ")[2]
-    names = [_PREFIX.sub("", name.strip()) for name in (str(passage.meta.get("title") or ""), heading)]
+    title = str(passage.meta.get("title") or "")
+    # The innermost of the headings above the passage.
+    _, _, heading = (heading_of(passage.meta) or "").rpartition(" > ")
+    names = [_PREFIX.sub("", name.strip()) for name in (title, heading)]
     for sentence in sentences_of(passage):
         for formed in find_formed(sentence):
             if not formed.thing or not formed.template.endswith("?"):
                 continue
             if formed.kind == "cell":
-                thing = formed.thing if _AMOUNT.fullmatch(formed.value) else ""
+                clear_thing = formed.thing if _AMOUNT.fullmatch(formed.value) else ""
             else:
-                thing = _name(formed.thing, names)
-            question = formed.template.replace("{thing}", thing)
-            if thing and len(question) <= _MOST_QUESTION:
+                clear_thing = _name(formed.thing, names)
+            question = formed.template.replace("{thing}", clear_thing)
+            if clear_thing and len(question) <= _MOST_QUESTION:
                 yield question
                 break
 
@@ -90,22 +92,27 @@ def _name(thing: str, names: list[str]) -> str:
     ``names`` are the title and the heading. For example, ``_name("the hall", ["Pellhaven Calibration Hall"])`` returns
     ``"the Pellhaven Calibration Hall"``, and ``_name("the hall", [])`` returns ``""``.
     """
-    has_article = re.match(r"(?:the|an?) ", thing, re.IGNORECASE)
-    article, _, rest = thing.partition(" ") if has_article else ("", "", thing)
+    article = ""
+    rest = thing
+    if re.match(r"(?:the|an?) ", thing, re.IGNORECASE):
+        article, _, rest = thing.partition(" ")
     words = rest.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
 
     # In the document "Pellhaven Calibration Hall", replace "the hall" by the whole name.
-    whole = next((name for name in names if name.lower().endswith(f" {rest.lower()}")), "")
-    if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole):
-        return f"the {whole}"
+    longer_names = [name for name in names if name.lower().endswith(f" {rest.lower()}")]
+    whole_name = longer_names[0] if longer_names else ""
+    if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole_name):
+        return f"the {whole_name}"
     if not article:
         # Without an article, only the title or the heading itself is clear.
         return rest if rest.lower() in map(str.lower, names) else ""
 
-    # With an article, a capital letter or a word of the title makes the thing specific.
-    topic = {word.lower().rstrip("s") for name in names for word in name.split()} - FUNCTION_WORDS
+    # With an article, a capital letter or a word of the title makes the thing specific. An "s" at the end of a word
+    # does not count.
+    words_of_names = " ".join(names).lower().split()
+    topic = {word.rstrip("s") for word in words_of_names} - FUNCTION_WORDS
     is_specific = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
     is_clear = len(words) > 1 or words[0].lower() in topic
     return f"{article.lower()} {rest}" if is_specific and is_clear else ""
@@ -132,16 +139,26 @@ class SuggestedQuestions:
             - `questions`: A list. Each entry has the `question` and the `name` of the file that answers it.
             - `pending`: Whether the questions are still being made, so that the client should ask again.
         """
-        version, made = collection.version, self._made.get(collection)
-        if made is not None and made[0] == version:
-            return {"questions": made[1], "pending": False}
+        version = collection.version
+        made_for, questions = self._made.get(collection, (None, []))
+        if made_for == version:
+            return {"questions": questions, "pending": False}
 
-        parts = (part for pipeline in self._served().values() for _, part in walk_parts(pipeline))
-        reader = next((part for part in parts if isinstance(part, ExtractiveReader)), None)
-        if reader is not None and time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
+        reader = self._find_reader()
+        if reader is None:
+            return {"questions": [], "pending": False}
+        if time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
             self._ended[collection] = float("inf")
             Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
-        return {"questions": [], "pending": reader is not None}
+        return {"questions": [], "pending": True}
+
+    def _find_reader(self) -> ExtractiveReader | None:
+        """Return the first extractive reader in the served pipelines. None if there is none."""
+        for pipeline in self._served().values():
+            for _, part in walk_parts(pipeline):
+                if isinstance(part, ExtractiveReader):
+                    return part
+        return None
 
     def _make(self, collection: LocalCollection, version: int, reader: ExtractiveReader) -> None:
         """Make the questions of a collection. This runs in a thread. If it fails, there are no questions."""
@@ -151,7 +168,8 @@ class SuggestedQuestions:
                 questions = find_questions(collection.document_store(), reader)
             except Exception as error:
                 log.warning("No questions are suggested for {}: {}", collection.name, error)
-            self._made[collection], self._ended[collection] = (version, questions), time.monotonic()
+            self._made[collection] = (version, questions)
+            self._ended[collection] = time.monotonic()
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
@@ -162,27 +180,35 @@ def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> lis
     :returns: At most :data:`MOST` questions, from different documents. Each has the `question` and the `name` of the
         file that answers it.
     """
-    made = {
-        question: passage
-        for passage in _sample(store)
-        if not passage.meta.get("standing")
-        for question in make_questions(passage)
-    }
+    # The passage from which each question was made.
+    made_from: dict[str, Document] = {}
+    for passage in _sample(store):
+        # A document with a standing is a draft or the like. Do not ask about it.
+        if not passage.meta.get("standing"):
+            for question in make_questions(passage):
+                made_from[question] = passage
+
     # Sort the questions by a hash. The order is always the same. No document can push its questions to the front.
-    order = sorted(made, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
-    answered: dict[str, dict[str, str]] = {}
+    questions = sorted(made_from, key=lambda question: hashlib.blake2b(question.encode(), digest_size=8).digest())
+    # The suggested questions, by the document that answers them. A document gives at most one question.
+    suggested: dict[str, dict[str, str]] = {}
     deadline = time.monotonic() + _MOST_SECONDS
-    for question in order[:_MOST_TRIED]:
-        # Each question must be answered from this document. A document gives at most one question.
-        origin = _origin(made[question])
-        if len(answered) == MOST or time.monotonic() > deadline:
+    for question in questions[:_MOST_TRIED]:
+        if len(suggested) == MOST or time.monotonic() > deadline:
             break
         time.sleep(_BEFORE_EACH)
-        best = next(iter(reader.read(question, store.search(question, _READ))), None)
-        if best and best.probability >= reader.threshold and _origin(best.document) == origin:
-            name = PurePath(str(best.document.meta.get("file_path") or best.document.meta.get("title") or "")).name
-            answered.setdefault(origin, {"question": question, "name": name[:_MOST_NAME]})
-    return list(answered.values())
+        answers = reader.read(question, store.search(question, _READ))
+        best = next(iter(answers), None)
+        if best is None or best.probability < reader.threshold:
+            continue
+
+        # The question must be answered from the document that it was made from.
+        origin = _origin(made_from[question])
+        if _origin(best.document) == origin:
+            meta = best.document.meta
+            name = PurePath(str(meta.get("file_path") or meta.get("title") or "")).name
+            suggested.setdefault(origin, {"question": question, "name": name[:_MOST_NAME]})
+    return list(suggested.values())
 
 
 def _origin(passage: Document) -> str:
@@ -192,8 +218,11 @@ def _origin(passage: Document) -> str:
 
 def _sample(store: TantivyDocumentStore) -> Iterator[Document]:
     """Read the first passages of some files, spread over all files. If the index names no files, read any passages."""
+    filters = None
     files = sorted(store.count_values("file_path"))
-    wanted = {"file_path": files[:: max(1, len(files) // _MOST_FILES)], "split_id": list(range(_FIRST_PASSAGES))}
-    conditions = [{"field": f"meta.{name}", "operator": "in", "value": values} for name, values in wanted.items()]
-    filters = {"operator": "AND", "conditions": conditions} if files else None
+    if files:
+        step = max(1, len(files) // _MOST_FILES)
+        is_in_file = {"field": "meta.file_path", "operator": "in", "value": files[::step]}
+        is_at_beginning = {"field": "meta.split_id", "operator": "in", "value": list(range(_FIRST_PASSAGES))}
+        filters = {"operator": "AND", "conditions": [is_in_file, is_at_beginning]}
     return islice(store.iterate_documents(filters), _MOST_PASSAGES)

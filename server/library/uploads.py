@@ -55,7 +55,7 @@ def read_name(sent: bytes) -> str:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
-    name = name.replace("\\", "/").rpartition("/")[2]
+    _, _, name = name.replace("\\", "/").rpartition("/")
     # The Unicode categories that begin with C are control characters, surrogates and unassigned characters. There are
     # also characters that control the format. Some of these reverse the text.
     if any(unicodedata.category(character).startswith("C") for character in name):
@@ -82,10 +82,11 @@ def _sent_name(disposition: str) -> bytes | None:
         # With an encoding, the value is a tuple. Its text has a character for each byte.
         if key == "filename" and isinstance(value, tuple):
             charset, _, text = value
-            is_latin = (charset or "").lower() == "iso-8859-1"
-            # In Latin-1, the characters are those of the name. They become UTF-8 here. The only other encoding that is
-            # allowed is UTF-8. There the characters stand for the bytes of the name.
-            return text.encode("utf-8", "replace") if is_latin else text.encode("latin-1", "replace")
+            if (charset or "").lower() == "iso-8859-1":
+                # In Latin-1, the characters are those of the name. They become UTF-8 here.
+                return text.encode("utf-8", "replace")
+            # The only other encoding that is allowed is UTF-8. There the characters stand for the bytes of the name.
+            return text.encode("latin-1", "replace")
     _, options = parse_options_header(disposition)
     name = options.get(b"filename")
     # Resolve no other escape. The name of a file may really contain `%41`.
@@ -94,7 +95,8 @@ def _sent_name(disposition: str) -> bytes | None:
 
 def _escaped_sign(escape: re.Match[bytes]) -> bytes:
     """Return the character for a match of `_BROWSER_ESCAPE`. For example, ``%22`` gives a quotation mark."""
-    return bytes([int(escape[1], 16)])
+    hexadecimal_number = escape[1]
+    return bytes([int(hexadecimal_number, 16)])
 
 
 def check_room(collection: Collection, arriving: int) -> None:
@@ -105,7 +107,8 @@ def check_room(collection: Collection, arriving: int) -> None:
     :raises HTTPException: With the status 507, if there is no room.
     """
     room = collection.room()
-    most_bytes, most_files = settings.max_collection_bytes, settings.max_collection_files
+    most_bytes = settings.max_collection_bytes
+    most_files = settings.max_collection_files
     # The number of arriving files is not known yet, so only the files that are already there are counted.
     if room.bytes + arriving > most_bytes or room.files >= most_files:
         message = (
@@ -114,10 +117,12 @@ def check_room(collection: Collection, arriving: int) -> None:
             "(PREFRAG_MAX_COLLECTION_BYTES). Delete some files, or use another collection."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
-    collections, most = room.collections, settings.max_collections
-    if collections >= most and not room.is_there:
+
+    most_collections = settings.max_collections
+    if room.collections >= most_collections and not room.is_there:
         message = (
-            f"There are {collections} uploaded collections; the limit is {most} (PREFRAG_MAX_COLLECTIONS): delete one."
+            f"There are {room.collections} uploaded collections; the limit is {most_collections} "
+            "(PREFRAG_MAX_COLLECTIONS): delete one."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
@@ -143,17 +148,17 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
     if length.isdecimal() and int(length) > limit:
         raise too_large
 
-    received = 0
+    bytes_received = 0
     form = _Form(folder)
     with form.open_file:
         try:
             parser = MultipartParser(options[b"boundary"], form.callbacks)
             async with asyncio.timeout(RECEIVE_SECONDS):
-                async for part in request.stream():
-                    received += len(part)
-                    if received > limit:
+                async for chunk in request.stream():
+                    bytes_received += len(chunk)
+                    if bytes_received > limit:
                         raise too_large
-                    parser.write(part)
+                    parser.write(chunk)
         except TimeoutError as error:
             message = f"The upload did not arrive within {RECEIVE_SECONDS:g} seconds."
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
