@@ -40,7 +40,8 @@ def explain_yaml(error: yaml.YAMLError, text: str) -> str:
     :param text: The text, after the values of environment variables were inserted.
     :returns: One sentence with the number of the line.
     """
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None)
     if mark is None or problem is None:
         return str(error)
 
@@ -90,45 +91,60 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
     before = f"component '{inside['name']}': " if inside else ""
     reason = inside["reason"].strip() if inside else str(error)
 
-    match = _NO_SUCH_PARAMETER.search(reason)
-    if match:
-        return before + _explain_parameter(match["owner"], match["name"], block, text)
+    parameter = _NO_SUCH_PARAMETER.search(reason)
+    if parameter:
+        explanation = _explain_parameter(parameter["owner"], parameter["name"], block, text)
+        return f"{before}{explanation}"
+
     package = _NO_SUCH_PACKAGE.search(_causes(error))
     extra = _extra_with(package["module"]) if package else None
     if package and extra:
         return f'{before}the package {package["module"]} is not installed: run pip install "prefrag[{extra}]".'
-    match = _NO_SUCH_CLASS.search(reason)
-    if match:
-        return before + _explain_class(match["type"], text, types)
-    match = _NOT_TRUSTED.search(reason)
-    if match:
-        line = _line_of(match["module"], text)
+
+    missing_class = _NO_SUCH_CLASS.search(reason)
+    if missing_class:
+        explanation = _explain_class(missing_class["type"], text, types)
+        return f"{before}{explanation}"
+
+    untrusted = _NOT_TRUSTED.search(reason)
+    if untrusted:
+        module = untrusted["module"]
         return (
-            f"{before}a class of {match['module']}{line} cannot be imported. If it is your own, put its module into "
-            "the folder that PREFRAG_PIPELINES_DIR names; if it is of a package that you trust, add its name to "
-            "HAYSTACK_DESERIALIZATION_ALLOWLIST."
+            f"{before}a class of {module}{_line_of(module, text)} cannot be imported. If it is your own, put its "
+            "module into the folder that PREFRAG_PIPELINES_DIR names; if it is of a package that you trust, add its "
+            "name to HAYSTACK_DESERIALIZATION_ALLOWLIST."
         )
-    return before + reason
+    return f"{before}{reason}"
 
 
 def _explain_parameter(owner: str, name: str, block: Block, text: str) -> str:
     """Explain that a class (``owner``) has no parameter of this name, and name the nearest parameter."""
-    part = next((part for part in blocks(block) if class_of(part) == owner and name in parameters_of(part)), None)
-    kind = None
-    if part is not None:
-        module, _, _ = part["type"].rpartition(".")
-        kind = getattr(modules.get(module), owner, None)
-    parameters = []
-    if kind is not None:
-        parameters = [parameter for parameter in signature(kind.__init__).parameters if parameter != "self"]
+    parameters = _parameters_of_class(owner, name, block)
     near = get_close_matches(name, parameters, 1)
-    advice = f"the nearest is {near[0]}" if near else f"it has {', '.join(parameters) or 'none'}"
+    if near:
+        advice = f"the nearest is {near[0]}"
+    else:
+        all_names = ", ".join(parameters) or "none"
+        advice = f"it has {all_names}"
     return f"{owner} has no parameter '{name}'{_line_of(name, text)}: {advice}."
+
+
+def _parameters_of_class(owner: str, wrong_name: str, block: Block) -> list[str]:
+    """List the parameters of a class that a pipeline names, with a wrong one. Empty if the class is not imported."""
+    for part in blocks(block):
+        if class_of(part) == owner and wrong_name in parameters_of(part):
+            module, _, _ = part["type"].rpartition(".")
+            kind = getattr(modules.get(module), owner, None)
+            if kind is None:
+                return []
+            return [parameter for parameter in signature(kind.__init__).parameters if parameter != "self"]
+    return []
 
 
 def _explain_class(name: str, text: str, types: Iterable[str]) -> str:
     """Explain that a class cannot be imported, and name the nearest class of the shipped pipelines."""
-    line = _line_of(name.rpartition(".")[2], text)
+    _, _, class_name = name.rpartition(".")
+    line = _line_of(class_name, text)
     near = get_close_matches(name, sorted(types), 1, cutoff=0.8)
     if near:
         return f"there is no class {name}{line}: the nearest is {near[0]}."
@@ -143,8 +159,11 @@ def _line_of(word: str, text: str) -> str:
 
     For example, ``_line_of("top_k", "top_k: 1")`` returns ``" (line 1)"``.
     """
-    numbers = [number for number, line in enumerate(text.splitlines(), 1) if re.search(rf"\b{re.escape(word)}\b", line)]
-    return f" (line {numbers[0]})" if numbers else ""
+    whole_word = re.compile(rf"\b{re.escape(word)}\b")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if whole_word.search(line):
+            return f" (line {number})"
+    return ""
 
 
 def _causes(error: BaseException | None) -> str:
@@ -163,7 +182,8 @@ def _extra_with(module: str) -> str | None:
     except metadata.PackageNotFoundError:
         return None
     for requirement in requirements:
-        name = re.split(r"[\s;<>=!~\[(]", requirement, maxsplit=1)[0]
+        # A requirement begins with the name of its package, as in 'ray>=2.9; extra == "ray"'.
+        name, *_ = re.split(r"[\s;<>=!~\[(]", requirement, maxsplit=1)
         extra = re.search(r"extra == ['\"](\w+)['\"]", requirement)
         if extra and name.replace("-", "_").lower() == module.lower():
             return extra[1]

@@ -114,7 +114,8 @@ async def stream(
                         measured.tags |= _count(output, _name_end(output))
                     yield output
         except RunFailed as error:
-            measured.tags |= _count(error.result, "timed_out" if error.http_status == 504 else "failed")
+            status = "timed_out" if error.http_status == 504 else "failed"
+            measured.tags |= _count(error.result, status)
             raise
         except (GeneratorExit, asyncio.CancelledError):
             if measured.tags["prefrag.status"] == "failed":
@@ -133,16 +134,20 @@ async def _run(
     Raise RunFailed if the run fails or is stopped.
     """
     # Joiners are not watched. They add nothing to the trace, and Haystack copies every watched output.
-    watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
+    watched = set()
+    for name, part in pipeline.walk():
+        if name != "answer" and not isinstance(part, BranchJoiner):
+            watched.add(name)
     # The events that were yielded, by their `id`. The positions of events do not identify them. If several sources are
     # searched at the same time, each source continues the same state, so their new events have the same position.
     seen: dict[int, Event] = {}
     state: State | None = None
-    composer, results = pipeline.get_component("answer"), list[dict[str, Any]]()
+    composer = pipeline.get_component("answer")
+    results: list[dict[str, Any]] = []
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
     # The state that a failure reports if the run ends before its first component.
-    first = State(inputs["question"], RunSettings((), local))
+    first_state = State(inputs["question"], RunSettings(sources=(), preferred=local))
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
 
@@ -150,12 +155,17 @@ async def _run(
         sent = sent_to_tracing()
         if sent:
             context.run(audit, "tracing", sent=sent)
-        running = cancel_tasks_at_end(engine, began + deadline, context)
-        async with aclosing(_with_progress(running, context) if progress else running) as outputs:
+        running: AsyncGenerator[Any, None] = cancel_tasks_at_end(engine, began + deadline, context)
+        if progress:
+            running = _with_progress(running, context)
+        async with aclosing(running) as outputs:
             async for output in outputs:
                 if isinstance(output, Event):
-                    yield replace(output, step=state.replies if state else 0)
+                    # An event with the progress of a model call.
+                    step = state.replies if state else 0
+                    yield replace(output, step=step)
                     continue
+
                 if "answer" in output:
                     # The composer of this application appends its result to `results`, because `awaited` is set. Other
                     # components return their result.
@@ -163,6 +173,8 @@ async def _run(
                     if result:
                         yield result
                         return
+
+                # Keep the state with the most events, and yield the events that are new.
                 for reached in _states_in(output):
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
@@ -171,15 +183,13 @@ async def _run(
                             seen[id(event)] = event
                             yield event
     except AuditLogFailed as error:
-        raise _make_failure(str(error), state or first, local) from error
+        raise _make_failure(str(error), state or first_state, local) from error
     except TimeoutError as error:
-        raise _make_failure(
+        message = (
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
-            "PREFRAG_RUN_SECONDS.",
-            state or first,
-            local,
-            http_status=504,
-        ) from error
+            "PREFRAG_RUN_SECONDS."
+        )
+        raise _make_failure(message, state or first_state, local, http_status=504) from error
     except (PipelineError, PipelineRuntimeError) as error:
         cause = _find_cause(error)
         if isinstance(cause, RunError):
@@ -190,19 +200,19 @@ async def _run(
                     yield event
             yield compose(cause.state, local)
             return
-        elif state is None and isinstance(cause, ValueError):
+        if state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state or first, local, **_find_status(error)) from error
+        raise _make_failure(str(cause), state or first_state, local, **_find_status(error)) from error
 
     # Haystack ends without an output if a component waits for an input that never arrives.
-    raise _make_failure(
-        "The pipeline ended without an answer: a path through its connections leads nowhere.", state or first, local
-    )
+    message = "The pipeline ended without an answer: a path through its connections leads nowhere."
+    raise _make_failure(message, state or first_state, local)
 
 
 async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
     """Yield the outputs of a run and, between them, events with the progress of its model calls."""
-    loop, arriving = asyncio.get_running_loop(), asyncio.Queue[T | Event | None]()
+    loop = asyncio.get_running_loop()
+    arriving = asyncio.Queue[T | Event | None]()
 
     def tell(counted: dict[str, int]) -> None:
         # A model call may run in its own thread, so the event is handed over to the thread of the event loop.
@@ -218,8 +228,12 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
     task = asyncio.create_task(receive())
     task.add_done_callback(lambda _: arriving.put_nowait(None))
     try:
-        while (output := await arriving.get()) is not None:
+        while True:
+            output = await arriving.get()
+            if output is None:
+                break
             yield output
+        # Raise the error of the run, if there was one.
         await task
     finally:
         task.cancel()
@@ -235,7 +249,10 @@ def _name_end(result: Mapping[str, object]) -> str:
 
 def _states_in(output: Mapping[str, Mapping[str, Any]]) -> list[State]:
     """List the states among the outputs of components."""
-    return [value for values in output.values() for value in values.values() if isinstance(value, State)]
+    states = []
+    for outputs_of_component in output.values():
+        states += [value for value in outputs_of_component.values() if isinstance(value, State)]
+    return states
 
 
 def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
@@ -321,10 +338,12 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
     :returns: The last error of each source, by the name of the source. Empty if a search succeeded.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # A search with an error and a provider did not fail. Some of its retrievers failed, but others searched.
-    no_provider = ("", RECORDING)
-    if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
-        return {}
+    for event in searches:
+        if event.get("titles") or not event.get("error"):
+            return {}
+        # A search with an error and a provider did not fail. Some of its retrievers failed, but others searched.
+        if event["provider"] not in ("", RECORDING):
+            return {}
     return {event["source"]: event["error"] for event in searches}
 
 
@@ -344,9 +363,10 @@ def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
 
 def _load_once(pipeline: str | Path) -> Any:
     """Load a pipeline, or return it from the cache if its file and the settings have not changed."""
-    path, here = find(pipeline).resolve(), Path.cwd()
-    variables = tuple(sorted(item for item in os.environ.items() if item[0].startswith("PREFRAG_")))
-    return _load(path, os.getpid(), here, read(path), variables)
+    path = find(pipeline).resolve()
+    current_folder = Path.cwd()
+    variables = sorted((name, value) for name, value in os.environ.items() if name.startswith("PREFRAG_"))
+    return _load(path, os.getpid(), current_folder, read(path), tuple(variables))
 
 
 @lru_cache(maxsize=16)
@@ -378,7 +398,8 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
         if allowed != query_form(question):
             raise BadInput("`web_query` is not the question in the form in which it would be sent: show that and ask.")
         context.run(allowed_query.set, allowed)
-    return {"question": question, **{name: value for name, value in inputs.items() if value is not None}}, context
+    set_inputs = {name: value for name, value in inputs.items() if value is not None}
+    return {"question": question, **set_inputs}, context
 
 
 def _find_cause(error: Exception) -> BaseException:
@@ -393,8 +414,10 @@ def status_if_busy(error: BaseException) -> dict[str, Any]:
     :returns: The arguments ``http_status`` (429) and ``retry_after`` (seconds) of :class:`RunFailed`. Empty for another
         error.
     """
-    server = find_cause(error, ModelServerError)
-    return {"http_status": 429, "retry_after": server.retry_after} if server and server.status == 429 else {}
+    server_error = find_cause(error, ModelServerError)
+    if server_error is None or server_error.status != 429:
+        return {}
+    return {"http_status": 429, "retry_after": server_error.retry_after}
 
 
 def _find_status(error: Exception) -> dict[str, Any]:

@@ -39,10 +39,12 @@ def blocks(value: Any) -> list[Block]:
         parts = value.values()
     elif isinstance(value, list | tuple):
         parts = value
-    found_blocks = [block for part in parts for block in blocks(part)]
+    result: list[Block] = []
+    for part in parts:
+        result += blocks(part)
     if is_block(value):
-        found_blocks.append(value)
-    return found_blocks
+        result.append(value)
+    return result
 
 
 def rewrite(value: object, change: Change = lambda block: block) -> Any:
@@ -86,4 +88,5 @@ def class_of(block: Mapping[str, Any]) -> str:
 
     For example, ``class_of({"type": "x.y.A"})`` returns ``"A"``.
     """
-    return str(block["type"]).rpartition(".")[2]
+    _, _, name = str(block["type"]).rpartition(".")
+    return name

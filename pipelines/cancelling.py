@@ -75,10 +75,13 @@ class _RecordTasks(Awaitable[T]):
                 return cast(T, end.value)
             finally:
                 loop.set_task_factory(factory)
+            # Pass on what the event loop sends or raises.
             try:
-                resume, value = steps.send, (yield pause)
+                value = yield pause
+                resume = steps.send
             except BaseException as error:
-                resume, value = steps.throw, error
+                value = error
+                resume = steps.throw
 
     def _create(self, factory: Any, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
         """Create a task with the factory of the event loop, or as asyncio does without one, and record the task."""

@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from prefrag.pipelines.blocks import class_of
+
 # The class of components that only merge several paths.
 _JOINER = "BranchJoiner"
 
@@ -17,17 +19,20 @@ def mermaid(pipeline: Any) -> str:
     :returns: The text of the flowchart.
     """
     data = pipeline.to_dict()
-    types = {name: block["type"].rsplit(".", 1)[-1] for name, block in data["components"].items()}
-    edges = [(_split_end(line["sender"]), _split_end(line["receiver"])) for line in data["connections"]]
-    used_outputs = {output for output, _ in edges}
-    outputs = Counter(sender for sender, _ in used_outputs)
-
     lines = ["flowchart TD"]
-    for name, type_ in types.items():
-        shape = f"{_node_id(name)}((.))" if type_ == _JOINER else f'{_node_id(name)}["<b>{name}</b><br>{type_}"]'
-        lines.append(f"    {shape}")
+    for name, block in data["components"].items():
+        class_name = class_of(block)
+        if class_name == _JOINER:
+            lines.append(f"    {_node_id(name)}((.))")
+        else:
+            lines.append(f'    {_node_id(name)}["<b>{name}</b><br>{class_name}"]')
+
+    edges = [(_split_end(line["sender"]), _split_end(line["receiver"])) for line in data["connections"]]
+    # How many of its outputs each component uses.
+    used_outputs = {output for output, _ in edges}
+    numbers_of_outputs = Counter(sender for sender, _ in used_outputs)
     for (sender, socket), (receiver, _) in edges:
-        label = f"|{socket}|" if outputs[sender] > 1 else ""
+        label = f"|{socket}|" if numbers_of_outputs[sender] > 1 else ""
         lines.append(f"    {_node_id(sender)} -->{label} {_node_id(receiver)}")
     return "\n".join(lines)
 

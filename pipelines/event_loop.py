@@ -27,7 +27,10 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     :param work: A function that makes the coroutine of the work.
     :returns: The result of the work.
     """
-    loop, ended, tasks = event_loop(), Future[T](), list[asyncio.Task[None]]()
+    loop = event_loop()
+    ended = Future[T]()
+    # The task of the work, once it has started.
+    tasks: list[asyncio.Task[None]] = []
 
     async def run() -> None:
         try:
@@ -35,8 +38,15 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except BaseException as error:
             ended.set_exception(error)
 
+    def begin() -> None:
+        tasks.append(loop.create_task(run()))
+
+    def cancel() -> None:
+        for task in tasks:
+            task.cancel()
+
     try:
-        loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
+        loop.call_soon_threadsafe(begin)
         # The wait has short steps, because a signal that arrives just before a wait, or in another thread, does not end
         # the wait.
         while not wait([ended], _SIGNAL_SECONDS).done:
@@ -44,7 +54,7 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return ended.result()
     except BaseException:
         # If the wait is interrupted, for example by Ctrl-C, the work is ended, too.
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        loop.call_soon_threadsafe(cancel)
         raise
 
 

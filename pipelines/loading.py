@@ -73,18 +73,22 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         # If another mapping merges this mapping, it comes here again, with the keys that it has merged itself.
         if not getattr(node, "is_checked", False):
             node.is_checked = True
-            keys: set[tuple[str, str]] = set()
-            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-                if (key.tag, key.value) in keys:
+            seen: set[tuple[str, str]] = set()
+            scalar_keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            for key in scalar_keys:
+                if (key.tag, key.value) in seen:
                     problem = f"'{key.value}' stands here twice"
-                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-                keys.add((key.tag, key.value))
+                    raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+                seen.add((key.tag, key.value))
         super().flatten_mapping(node)
 
 
-_Loader.add_constructor(
-    "tag:yaml.org,2002:python/tuple", lambda loader, node: tuple(loader.construct_sequence(node, deep=True))
-)
+def _read_tuple(loader: Any, node: Any) -> tuple[Any, ...]:
+    """Read a tuple as Haystack writes it."""
+    return tuple(loader.construct_sequence(node, deep=True))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:python/tuple", _read_tuple)
 
 
 def folders() -> list[Path]:
@@ -93,7 +97,9 @@ def folders() -> list[Path]:
     :returns: The user's folder, if there is one, then the folder of the shipped pipelines. If both contain a pipeline
         of the same name, that of the first folder is loaded.
     """
-    return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
+    if settings.pipelines_dir:
+        return [settings.pipelines_dir, YAML_PIPELINES]
+    return [YAML_PIPELINES]
 
 
 def names() -> list[str]:
@@ -101,7 +107,10 @@ def names() -> list[str]:
 
     :returns: The names, in alphabetical order.
     """
-    return sorted({file.stem for folder in folders() for file in folder.glob("*.yaml")})
+    stems: set[str] = set()
+    for folder in folders():
+        stems.update(file.stem for file in folder.glob("*.yaml"))
+    return sorted(stems)
 
 
 def find(pipeline: str | os.PathLike[str]) -> Path:
@@ -118,8 +127,9 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
             return path
         raise PipelineMissing(f"There is no pipeline file {path}.")
     for folder in folders():
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
+        file = folder / f"{name}.yaml"
+        if file.is_file():
+            return file
     raise PipelineMissing(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
 
 
@@ -131,9 +141,15 @@ def own_variables(*files: Path) -> set[str]:
     :param files: Further YAML files beside those in the user's folder.
     :returns: The names of the variables that begin with ``PREFRAG_``.
     """
-    own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
-    texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
-    return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
+    own_files = [*files]
+    if settings.pipelines_dir:
+        own_files += settings.pipelines_dir.glob("*.yaml")
+    variables: set[str] = set()
+    for file in own_files:
+        if file.is_file():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            variables.update(re.findall(r"PREFRAG_[A-Z0-9_]+", text))
+    return variables
 
 
 def read(path: Path) -> str:
@@ -184,7 +200,9 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     """
     path = find(pipeline)
     block = read_block(path)
-    return build(block if replace is None else replace_parts(block, replace), str(path))
+    if replace is not None:
+        block = replace_parts(block, replace)
+    return build(block, str(path))
 
 
 def read_block(path: Path) -> Block:
@@ -212,8 +230,10 @@ def read_block(path: Path) -> Block:
 
 def _shipped_types() -> set[str]:
     """List the paths of all classes that the shipped pipelines name."""
-    files = sorted(YAML_PIPELINES.glob("*.yaml"))
-    return {name for file in files for name in re.findall(r"\btype: ([\w.]+)", file.read_text(encoding="utf-8"))}
+    types: set[str] = set()
+    for file in sorted(YAML_PIPELINES.glob("*.yaml")):
+        types.update(re.findall(r"\btype: ([\w.]+)", file.read_text(encoding="utf-8")))
+    return types
 
 
 @lru_cache(maxsize=64)
@@ -242,13 +262,16 @@ def build(block: Block, name: str) -> Any:
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:
-        text = read(Path(name)) if name.endswith((".yaml", ".yml")) and Path(name).is_file() else ""
+        # The name may be the path of a file. Then the error tells the line in it.
+        is_file = name.endswith((".yaml", ".yml")) and Path(name).is_file()
+        text = read(Path(name)) if is_file else ""
         reason = explain_error(error, block, text, _shipped_types())
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {reason}") from error
 
     missing = {"start", "answer"} - set(pipeline.graph.nodes)
     if missing:
-        raise PipelineMissing(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: add it.")
+        missing_names = " and no ".join(sorted(missing))
+        raise PipelineMissing(f"The pipeline {name} has no component {missing_names}: add it.")
     try:
         _check_prompts(pipeline)
         guard_web(pipeline)
@@ -303,18 +326,20 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
     files = {file.stem: file for file in folder.glob("*.py")}
     files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
     # Names such as `my.test` are left out. `my.test.py` is not a module, and to look for it would import `my`.
-    modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
+    files.pop("__init__", None)
+    modules = {name: file for name, file in files.items() if name.isidentifier()}
     if not modules:
         return
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))
 
-    used = {name.partition(".")[0] for name in types}
+    # The first word of the path of a class is its module or package.
+    used_modules = {path.partition(".")[0] for path in types}
     for name, file in sorted(modules.items()):
         module_file = _find_module_file(name)
         if module_file == file.resolve():
             trust_module(name)
-        elif name in used:
+        elif name in used_modules:
             raise BadInput(
                 f"{file} has the name of a module that is imported instead ({module_file or name}): rename it."
             )
@@ -327,4 +352,6 @@ def _find_module_file(name: str) -> Path | None:
     except ValueError:
         # The module is loaded but has no spec. Hayhooks makes such modules for its wrappers.
         return None
-    return Path(spec.origin).resolve() if spec and spec.origin and spec.has_location else None
+    if spec is None or not spec.origin or not spec.has_location:
+        return None
+    return Path(spec.origin).resolve()

@@ -34,10 +34,11 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
     names = list(changed["components"])
 
     def exactness(key: str) -> tuple[int, int]:
-        first, *rest = key.split(".")
         # The most specific key comes last and wins. Classes come first, then components in the order of the YAML. Each
         # of them comes before its parameters.
-        return names.index(first) if first in names else -1, len(rest)
+        first, *rest = key.split(".")
+        position = names.index(first) if first in names else -1
+        return position, len(rest)
 
     for key in sorted(replace, key=exactness):
         first, *path = key.split(".")
@@ -47,14 +48,16 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
                 f"'{key}' in `replace` is a whole component: give an object or its type and parameters, not {value!r}."
             )
         for block in _find_blocks(changed, first, key):
-            # The block itself is changed, so that its repetitions change, too.
+            # The block itself and its parameters are changed in place, so that their repetitions change, too.
             if not path:
                 block.clear()
                 block.update(copy.deepcopy(value))
-            elif parameters := block.get("init_parameters"):
-                parameters.update(_set_value(block, path, value, key)["init_parameters"])
+                continue
+            new_block = _set_value(block, path, value, key)
+            if block.get("init_parameters"):
+                block["init_parameters"].update(new_block["init_parameters"])
             else:
-                block.update(_set_value(block, path, value, key))
+                block.update(new_block)
     return changed
 
 
@@ -63,26 +66,29 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
 
     If other components repeat the parameters of the component, their blocks are found, too.
     """
-    components, everywhere = pipeline["components"], blocks(pipeline["components"])
+    components = pipeline["components"]
+    all_blocks = blocks(components)
     if name not in components:
-        matches = [block for block in everywhere if class_of(block) == name]
-        if matches:
-            return matches
-        classes = {class_of(block) for block in everywhere}
+        blocks_of_class = [block for block in all_blocks if class_of(block) == name]
+        if blocks_of_class:
+            return blocks_of_class
+        classes = {class_of(block) for block in all_blocks}
+        shown_classes = _join_names(sorted(classes))
         raise ValueError(
             f"'{key}' in `replace` names neither a component nor a class of the pipeline: the components are "
-            f"{_join_names(components)}, the classes {_join_names(sorted(classes))}."
+            f"{_join_names(components)}, the classes {shown_classes}."
         )
 
-    block = components[name]
-    parameters = block.get("init_parameters")
+    component = components[name]
+    parameters = component.get("init_parameters")
     if not parameters:
-        return [block]
-    owner = next(other for other, component in components.items() if component.get("init_parameters") is parameters)
+        return [component]
+    # The first component that has these parameters is their owner. Others repeat them.
+    owner = next(other for other, block in components.items() if block.get("init_parameters") is parameters)
     if owner == name:
-        return [other for other in everywhere if other is block or other.get("init_parameters") is parameters]
+        return [block for block in all_blocks if block is component or block.get("init_parameters") is parameters]
     # The component repeats the parameters of another one. They are copied, because the key names only this component.
-    components[name] = {**block, "init_parameters": dict(parameters)}
+    components[name] = {**component, "init_parameters": dict(parameters)}
     return [components[name]]
 
 
@@ -91,24 +97,31 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
     For example, ``_set_value({"a": [1, 2]}, ["a", "1"], 3, "x")`` returns ``{"a": [1, 3]}``.
     """
+    if not path:
+        return value
     name, *rest = path
     if is_block(holder):
         parameters = parameters_of(holder)
-        names = parameters.keys() if name in parameters else _parameter_names(holder)
-        if names is not None and name not in names:
-            raise ValueError(
-                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}'; it has {_join_names(names)}."
-            )
-        inner = _set_value(parameters.get(name), rest, value, key) if rest else value
-        return {**holder, "init_parameters": {**parameters, name: inner}}
+        if name not in parameters:
+            names = _parameter_names(holder)
+            if names is not None and name not in names:
+                raise ValueError(
+                    f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}'; it has {_join_names(names)}."
+                )
+        new_parameter = _set_value(parameters.get(name), rest, value, key)
+        return {**holder, "init_parameters": {**parameters, name: new_parameter}}
+
     if isinstance(holder, dict):
-        return {**holder, name: _set_value(holder.get(name), rest, value, key) if rest else value}
+        new_part = _set_value(holder.get(name), rest, value, key)
+        return {**holder, name: new_part}
+
     if isinstance(holder, list):
         if not name.isdigit() or int(name) >= len(holder):
             raise ValueError(f"'{key}' in `replace`: '{name}' is not valid in a list of {len(holder)}: count from 0.")
         number = int(name)
-        inner = _set_value(holder[number], rest, value, key) if rest else value
-        return [*holder[:number], inner, *holder[number + 1 :]]
+        new_list = list(holder)
+        new_list[number] = _set_value(holder[number], rest, value, key)
+        return new_list
     raise ValueError(f"'{key}' in `replace`: there is no '{name}' in {holder!r}, which has no parts.")
 
 
@@ -150,7 +163,8 @@ def _as_yaml(value: object, key: str) -> Any:
     allow = getattr(serialization, "allow_deserialization_module", None)
     if allow:
         for inner in blocks(block):
-            allow(inner["type"].rpartition(".")[0])
+            module, _, _ = inner["type"].rpartition(".")
+            allow(module)
     return block
 
 

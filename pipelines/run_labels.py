@@ -21,5 +21,6 @@ def label_run(pipeline: Any) -> dict[str, str]:
     if not hasattr(pipeline, "searched_stores"):
         # The stores are remembered, because it takes milliseconds to find them, and they do not change.
         pipeline.searched_stores = find_stores(pipeline)
-    collections = dict.fromkeys(map(name_index, pipeline.searched_stores))
-    return {**labels, "collection": ",".join(collections)}
+    names = [name_index(store) for store in pipeline.searched_stores]
+    # Several stores may search the same collection.
+    return {**labels, "collection": ",".join(dict.fromkeys(names))}

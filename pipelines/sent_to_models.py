@@ -26,7 +26,8 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
             content = _QUERIES if sent["role"] == "embedder" else _PASSAGES
             key = (content, sent.get("host") or "")
             calls, tokens = sums.get(key, (0, 0))
-            sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
+            own_tokens = sent["prompt_tokens"] + sent["completion_tokens"]
+            sums[key] = (calls + sent["calls"], tokens + own_tokens)
 
     lines = []
     if result.get("sent_to_tracing") == "content":
@@ -37,8 +38,10 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
         is_sure = has_replied or content == _QUERIES
         sent_to = "Sent to a remote model" if is_sure else "Perhaps sent to a remote model, which did not reply"
         in_tokens = f"{tokens:,} tokens, " if tokens else ""
-        to_host = f", to {host}" if with_host and host else ""
-        lines.append(f"{sent_to}: {counted(calls, 'call')}, {in_tokens}with {content}{to_host}.")
+        line = f"{sent_to}: {counted(calls, 'call')}, {in_tokens}with {content}"
+        if with_host and host:
+            line += f", to {host}"
+        lines.append(f"{line}.")
     return lines
 
 

@@ -146,17 +146,20 @@ def trace_text(event: Event) -> str:
     :returns: The line.
     """
     if event.kind not in SENTENCES:
-        return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
+        data = json.dumps(dict(event.data), default=str, ensure_ascii=False)
+        return one_line(f"{event.kind}: {data}")
+    # A field that the event does not have counts as None.
     values: dict[str, Any] = defaultdict(lambda: None, event.data)
-    kind = _put_into_words(event.kind, values, event.data)
+    key = _put_into_words(event.kind, values, event.data)
 
     def choose(section: re.Match[str]) -> str:
+        """Return the words of a section if its field has a value or, for a section with `without`, if it has none."""
         has_value = bool(values[section["field"]])
-        if section["without"]:
-            return "" if has_value else section["words"]
-        return section["words"] if has_value else ""
+        is_shown = not has_value if section["without"] else has_value
+        return section["words"] if is_shown else ""
 
-    return one_line(_SECTION.sub(choose, SENTENCES[kind]).format_map(values))
+    sentence = _SECTION.sub(choose, SENTENCES[key])
+    return one_line(sentence.format_map(values))
 
 
 def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
@@ -175,9 +178,11 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["number"] = len(titles)
             values["took"] = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
             values["titles"] = _join_documents(data, "titles")
-            failures = Counter(attempt["error"] for attempt in data.get("attempts") or () if attempt["error"])
+            errors = [attempt["error"] for attempt in data.get("attempts") or ()]
+            failures = Counter(error for error in errors if error)
             values["before"] = " · ".join(f"{times} x {error}" for error, times in failures.items())
-            return "found nothing" if data.get("error") and not titles else kind
+            if data.get("error") and not titles:
+                return "found nothing"
         case "held_back":
             query = str(data.get("query"))
             values["query"] = cut_text(query, _SHOWN_CHARACTERS, "...")
@@ -196,19 +201,22 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["scores"] = _join(_write_score(score) for score in data.get("scores") or ())
         case "strips":
             strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
-            values |= {"number": len(strips), "kept": sum(bool(strip.get("kept")) for strip in strips)}
-            values["scores"] = _join(map(_write_strip, strips))
+            values["number"] = len(strips)
+            values["kept"] = sum(bool(strip.get("kept")) for strip in strips)
+            values["scores"] = _join(_write_strip(strip) for strip in strips)
         case "selection":
-            pairs: Any = data.get("pairs") if isinstance(data.get("pairs"), Sequence) else ()
-            values |= {"pairs": len(pairs or ()), "documents": _join_documents(data, "documents")}
-            values["positive"] = sum(bool(pair.get("positive")) for pair in pairs or () if isinstance(pair, Mapping))
+            pairs: Any = data.get("pairs")
+            if not isinstance(pairs, Sequence):
+                pairs = ()
+            readable_pairs = [pair for pair in pairs if isinstance(pair, Mapping)]
+            values["pairs"] = len(pairs)
+            values["positive"] = sum(bool(pair.get("positive")) for pair in readable_pairs)
+            values["documents"] = _join_documents(data, "documents")
         case "observation":
             left_out = data.get("left_out")
             names = f"all of them but {_join(left_out)}" if left_out else _join_documents(data, "documents")
-            values |= {
-                "source": data.get("source") or "no source",
-                "documents": _SAME.get(str(data.get("same_as")), names),
-            }
+            values["source"] = data.get("source") or "no source"
+            values["documents"] = _SAME.get(str(data.get("same_as")), names)
         case "unreadable":
             values["again"] = data.get("caller") and data.get("again")
         case "look_ahead":
@@ -219,8 +227,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             return kind if data.get("query") else "kept"
         case "checked":
             # If the answer has a probability, it stands in a passage, so it is only doubtful.
-            is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
-            values["certainty"] = "doubtful" if is_doubtful else _CHECKED.get(str(data.get("certainty")), "not checked")
+            values["certainty"] = _CHECKED.get(str(data.get("certainty")), "not checked")
+            if data.get("certainty") == "not_found" and data.get("probability"):
+                values["certainty"] = "doubtful"
             return kind if data.get("text") else "checked nothing"
         case "read":
             values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
@@ -230,7 +239,8 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "steered":
             values["named"] = data.get("named") or "no source"
         case "review":
-            values["status"] = _REVIEWS[None if data.get("status") is None else bool(data["status"])]
+            status = data.get("status")
+            values["status"] = _REVIEWS[None if status is None else bool(status)]
             values["explanation"] = str(data.get("explanation") or "").rstrip(". ")
         case "critique":
             values["support"] = _SUPPORT.get(str(data.get("support")), "no support")

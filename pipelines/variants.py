@@ -47,19 +47,24 @@ def text_of(name: str) -> str:
         return (YAML_PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
 
     variant = table()[name]
-    base, replace = variant["base"], variant["replace"]
-    lines = text_of(base).splitlines()
+    base = variant["base"]
+    replace = variant["replace"]
+    lines_of_base = text_of(base).splitlines()
     # The comment at the head of the base ends at the first empty line.
-    lines = lines[lines.index("") :]
+    lines = lines_of_base[lines_of_base.index("") :]
     for path, value in replace.items():
         lines = _replace(lines, path, value, base)
 
+    # A key of `replace` is a path, with or without a second one behind it, as in "web after local".
+    paths = [path.partition(" ")[0] for path in replace]
     note = (
         f"Written by `make variants` from {base}.yaml and pipelines/variants.yaml, which replaces "
-        f"{', '.join(path.partition(' ')[0] for path in replace)}. Edit those two, not this file."
+        f"{', '.join(paths)}. Edit those two, not this file."
     )
     head = [*variant["head"].splitlines(), "", *textwrap.wrap(note, 118)]
-    return "\n".join([*(f"# {line}".rstrip() for line in head), *lines, ""])
+    comment = [f"# {line}".rstrip() for line in head]
+    # The text ends with a line break.
+    return "\n".join([*comment, *lines, ""])
 
 
 def _fill(block: list[str], base: str) -> list[str]:
@@ -71,12 +76,15 @@ def _fill(block: list[str], base: str) -> list[str]:
     for line in block:
         match = _OTHER.match(line)
         if match:
-            other = text_of(match["pipeline"] or base).splitlines()
-            first, last, indent = _find(other, match["path"])
+            other_lines = text_of(match["pipeline"] or base).splitlines()
+            first, last, indent = _find(other_lines, match["path"])
             key = match["key"]
+            _, _, behind_key = other_lines[first].partition(":")
+            filled.append(f"{key}:{behind_key}")
+            # The other lines of the part are indented as far as the key, and further by as much as in their own text.
             margin = " " * (len(key) - len(key.lstrip(" -")))
-            filled.append(f"{key}:{other[first].partition(':')[2]}")
-            filled.extend(margin + inner[indent:] for inner in other[first + 1 : last])
+            for inner_line in other_lines[first + 1 : last]:
+                filled.append(margin + inner_line[indent:])
         else:
             filled.append(line)
     return filled
@@ -95,15 +103,27 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
 
     if value is None:
         # Of two empty lines around the part, only one stays.
-        return lines[:first] + lines[last + (lines[first - 1] == lines[last] == "") :]
+        line_above = lines[first - 1]
+        line_below = lines[last]
+        if line_above == "" and line_below == "":
+            return lines[:first] + lines[last + 1 :]
+        return lines[:first] + lines[last:]
 
     # An anchor ("&web"), a comment or a single value stands on the line of the key.
     block = value.splitlines()
-    behind = block.pop(0) if len(block) == 1 or block[0].startswith(("&", "#")) else ""
-    space = "  " if behind.startswith("#") else " "
-    written = _fill([f"{name}:{space}{behind}".rstrip(), *(f"  {line}".rstrip() for line in block)], base)
-    apart = [""] if neighbour and not parents and block else []
-    return [*lines[:first], *apart, *(f"{' ' * indent}{line}".rstrip() for line in written), *lines[last:]]
+    behind_key = ""
+    if len(block) == 1 or block[0].startswith(("&", "#")):
+        behind_key = block.pop(0)
+    space = "  " if behind_key.startswith("#") else " "
+    new_part = [f"{name}:{space}{behind_key}".rstrip()]
+    new_part += [f"  {line}".rstrip() for line in block]
+
+    margin = " " * indent
+    new_lines = [f"{margin}{line}".rstrip() for line in _fill(new_part, base)]
+    if neighbour and not parents and block:
+        # An empty line stands before a new component.
+        new_lines.insert(0, "")
+    return [*lines[:first], *new_lines, *lines[last:]]
 
 
 def _find(lines: list[str], path: str) -> tuple[int, int, int]:
@@ -112,8 +132,13 @@ def _find(lines: list[str], path: str) -> tuple[int, int, int]:
     Lines are counted from 0. The path leaves out ``init_parameters``, as in :func:`prefrag.pipelines.load`.
     """
     words = path.split(".")
-    first, last, indent = -1, len(lines), -2
-    for word in words if words[0] == "connections" else ["components", *words]:
+    if words[0] != "connections":
+        words.insert(0, "components")
+    # Begin with the whole text, as if a line with a key stood before it.
+    first = -1
+    last = len(lines)
+    indent = -2
+    for word in words:
         parts = _parts(lines, first + 1, last, indent + 2)
         if word not in parts:
             first, last = parts["init_parameters"]
@@ -130,7 +155,9 @@ def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tu
     For example, ``_parts(["a: 1", "b:", "  c: 2", "d: 3"], 0, 4, 0)`` returns
     ``{"a": (0, 1), "b": (1, 3), "d": (3, 4)}``.
     """
-    parts, key = {}, ""
+    parts = {}
+    # The key whose part is being read. Empty before the first key, and in a comment.
+    key = ""
     for number in range(first, last):
         line = lines[number].lstrip(" ")
         if line and len(lines[number]) - len(line) <= indent:

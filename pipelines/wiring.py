@@ -35,7 +35,8 @@ def check_wiring(pipeline: object) -> None:
     # separated components are not reported.
     faults = faults or list(_find_closed_circles(pipeline))
     if faults:
-        raise ValueError("\n".join(["its connections are wrong:", *(f"  {fault}" for fault in faults)]))
+        lines = [f"  {fault}" for fault in faults]
+        raise ValueError("\n".join(["its connections are wrong:", *lines]))
 
 
 def find_empty_stores(pipeline: object) -> list[str]:
@@ -47,12 +48,14 @@ def find_empty_stores(pipeline: object) -> list[str]:
     :returns: A sentence for each store.
     """
     stores = [(path, part) for path, part in walk_parts(pipeline) if holds_documents(part)]
-    return [
-        f"{path}, a {type(part).__name__}, has no documents, so nothing can be found in it: take a store that keeps "
-        "them, such as TantivyDocumentStore, or write them to it from Python."
-        for path, part in stores
-        if not is_store(part) and not part.count_documents()
-    ]
+    sentences = []
+    for path, store in stores:
+        if not is_store(store) and not store.count_documents():
+            sentences.append(
+                f"{path}, a {type(store).__name__}, has no documents, so nothing can be found in it: take a store that "
+                "keeps them, such as TantivyDocumentStore, or write them to it from Python."
+            )
+    return sentences
 
 
 def _find_open_ends(pipeline: Any) -> Iterator[str]:
@@ -75,7 +78,9 @@ def _find_open_ends(pipeline: Any) -> Iterator[str]:
 
 def _find_missing_sources(pipeline: Any) -> Iterator[str]:
     """Describe the sources from which a component chooses although no component searches them."""
-    searched = set().union(*(_searched_by(pipeline, name) for name in pipeline.graph.nodes))
+    searched: set[str] = set()
+    for name in pipeline.graph.nodes:
+        searched |= _searched_by(pipeline, name)
     for name, node in pipeline.graph.nodes(data=True):
         for source in _sources_of(node):
             if source not in searched:
@@ -89,22 +94,32 @@ def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
     """Describe the outputs whose state first arrives at another source than the source in the name of the output."""
     for name, node in pipeline.graph.nodes(data=True):
         for socket in node["output_sockets"].values():
-            prefix = next((prefix for prefix in _NAMING if socket.name.startswith(prefix)), None)
-            source = socket.name.removeprefix(prefix or "")
-            if prefix is None or source not in _sources_of(node):
+            source = _source_in_name(socket.name)
+            if source not in _sources_of(node):
                 continue
-            for wrong in sorted(_first_sources(pipeline, socket.receivers) - {source}):
+            for wrong_source in sorted(_first_sources(pipeline, socket.receivers) - {source}):
                 yield (
-                    f"{name}.{socket.name} leads to the source '{wrong}': connect it to the component that searches "
-                    f"'{source}'."
+                    f"{name}.{socket.name} leads to the source '{wrong_source}': connect it to the component that "
+                    f"searches '{source}'."
                 )
+
+
+def _source_in_name(output: str) -> str | None:
+    """Return the source in the name of an output. None if the name has none of the prefixes for this."""
+    for prefix in _NAMING:
+        if output.startswith(prefix):
+            return output.removeprefix(prefix)
+    return None
 
 
 def _sources_of(node: Mapping[str, object]) -> Sequence[str]:
     """Return the names of the sources from which a component of this application chooses."""
     # In components of others, an attribute `sources` may be something else.
-    is_ours = any(kind.__module__.startswith("prefrag.") for kind in type(node["instance"]).__mro__)
-    return getattr(node["instance"], "sources", None) or () if is_ours else ()
+    component = node["instance"]
+    is_ours = any(kind.__module__.startswith("prefrag.") for kind in type(component).__mro__)
+    if not is_ours:
+        return ()
+    return getattr(component, "sources", None) or ()
 
 
 def _searched_by(pipeline: Any, name: str) -> set[str]:
@@ -112,10 +127,12 @@ def _searched_by(pipeline: Any, name: str) -> set[str]:
 
     A component without a RetrievalSource counts as a source if `start` names a source with the name of the component.
     """
-    part = pipeline.graph.nodes[name]["instance"]
-    inside = {inner.name for _, inner in walk_parts(part) if isinstance(inner, RetrievalSource)}
-    named = getattr(pipeline.get_component(START), "sources", ())
-    return inside or {name}.intersection(named)
+    component = pipeline.graph.nodes[name]["instance"]
+    sources = {part.name for _, part in walk_parts(component) if isinstance(part, RetrievalSource)}
+    if sources:
+        return sources
+    named_by_start = getattr(pipeline.get_component(START), "sources", ())
+    return {name}.intersection(named_by_start)
 
 
 def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
@@ -141,7 +158,8 @@ def _find_closed_circles(pipeline: Any) -> Iterator[str]:
     after_start = networkx.descendants(pipeline.graph, START) | {START}
     before_answer = networkx.ancestors(pipeline.graph, ANSWER) | {ANSWER}
     for name, node in pipeline.graph.nodes(data=True):
+        has_state = any(socket.type is State for socket in node["output_sockets"].values())
         if name not in after_start:
             yield f"{name} is not reached from {START}: connect it, or take it out."
-        elif name not in before_answer and any(socket.type is State for socket in node["output_sockets"].values()):
+        elif has_state and name not in before_answer:
             yield f"{name} does not lead to {ANSWER}: connect one of its outputs with a component that does."

@@ -53,7 +53,8 @@ class OnRay(Runner):
         :raises ConnectionError: When the cluster is not reached.
         """
         ray = _connect(self.address)
-        actors = _Actors(ray, self.address, self.workers, self.room // self.workers, build)
+        concurrency = self.room // self.workers
+        actors = _Actors(ray, self.address, self.workers, concurrency, build)
         watch = Thread(target=actors.watch, daemon=True)
         try:
             watch.start()
@@ -92,12 +93,14 @@ class _Actors:
         # accepts one call more than `concurrency`, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
-        arguments = os.getcwd(), variables, ray.cloudpickle.dumps(build)
-        self._workers = [ray.remote(_Worker).options(**options).remote(*arguments) for _ in range(workers)]
+        actor_class = ray.remote(_Worker).options(**options)
+        work = ray.cloudpickle.dumps(build)
+        self._workers = [actor_class.remote(os.getcwd(), variables, work) for _ in range(workers)]
 
     def submit(self, item: object) -> Future[Any]:
         """Send an item to the actor with the fewest items."""
-        number = min(range(len(self._workers)), key=lambda worker: len(self._running[worker]))
+        numbers_of_items = [len(items) for items in self._running]
+        number = numbers_of_items.index(min(numbers_of_items))
         task = _Running(item, Future(), number)
         self._running[number].add(task.ended)
         task.ended.add_done_callback(self._running[number].discard)
@@ -106,18 +109,32 @@ class _Actors:
 
     def watch(self) -> None:
         """Send lost items again, and give up if no worker has answered for a long time."""
+        # The answers of all workers to the last question whether they are alive, as far as they have come.
         answers: list[Any] = []
-        answered = time.monotonic()
+        last_answer = time.monotonic()
         while not self.closed.wait(_SECONDS_BETWEEN_CHECKS):
             while self._lost:
                 self._send(self._lost.pop())
-            if not answers or self._ray.wait(answers, num_returns=1, timeout=0)[0]:
-                answers, answered = list(map(self._ask, range(len(self._workers)))), time.monotonic()
-            elif time.monotonic() - answered > _SECONDS_TO_ANSWER:
+            if not answers or self._has_answer(answers):
+                answers = [self._ask(number) for number in range(len(self._workers))]
+                last_answer = time.monotonic()
+            elif time.monotonic() - last_answer > _SECONDS_TO_ANSWER:
                 reason = f"No worker on the Ray cluster {self._address} has answered for {_SECONDS_TO_ANSWER:.0f} s"
-                error = WorkerLost(f"{reason}: look at `ray status`, then run the same command again.")
-                for ended in [ended for of_worker in self._running for ended in list(of_worker)]:
-                    settle(ended, None, error)
+                self._give_up(WorkerLost(f"{reason}: look at `ray status`, then run the same command again."))
+
+    def _has_answer(self, answers: list[Any]) -> bool:
+        """Check whether a worker has answered, without waiting."""
+        arrived, _ = self._ray.wait(answers, num_returns=1, timeout=0)
+        return bool(arrived)
+
+    def _give_up(self, error: WorkerLost) -> None:
+        """End all items that have no result yet with an error."""
+        # An item that ends is removed from its set. So list all items first.
+        unfinished: list[Future[Any]] = []
+        for items in self._running:
+            unfinished += items
+        for ended in unfinished:
+            settle(ended, None, error)
 
     def _ask(self, number: int) -> Any:
         """Ask a worker whether it is alive. A worker that has died answers after its restart."""
@@ -140,7 +157,8 @@ class _Actors:
             # `watch` sends the item again, because Ray is waiting for this callback to return.
             self._lost.append(task)
         else:
-            reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
+            # The last line of a traceback says what went wrong.
+            *_, reason = (str(error).strip() or type(error).__name__).splitlines()
             lost = f"A worker on the Ray cluster died {TRIES} times with the same item, or could not start ({reason})"
             advice = "check that all machines have the same prefrag and enough memory, then run the same command again."
             settle(task.ended, None, WorkerLost(f"{lost}: {advice}"))

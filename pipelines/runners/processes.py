@@ -48,7 +48,13 @@ class Processes(Runner):
         workers: list[_Worker] = []
         try:
             workers += [_Worker(build) for _ in range(self.workers)]
-            yield lambda item: min(workers, key=lambda worker: len(worker.running)).submit(item)
+
+            def submit(item: Item) -> Future[Any]:
+                """Send an item to the process with the fewest items."""
+                least_busy = min(workers, key=lambda worker: len(worker.running))
+                return least_busy.submit(item)
+
+            yield submit
         finally:
             end = time.monotonic() + _SECONDS_TO_END
             for worker in workers:
@@ -108,10 +114,10 @@ class _Worker:
     def _start(self) -> None:
         """Start a process and a thread that receives its results, and send it all items without a result."""
         self._pipe: Connection | None
-        self._pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(self._build, theirs), daemon=True)
+        self._pipe, other_end = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_serve, args=(self._build, other_end), daemon=True)
         self._process.start()
-        theirs.close()
+        other_end.close()
         Thread(target=self._receive, args=(self._pipe, self._process), daemon=True).start()
         for number, task in list(self.running.items()):
             self._send(number, task.item)
@@ -129,8 +135,9 @@ class _Worker:
             while True:
                 number, result, error = pipe.recv()
                 # Without a number, the error is of the whole process, and so of all its items.
-                for ended in list(self.running) if number is None else [number]:
-                    settle(self.running.pop(ended).ended, result, error)
+                ended_numbers = list(self.running) if number is None else [number]
+                for ended_number in ended_numbers:
+                    settle(self.running.pop(ended_number).ended, result, error)
 
         with self._one_at_a_time:
             if self._is_closed:
@@ -157,7 +164,10 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
     def reply(number: int | None, ended: Future[object]) -> None:
         error = ended.exception()
         with sending, suppress(OSError):
-            pipe.send((number, None if error else ended.result(), error and make_picklable(error)))
+            if error is None:
+                pipe.send((number, ended.result(), None))
+            else:
+                pipe.send((number, None, make_picklable(error)))
 
     try:
         with build() as run:

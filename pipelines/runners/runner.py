@@ -71,7 +71,9 @@ class Runner(ABC):
                     # Results that wait for their turn take no room of the workers, but their number is limited.
                     at_work = sum(not future.done() for future in running)
                     room = min(self.room - at_work, self.room * _AHEAD - len(running))
-                    running |= {submit(item): item for item in islice(waiting, 0 if failed else room)}
+                    # After an error, no further item starts.
+                    number_to_start = 0 if failed else room
+                    running |= {submit(item): item for item in islice(waiting, number_to_start)}
                     if not running:
                         break
 
@@ -81,9 +83,11 @@ class Runner(ABC):
                         undone = [future for future in running if not future.done()]
                         wait(undone, _SIGNAL_SECONDS, FIRST_COMPLETED)
                     for future in list(running):
-                        if not future.done():
-                            if ordered:
-                                break
+                        is_done = future.done()
+                        if ordered and not is_done:
+                            # The results behind this one wait for it.
+                            break
+                        if not is_done:
                             continue
                         item = running.pop(future)
                         error = future.exception()
