@@ -44,5 +44,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Haystack 3 builds components only from the modules that this variable lists. With the two names added, a program that
 # imports this package can load its pipelines with plain Haystack, too.
 _listed = [name for name in os.environ.get("HAYSTACK_DESERIALIZATION_ALLOWLIST", "").split(",") if name]
-_listed = [*_listed, *(name for name in ("prefrag", "duckduckgo_api_haystack") if name not in _listed)]
+for _name in ("prefrag", "duckduckgo_api_haystack"):
+    if _name not in _listed:
+        _listed.append(_name)
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = ",".join(_listed)

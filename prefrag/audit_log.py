@@ -71,7 +71,8 @@ def check_audit_log() -> str:
     mode = path.stat().st_mode
     # Other users can write to a device such as /dev/stderr, but a device stores nothing.
     is_device = stat.S_ISCHR(mode)
-    is_open_to_others = stat.S_IMODE(mode) & (stat.S_IRWXG | stat.S_IRWXO)
+    permissions_of_others = stat.S_IRWXG | stat.S_IRWXO
+    is_open_to_others = bool(stat.S_IMODE(mode) & permissions_of_others)
     if is_device or not is_open_to_others:
         return ""
     return f"Other users can read or change the audit log {path}: run chmod 600 on it."

@@ -56,7 +56,10 @@ def error_kind(error: Exception) -> type[PrefragError]:
     """
     if isinstance(error, PrefragError):
         return type(error)
-    return next((kind for builtin, kind in _STANDS_FOR.items() if isinstance(error, builtin)), PrefragError)
+    for builtin, kind in _STANDS_FOR.items():
+        if isinstance(error, builtin):
+            return kind
+    return PrefragError
 
 
 def find_cause(error: BaseException, kind: type[Found]) -> Found | None:

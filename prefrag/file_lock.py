@@ -86,8 +86,11 @@ def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
     """
     # A pipe without a reader must not block this process. Opened only for writing and without blocking, it fails at
     # once.
-    access = os.O_WRONLY if path.is_fifo() else os.O_RDWR
-    flags = access | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY if path.is_fifo() else os.O_RDWR
+    flags |= os.O_APPEND | os.O_CREAT
+    # Windows does not have the first of these flags, and only Windows has the second.
+    flags |= getattr(os, "O_NONBLOCK", 0)
+    flags |= getattr(os, "O_BINARY", 0)
     file = os.open(path, flags, 0o600)
     try:
         if not line:

@@ -16,12 +16,18 @@ _SPELLINGS = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false",
 
 def _spell(text: object) -> object:
     """Write a word in small letters, and other ways to write "on" and "off" as these words. "Yes" gives "on"."""
-    return _SPELLINGS.get(text.lower(), text.lower()) if isinstance(text, str) else text
+    if not isinstance(text, str):
+        return text
+    word = text.lower()
+    return _SPELLINGS.get(word, word)
 
 
 def _split(text: object) -> object:
     """Split a text at its commas. For example, "a, b,," gives ("a", "b")."""
-    return tuple(filter(None, map(str.strip, text.split(",")))) if isinstance(text, str) else text
+    if not isinstance(text, str):
+        return text
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(part for part in parts if part)
 
 
 def _split_address(text: object) -> tuple[str, str]:
@@ -40,12 +46,17 @@ def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     return keys
 
 
+def _expand_home(path: Path | None) -> Path | None:
+    """Replace "~" at the beginning of a path by the user's home folder."""
+    return None if path is None else path.expanduser()
+
+
 # Any text.
 Text = Annotated[str, "a text"]
 # A list of names.
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
 # The path of a file or folder. It may begin with "~" for the user's home folder.
-Place = Annotated[Path | None, AfterValidator(lambda path: None if path is None else path.expanduser()), "a path"]
+Place = Annotated[Path | None, AfterValidator(_expand_home), "a path"]
 # A switch.
 Switch = Annotated[bool, "on or off"]
 # A number of seconds, which may have decimals.

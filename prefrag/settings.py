@@ -397,7 +397,8 @@ def _allowed(field: FieldInfo) -> str:
 
 def _read(table: type[BaseSettings], name: str) -> Any:
     """Read the value of a setting from the environment. Raise :class:`BadInput` if the value is invalid."""
-    field, variable = table.model_fields[name], _variable_of(table, name)
+    field = table.model_fields[name]
+    variable = _variable_of(table, name)
     is_secret = _allowed(field) in SECRETS
     text = _read_text(variable, is_secret)
     if text is None:
@@ -421,17 +422,25 @@ def check_settings(own: Collection[str] = ()) -> list[str]:
     for table in _TABLES:
         for name, field in table.model_fields.items():
             _read(table, name)
-            variables.append(_variable_of(table, name))
+            variable = _variable_of(table, name)
+            variables.append(variable)
             if _allowed(field) in SECRETS:
-                variables.append(f"{variables[-1]}_FILE")
+                variables.append(f"{variable}_FILE")
 
-    expected = {*variables, *own}
-    bare = [name.removeprefix("PREFRAG_") for name in variables]
+    known_variables = {*variables, *own}
+    names_without_prefix = [variable.removeprefix("PREFRAG_") for variable in variables]
     warnings = []
-    for name in sorted(name for name in os.environ if name.upper().startswith("PREFRAG_")):
-        if name not in expected and not name.startswith("PREFRAG_TEST_"):
-            near = difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1)
-            warnings.append(f"{name} is not a setting" + (f": did you mean PREFRAG_{near[0]}?" if near else "."))
+    set_variables = [variable for variable in os.environ if variable.upper().startswith("PREFRAG_")]
+    for variable in sorted(set_variables):
+        if variable in known_variables or variable.startswith("PREFRAG_TEST_"):
+            continue
+        # The prefix may be in small letters, so it is cut off by its length.
+        name_without_prefix = variable[len("PREFRAG_") :].upper()
+        near = difflib.get_close_matches(name_without_prefix, names_without_prefix, n=1)
+        if near:
+            warnings.append(f"{variable} is not a setting: did you mean PREFRAG_{near[0]}?")
+        else:
+            warnings.append(f"{variable} is not a setting.")
     return warnings
 
 
@@ -445,9 +454,13 @@ def read_secrets() -> list[str]:
     for table in _TABLES:
         for name, field in table.model_fields.items():
             if _allowed(field) in SECRETS:
-                secret = _read(table, name)
-                secrets += [secret] if isinstance(secret, str) else secret
-    return list(filter(None, secrets))
+                value = _read(table, name)
+                if isinstance(value, str):
+                    secrets.append(value)
+                else:
+                    # A setting such as the API keys has several secrets.
+                    secrets += value
+    return [secret for secret in secrets if secret]
 
 
 def export_secrets() -> None:
@@ -456,9 +469,11 @@ def export_secrets() -> None:
     :raises BadInput: If a file cannot be read.
     """
     for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
-        text = _read_text(variable, is_secret=True) if f"{variable}_FILE" in os.environ else None
-        if text:
-            os.environ[variable] = _shared[variable] = text
+        if f"{variable}_FILE" in os.environ:
+            text = _read_text(variable, is_secret=True)
+            if text:
+                os.environ[variable] = text
+                _shared[variable] = text
 
 
 def _read_text(variable: str, is_secret: bool) -> str | None:

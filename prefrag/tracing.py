@@ -30,8 +30,14 @@ from prefrag.audit_log import audit_labels
 from prefrag.settings import settings
 
 # Besides numbers, only the tags with these names are sent. Their values are names from the program itself.
-_NAMES = {f"haystack.component.{part}" for part in ("name", "type", "fully_qualified_type")}
-_NAMES |= {"hayhooks.pipeline.name", "hayhooks.transport", "hayhooks.error.type"}
+_NAMES = {
+    "haystack.component.name",
+    "haystack.component.type",
+    "haystack.component.fully_qualified_type",
+    "hayhooks.pipeline.name",
+    "hayhooks.transport",
+    "hayhooks.error.type",
+}
 
 
 class _RunError(Exception):
@@ -90,7 +96,8 @@ class _WordlessTracer(ProxyTracer):
             yield NullSpan()
             return
 
-        wordless = {key: value for key, value in (tags or {}).items() if _is_wordless(key, value)}
+        all_tags = tags or {}
+        wordless = {key: value for key, value in all_tags.items() if _is_wordless(key, value)}
         # The backend gets an error without text. The original error is raised again behind the span.
         failure: BaseException | None = None
         with suppress(_RunError), super().trace(operation_name, wordless, parent) as span:
@@ -156,10 +163,11 @@ class _OpenSpan:
         """Write the measurements into the span, and close it."""
         self.span.set_tags(measured.tags)
         # If a span is closed with an error, the backend marks the span as failed.
-        error = _RunError(measured.error) if measured.error else None
-        kind = None if error is None else _RunError
         with suppress(_RunError):
-            self.context.run(self._manager.__exit__, kind, error, None)
+            if measured.error:
+                self.context.run(self._manager.__exit__, _RunError, _RunError(measured.error), None)
+            else:
+                self.context.run(self._manager.__exit__, None, None, None)
 
 
 class _Run:
@@ -204,9 +212,13 @@ def measure_run(context: Context) -> Iterator[Measured]:
         ``prefrag.status`` is "failed" until the block changes it.
     """
     labels = context.run(audit_labels)
-    tags = {"prefrag.run.id": labels.get("run"), "prefrag.pipeline": labels.get("pipeline")}
-    tags["prefrag.status"] = "failed"
-    measured, run = Measured("prefrag.run", tags, labels), None
+    tags = {
+        "prefrag.run.id": labels.get("run"),
+        "prefrag.pipeline": labels.get("pipeline"),
+        "prefrag.status": "failed",
+    }
+    measured = Measured("prefrag.run", tags, labels)
+    run = None
     if not isinstance(tracer.actual_tracer, NullTracer):
         run = _Run(_OpenSpan(context, measured.name, {}))
         context.run(_run.set, run)
@@ -229,7 +241,9 @@ def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
     :param tags: The first tags. A double underscore in a name stands for a full stop.
     :returns: A context manager. It provides the measurements, to which the block may add tags.
     """
-    measured, run = Measured(name, {key.replace("__", "."): value for key, value in tags.items()}), _run.get()
+    named_tags = {key.replace("__", "."): value for key, value in tags.items()}
+    measured = Measured(name, named_tags)
+    run = _run.get()
     if run is None:
         with _timed(measured):
             yield measured
@@ -278,9 +292,13 @@ def outgoing_trace() -> dict[str, str]:
 
     :returns: The header ``traceparent``. Empty without OpenTelemetry.
     """
-    span = _span.get()
-    find = getattr(span and span.span.raw_span(), "get_span_context", None)
-    if find is None:
+    open_span = _span.get()
+    if open_span is None:
         return {}
-    now = find()
-    return {"traceparent": f"00-{now.trace_id:032x}-{now.span_id:016x}-{int(now.trace_flags):02x}"}
+    # Only the spans of OpenTelemetry have this method.
+    get_span_context = getattr(open_span.span.raw_span(), "get_span_context", None)
+    if get_span_context is None:
+        return {}
+    position = get_span_context()
+    flags = int(position.trace_flags)
+    return {"traceparent": f"00-{position.trace_id:032x}-{position.span_id:016x}-{flags:02x}"}

@@ -314,12 +314,15 @@ class Collection(ABC):
         :returns: The documents, sorted by path.
         """
         uploads = self.uploads
+        # Passages without a path are of no document.
         entries = [(entry.path, entry) for entry in self.entries() if entry.path is not None]
         folders = name_folders((path for path, _ in entries), uploads)
-        return [
-            CollectionDocument(_document_id(entry.kind, path, uploads), entry, _is_below(path, uploads), folders[path])
-            for path, entry in entries
-        ]
+        documents = []
+        for path, entry in entries:
+            document_id = _document_id(entry.kind, path, uploads)
+            is_uploaded = _is_below(path, uploads)
+            documents.append(CollectionDocument(document_id, entry, is_uploaded, folders[path]))
+        return documents
 
     def document(self, id: str) -> CollectionDocument:
         """Find a document by its ID.
@@ -354,8 +357,11 @@ class Collection(ABC):
             return {path: meta for path, meta in self.metadata().items() if path in wanted}
 
         with closing(self.passages()) as passages:
-            first = passages.where("split_id", [0]) if paths is None else passages.where("file_path", paths, first=True)
-            return {str(passage.meta.get("file_path")): _known_fields(passage.meta) for passage in first}
+            if paths is None:
+                first_passages = passages.where("split_id", [0])
+            else:
+                first_passages = passages.where("file_path", paths, first=True)
+            return {str(passage.meta.get("file_path")): _known_fields(passage.meta) for passage in first_passages}
 
     def uploaded_id(self, file: str) -> str:
         """Make the ID of an uploaded file.
@@ -388,7 +394,8 @@ class Collection(ABC):
             path = str(document.entry.path)
             with closing(changes.open()) as passages:
                 outdated = [passage.id for passage in passages.where(PATH_FIELDS[document.entry.kind], [path])]
-            changes.make(removed=[Path(path).name] if document.uploaded else [], outdated=outdated)
+            removed = [Path(path).name] if document.uploaded else []
+            changes.make(removed=removed, outdated=outdated)
         return len(outdated), document
 
     def summary(self) -> CollectionSummary:
@@ -402,8 +409,16 @@ class Collection(ABC):
             files, passages = self.count()
             web = self.read_consent()
         except (DocumentStoreError, ValueError) as error:
-            return CollectionSummary(self.name, None, None, size, None, changed, str(error))
-        return CollectionSummary(self.name, passages, files, size, web, changed)
+            return CollectionSummary(
+                self.name,
+                passages=None,
+                files=None,
+                bytes=size,
+                web=None,
+                changed=changed,
+                problem=str(error),
+            )
+        return CollectionSummary(self.name, passages=passages, files=files, bytes=size, web=web, changed=changed)
 
 
 def _known_fields(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -430,5 +445,9 @@ def entries_of(origins: Mapping[tuple[str, str | None], int]) -> list[IndexedFil
     :param origins: The number of passages of each file and corpus, by its kind and its path.
     :returns: The entries, sorted by path. All passages without a path form one entry at the end.
     """
-    entries = [IndexedFile(path, kind, os.path.basename(path or ""), count) for (kind, path), count in origins.items()]
+    entries = []
+    for (kind, path), count in origins.items():
+        name = os.path.basename(path or "")
+        entries.append(IndexedFile(path, kind, name, count))
+    # The entry without a path comes last.
     return sorted(entries, key=lambda entry: (entry.path is None, entry.path or ""))

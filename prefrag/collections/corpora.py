@@ -33,9 +33,11 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
     :param tally: Counts the passages, and reports the progress.
     """
     report = tally.report
-    # The numbers to which this file adds.
-    written, unchanged = report.written, report.unchanged
-    skipped, skipped_lines = len(report.skipped), report.skipped_lines
+    # The numbers before this file, which adds to them.
+    written_before = report.written
+    unchanged_before = report.unchanged
+    skipped_before = len(report.skipped)
+    skipped_lines_before = report.skipped_lines
     lines = CorpusLines(file, local, web, tally)
     ids = PassageIds()
     # How many bytes of the file are read, and how many of these are written to the store.
@@ -68,16 +70,18 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
     lines.write()
     tally.advance(file.path, file.size - saved)
 
-    if report.written > written or report.unchanged > unchanged:
+    if report.written > written_before:
         report.files += 1
-        report.unchanged_files += report.written == written
-    elif report.skipped_lines > skipped_lines:
+    elif report.unchanged > unchanged_before:
+        report.files += 1
+        report.unchanged_files += 1
+    elif report.skipped_lines > skipped_lines_before:
         # No line is a passage, so the file is probably not a corpus. Report the file once, and not each line.
-        first = report.skipped[skipped]
-        del report.skipped[skipped:]
-        report.skipped_lines = skipped_lines
+        first = report.skipped[skipped_before]
+        del report.skipped[skipped_before:]
+        report.skipped_lines = skipped_lines_before
         tally.skip(file.path, f"none of its lines is a passage; line {first.line}: {first.reason}")
-    elif len(report.skipped) == skipped:
+    elif len(report.skipped) == skipped_before:
         tally.skip(file.path, "it is empty")
 
 
@@ -108,7 +112,8 @@ def open_corpus(path: Path) -> BinaryIO:
         raise PassageError(f"it is not JSON ({error})") from error
     if not isinstance(passages, list):
         raise PassageError("it is no longer a JSON list of passages")
-    return io.BytesIO("".join(f"{json.dumps(passage)}\n" for passage in passages).encode("ascii"))
+    lines = "".join(f"{json.dumps(passage)}\n" for passage in passages)
+    return io.BytesIO(lines.encode("ascii"))
 
 
 class _Line(NamedTuple):
@@ -167,10 +172,11 @@ class CorpusLines:
 
         The batch is empty afterwards.
         """
-        for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
-            if store is not None:
-                self._write_to(store, own)
-        self._lines, self._bytes = {}, 0
+        self._write_to(self._local, ("local", "both"))
+        if self._web is not None:
+            self._write_to(self._web, ("web", "both"))
+        self._lines = {}
+        self._bytes = 0
 
     def _write_to(self, store: PassageStore, own: tuple[str, ...]) -> None:
         """Write the lines that belong to a store, and delete the other lines from the store.
@@ -225,8 +231,8 @@ class CorpusLines:
 
         # An uploaded corpus may be on another machine, where it cannot be read. So assume that it still has the
         # passage.
-        is_shared = any(path.startswith(UPLOADED) for path in (other, str(self._file.path)))
-        if is_shared or passage.id in self._local.written:
+        is_uploaded = other.startswith(UPLOADED) or str(self._file.path).startswith(UPLOADED)
+        if is_uploaded or passage.id in self._local.written:
             return True
         if not is_there(other):
             return False
@@ -258,8 +264,8 @@ class PassageIds:
             return False
         self._unsorted.add(digest)
         if len(self._unsorted) >= self._MOST_UNSORTED:
-            more = np.fromiter(self._unsorted, dtype=np.uint64, count=len(self._unsorted))
-            self._sorted = np.sort(np.concatenate((self._sorted, more)))
+            new_digests = np.fromiter(self._unsorted, dtype=np.uint64, count=len(self._unsorted))
+            self._sorted = np.sort(np.concatenate((self._sorted, new_digests)))
             self._unsorted.clear()
         return True
 
@@ -310,7 +316,8 @@ def contains_id(ids: np.ndarray, passage_id: str) -> bool:
 
 def _digest(passage_id: str) -> int:
     """Return the digest of an ID as a number of 8 bytes."""
-    return int.from_bytes(hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    digest = hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
 
 
 def _contains(digests: np.ndarray, digest: int) -> bool:

@@ -53,19 +53,17 @@ class ElasticCollection(Collection):
         from prefrag.collections.changes.rebuilding import REBUILD_OF, find_rebuilt
 
         with stores.connect_elasticsearch() as client:
-            mappings = client.indices.get_mapping(index="*", expand_wildcards="open")
-            own = {
-                name: mapping["mappings"]
-                for name, mapping in mappings.items()
-                if stores.is_own_mapping(mapping["mappings"].get("properties", {}))
-            }
+            descriptions = client.indices.get_mapping(index="*", expand_wildcards="open")
             names = set()
-            for name, mapping in own.items():
+            for index, description in descriptions.items():
+                mapping = description["mappings"]
+                if not stores.is_own_mapping(mapping.get("properties", {})):
+                    continue
                 alias = mapping.get("_meta", {}).get(REBUILD_OF)
                 # A rebuilt index is listed under its alias. The index of an unfinished rebuild is listed under its own
                 # name.
-                is_in_use = alias and find_rebuilt(client, alias) == name
-                names.add(alias if is_in_use else name)
+                is_in_use = alias and find_rebuilt(client, alias) == index
+                names.add(alias if is_in_use else index)
         return map(cls, sorted(names))
 
     @property
@@ -82,12 +80,14 @@ class ElasticCollection(Collection):
     @property
     def is_uploaded(self) -> bool:
         """Whether an upload has made the index."""
-        return describe_index(self.name)[1]
+        _, is_made_by_upload = describe_index(self.name)
+        return is_made_by_upload
 
     @property
     def language(self) -> str | None:
         """The language of the stemmer of the index. None if the index does not exist."""
-        return describe_index(self.name)[0]
+        language, _ = describe_index(self.name)
+        return language
 
     def document_store(self) -> ElasticsearchDocumentStore:
         """Make Haystack's store of the index.
@@ -169,8 +169,9 @@ class ElasticCollection(Collection):
     def _measure(self) -> tuple[int, str | None]:
         """Return the size of the index in bytes, and None for the time of the last change."""
         with stores.connect_elasticsearch() as client:
-            mappings = client.indices.get_mapping(index=self.name, ignore_unavailable=True, allow_no_indices=True)
-            if not any(stores.is_own_mapping(index["mappings"].get("properties", {})) for index in mappings.values()):
+            descriptions = client.indices.get_mapping(index=self.name, ignore_unavailable=True, allow_no_indices=True)
+            mappings = [description["mappings"] for description in descriptions.values()]
+            if not any(stores.is_own_mapping(mapping.get("properties", {})) for mapping in mappings):
                 raise Missing(
                     f"There is no collection '{self.name}' that prefrag made. List all: prefrag collections list"
                 )

@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -123,7 +123,8 @@ def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) 
     if isinstance(store, TantivyDocumentStore):
         folder = PassageVectors(store, model).folder.resolve()
         # The name of the lock has a digest of the path, because indexes in different folders may have the same name.
-        name = f"{folder.parent.name}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-vectors"
+        digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+        name = f"{folder.parent.name}-{digest}-vectors"
         return index_lock(name, work=f"embedding the passages of {folder.parent}")
     return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
 
@@ -145,9 +146,7 @@ def _update_vectors(
     report = EmbeddingReport()
     total = store.count_documents()
     # The passages are read one batch at a time, so that they need not all be in memory. Only their fingerprints are.
-    waiting = target.find_unembedded(report)
-    # The iterator ends at the first empty batch.
-    batches = iter(lambda: list(islice(waiting, _BATCH)), [])
+    batches = _split_into_batches(target.find_unembedded(report))
     # The vectors are written in the order of the passages. So the number of worker processes does not change the table.
     results = runner.map(partial(open_embedder, model, embedder), batches, ordered=True)
     with closing(results):
@@ -159,6 +158,15 @@ def _update_vectors(
 
     target.finish(report)
     return report
+
+
+def _split_into_batches(passages: Iterator[Document]) -> Iterator[list[Document]]:
+    """Yield the passages in lists. A list is made only when it is needed."""
+    while True:
+        batch = list(islice(passages, _BATCH))
+        if not batch:
+            return
+        yield batch
 
 
 @contextmanager
@@ -225,7 +233,8 @@ class _TantivyVectors:
     def write(self, passages: list[Document], vectors: list[Any]) -> None:
         """Write the vectors of passages."""
         ids = [passage.id for passage in passages]
-        self._vectors.write(ids, [_fingerprint(passage) for passage in passages], vectors)
+        fingerprints = [_fingerprint(passage) for passage in passages]
+        self._vectors.write(ids, fingerprints, vectors)
 
     def finish(self, report: EmbeddingReport) -> None:
         """Delete the vectors without a passage, and count them in the report."""
@@ -275,16 +284,17 @@ class _ElasticsearchVectors:
             )
             self._has_vector_field = True
 
-        changes: Iterable[dict[str, Any]] = (
-            {"_op_type": "update", "_id": passage.id, "doc": {"embedding": list(map(float, vector))}}
-            for passage, vector in zip(passages, vectors, strict=True)
-        )
+        changes: list[dict[str, Any]] = []
+        for passage, vector in zip(passages, vectors, strict=True):
+            numbers = [float(number) for number in vector]
+            changes.append({"_op_type": "update", "_id": passage.id, "doc": {"embedding": numbers}})
         _, refused = helpers.bulk(self._client, changes, index=self._index, raise_on_error=False)
         items = refused if isinstance(refused, list) else []
         # Status 404 means that the passage was deleted in the meantime. It needs no vector.
-        lost = [item for item in items if item["update"].get("status") != 404]
+        lost = [item["update"] for item in items if item["update"].get("status") != 404]
         if lost:
-            raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {lost[0]['update'].get('error')}")
+            error = lost[0].get("error")
+            raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {error}")
 
     def finish(self, report: EmbeddingReport) -> None:
         """Make the vectors visible to searches."""

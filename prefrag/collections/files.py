@@ -144,7 +144,10 @@ def _read_changed(
             # Check that the index has all passages of the file. After a crash, a store without transactions may have
             # only some of them.
             is_whole = entry.current and len(entry.current) == max(entry.current.values())
-            yield None if is_whole else (file.path, data, modified, file.folders)
+            if is_whole:
+                yield None
+            else:
+                yield file.path, data, modified, file.folders
 
 
 def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _FileBatch, tally: Tally) -> None:
@@ -155,19 +158,24 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
     :param batch: The batch.
     :param tally: Gets the reports.
     """
-    file, earlier, current = entry.file, entry.earlier, entry.current
-    refused = converted.refused if converted else entry.refused
-    if refused is not None:
-        tally.skip(file.path, f"{refused}; its earlier passages stay" if earlier else str(refused))
+    file = entry.file
+    reason = converted.refused if converted else entry.refused
+    if reason is not None:
+        if entry.earlier:
+            reason = f"{reason}; its earlier passages stay"
+        tally.skip(file.path, reason)
         batch.count_as_done(file)
         return
 
-    if converted and converted.loss:
-        tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
-    passages = converted.passages if converted else None
-    current_ids = current if passages is None else {passage.id for passage in passages}
-    outdated = [passage_id for passage_id in earlier if passage_id not in current_ids]
-    batch.add(file, passages, outdated=outdated, unchanged=len(current))
+    passages = None
+    current_ids = set(entry.current)
+    if converted:
+        if converted.loss:
+            tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
+        passages = converted.passages
+        current_ids = {passage.id for passage in passages}
+    outdated = [passage_id for passage_id in entry.earlier if passage_id not in current_ids]
+    batch.add(file, passages, outdated=outdated, unchanged=len(entry.current))
 
 
 def _read_bytes(path: Path) -> tuple[bytes, float]:
@@ -235,11 +243,9 @@ class _FileBatch:
             self._passages += len(passages)
             self._bytes += sum(len(passage.content or "") for passage in passages)
 
-        if (
-            self._passages >= self._store.batch
-            or self._bytes >= MOST_BATCH_BYTES
-            or time.monotonic() - self._since >= _MOST_SECONDS_UNSAVED
-        ):
+        is_large = self._passages >= self._store.batch or self._bytes >= MOST_BATCH_BYTES
+        is_old = time.monotonic() - self._since >= _MOST_SECONDS_UNSAVED
+        if is_large or is_old:
             self.flush()
 
     def flush(self) -> None:
@@ -248,14 +254,19 @@ class _FileBatch:
             return
 
         report = self._tally.report
-        refused = self._store.write([passage for _, passages, _ in self._changed for passage in passages])
+        all_passages: list[Document] = []
+        for _, passages, _ in self._changed:
+            all_passages += passages
+        refused = self._store.write(all_passages)
         for file, passages, outdated in self._changed:
             reasons = [refused[passage.id] for passage in passages if passage.id in refused]
             if reasons:
+                # The earlier passages of the file stay.
                 self._tally.skip(file.path, f"the store refused {len(reasons)} of its passages ({reasons[0]})")
                 continue
             report.written += len(passages)
-            report.replaced += len(passages) if outdated else 0
+            if outdated:
+                report.replaced += len(passages)
             self._outdated += outdated
 
         # Delete the old passages only now, when the new passages are safe.

@@ -36,11 +36,12 @@ def find_collection(folder: Path) -> str:
     with index_lock(".folders", _WAIT_SECONDS, "finding the collection of a folder"):
         # Each of these files has the path of a folder.
         marks = sorted(data_directory().glob(f"indexes/*/{FOLLOWED_FOLDER_FILE}"))
-        own = [mark.parent.name for mark in marks if mark.read_bytes() == real.encode()]
-        if own:
-            return own[0]
+        names = [mark.parent.name for mark in marks if mark.read_bytes() == real.encode()]
+        if names:
+            return names[0]
 
-        path = index_path(next(_free_names(Path(real).name)))
+        new_name = next(_free_names(Path(real).name))
+        path = index_path(new_name)
         TantivyDocumentStore(path=str(path)).replace_documents([], [])
         (path / FOLLOWED_FOLDER_FILE).write_text(real, encoding="utf-8")
     return path.name
@@ -63,7 +64,8 @@ def _free_names(folder: str) -> Iterator[str]:
     :param folder: The name of the folder.
     """
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)[:_NAME_CHARACTERS].strip("._-") or "folder"
+    joined = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
+    name = joined[:_NAME_CHARACTERS].strip("._-") or "folder"
     indexes = data_directory() / "indexes"
     taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
     numbered = (f"{name}-{number}" for number in itertools.count(2))

@@ -91,6 +91,7 @@ def index(
         raise ValueError("split_sources makes a second collection: give a collection, and not a document store.")
     else:
         local = PassageStore(collection)
+    stores = [local] if web is None else [local, web]
 
     tally = Tally(report, sum(file.size for file in files), on_progress)
     try:
@@ -101,14 +102,14 @@ def index(
 
         real_paths = [printable(real_path(path)) for path in paths]
         folders = [path for path in real_paths if os.path.isdir(path)]
-        for passages in filter(None, (local, web)):
+        for passages in stores:
             if prune:
                 prune_passages(passages, report, concerns=select_below(real_paths), on_plan=on_plan)
             elif folders:
                 vanished = find_vanished(passages, select_below(folders))
                 report.vanished += [path for path in vanished if path not in report.vanished]
     finally:
-        for passages in filter(None, (local, web)):
+        for passages in stores:
             passages.finish()
 
     if isinstance(collection, Collection):

@@ -63,7 +63,8 @@ class Listings(Generic[Listing]):
             listing = cached.listing
             if listing is None or cached.state != state:
                 listing = make()
-                cached.state, cached.listing = state, listing
+                cached.state = state
+                cached.listing = listing
                 self._drop_oldest()
         return listing
 

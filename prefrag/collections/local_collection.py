@@ -182,7 +182,7 @@ class LocalCollection(Collection):
         :returns: The numbers and sizes.
         """
         sizes = measure_files(self.name)
-        return Room(len(sizes), sum(sizes), count_made_by_uploads(), self.exists)
+        return Room(files=len(sizes), bytes=sum(sizes), collections=count_made_by_uploads(), is_there=self.exists)
 
     def drop(self) -> None:
         """Delete the index with its passages and vectors, the uploaded files, and the reports of `prefrag prove`.
@@ -269,7 +269,8 @@ class LocalCollection(Collection):
 
         :returns: The documents, sorted by path.
         """
-        path, uploads = resolve_index(self.name), self.uploads
+        path = resolve_index(self.name)
+        uploads = self.uploads
         with closing(self.passages()):
             return list(_documents.read(path, (self.version, uploads), super().documents))
 
@@ -290,7 +291,9 @@ class LocalCollection(Collection):
 
         # `self.path` is not used here, because it refuses some names, such as "a (copy)".
         folder = data_directory() / "indexes" / self.name
-        files = [os.path.join(root, file) for root, _, names in os.walk(folder) for file in names]
+        files: list[str] = []
+        for root, _, names in os.walk(folder):
+            files += [os.path.join(root, name) for name in names]
         # A file may be gone by now, because another process may be merging the segments of the index.
         size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
         return size, _say_time(_read_version(folder))
@@ -300,7 +303,8 @@ def _read_version(index: Path) -> int:
     """Return the time of the last change of an index, in nanoseconds since 1970."""
     # Every commit replaces the file `meta.json`. If an index has lost it, the time of the folder is used.
     file = index / "meta.json"
-    return os.stat(file if file.exists() else index).st_mtime_ns
+    dated_path = file if file.exists() else index
+    return os.stat(dated_path).st_mtime_ns
 
 
 def _say_time(version: int) -> str:

@@ -26,11 +26,13 @@ def read_skipped(index: Path) -> dict[str, str]:
     :returns: The reasons by the paths of the files. Files that no longer exist are left out.
     """
     try:
-        reasons = json.loads((index / _FILE).read_text(encoding="utf-8"))
+        content = json.loads((index / _FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    texts = reasons.items() if isinstance(reasons, dict) else ()
-    return {path: reason for path, reason in texts if isinstance(reason, str) and is_there(path)}
+    if not isinstance(content, dict):
+        return {}
+    reasons = {path: reason for path, reason in content.items() if isinstance(reason, str)}
+    return {path: reason for path, reason in reasons.items() if is_there(path)}
 
 
 def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> None:
@@ -42,18 +44,24 @@ def keep_skipped(index: Path, report: IndexReport, paths: Collection[str]) -> No
     """
     earlier = read_skipped(index)
     below = tuple(path.rstrip(os.sep) + os.sep for path in paths)
-    reasons = {path: reason for path, reason in earlier.items() if path not in paths and not path.startswith(below)}
+    reasons = {}
+    for path, reason in earlier.items():
+        was_indexed = path in paths or path.startswith(below)
+        if not was_indexed:
+            reasons[path] = reason
     for skip in report.read_in_part:
         reasons[skip.path] = f"read in part: {skip.reason}"
     for skip in report.skipped:
         if skip.reason != OTHER_KIND:
-            reasons.setdefault(skip.path, skip.reason if skip.line is None else f"line {skip.line}: {skip.reason}")
-    reasons = dict(list(reasons.items())[-MOST_KEPT:])
-    if reasons == earlier:
+            reason = skip.reason if skip.line is None else f"line {skip.line}: {skip.reason}"
+            reasons.setdefault(skip.path, reason)
+    # If there are too many reasons, the earliest are dropped.
+    newest_reasons = dict(list(reasons.items())[-MOST_KEPT:])
+    if newest_reasons == earlier:
         return
 
-    written = index / f".{_FILE}.{os.getpid()}"
+    draft = index / f".{_FILE}.{os.getpid()}"
     # If the record cannot be written, go on. The index is complete without the record.
     with suppress(OSError):
-        written.write_text(json.dumps(reasons), encoding="utf-8")
-        written.replace(index / _FILE)
+        draft.write_text(json.dumps(newest_reasons), encoding="utf-8")
+        draft.replace(index / _FILE)

@@ -76,12 +76,12 @@ class PassageStore:
         if not ids:
             return {}
 
-        direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
-        documents = (
-            direct(ids)
-            if direct
-            else self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
-        )
+        # Our own store has a method for this, which is faster than a filter.
+        documents_by_id: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
+        if documents_by_id:
+            documents = documents_by_id(ids)
+        else:
+            documents = self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
         return {document.id: document for document in documents}
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
@@ -104,8 +104,11 @@ class PassageStore:
         :returns: The passages, in any order.
         """
         # Read the documents one by one if the store can do that, because it takes less memory.
-        stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
-        yield from stream() if stream else self._store.filter_documents()
+        iterate_documents: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
+        if iterate_documents:
+            yield from iterate_documents()
+        else:
+            yield from self._store.filter_documents()
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
         """Count the passages of each file and corpus.
@@ -113,7 +116,9 @@ class PassageStore:
         :returns: The number of passages, by the kind of origin and its path. See :func:`origin_of`.
         """
         counts = self.count_terms()
-        return Counter(map(origin_of, self.all())) if counts is None else counts
+        if counts is not None:
+            return counts
+        return Counter(origin_of(passage) for passage in self.all())
 
     def count_terms(self) -> Counter[tuple[str, str | None]] | None:
         """Count as :meth:`count_origins` does, but a thousand times faster.
@@ -121,13 +126,13 @@ class PassageStore:
         :returns: The number of passages, by the kind of origin and its path. None if the store cannot count in this
             way.
         """
-        count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
-        if count is None:
+        count_values: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
+        if count_values is None:
             return None
 
         counts: Counter[tuple[str, str | None]] = Counter()
         for field, kind in ORIGIN_FIELDS.items():
-            counts.update({(kind, path): passages for path, passages in count(field).items()})
+            counts.update({(kind, path): passages for path, passages in count_values(field).items()})
         # A passage without a path is not counted here, and neither is one whose path is too long to be indexed. Then
         # the total differs.
         return counts if counts.total() == self._store.count_documents() else None
@@ -241,7 +246,9 @@ class ElasticsearchPassageStore(PassageStore):
         :returns: The passages.
         """
         if values:
-            conditions = [{"terms": {field: list(values)}}, *([{"term": {"split_id": 0}}] if first else [])]
+            conditions: list[dict[str, Any]] = [{"terms": {field: list(values)}}]
+            if first:
+                conditions.append({"term": {"split_id": 0}})
             yield from self._scan({"bool": {"filter": conditions}})
 
     def all(self) -> Iterator[Document]:
@@ -270,9 +277,12 @@ class ElasticsearchPassageStore(PassageStore):
                     # Without this option, the passages of missing shards would be left out without an error.
                     allow_partial_search_results=False,
                 )
-            for bucket in reply["aggregations"]["origins"]["buckets"]:
-                counts[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
-            after = reply["aggregations"]["origins"].get("after_key")
+            page = reply["aggregations"]["origins"]
+            for bucket in page["buckets"]:
+                # The key of a bucket has the paths of its passages, in the fields in which their metadata has them.
+                origin = origin_of(Document(meta=bucket["key"]))
+                counts[origin] += bucket["doc_count"]
+            after = page.get("after_key")
             if after is None:
                 return counts
             pages["after"] = after
@@ -288,9 +298,10 @@ class ElasticsearchPassageStore(PassageStore):
         for passage in passages:
             source = _source(passage)
             title = passage.meta.get("title")
-            key = title_key(str(title)) if self._keeps_titles and title is not None else ""
-            if key:
-                source[TITLE_KEY_FIELD] = key
+            if self._keeps_titles and title is not None:
+                key = title_key(str(title))
+                if key:
+                    source[TITLE_KEY_FIELD] = key
             actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
         return self._bulk(actions)
 
@@ -336,23 +347,23 @@ class ElasticsearchPassageStore(PassageStore):
                 [(operation, item)] = reply.items()
                 is_gone_already = operation == "delete" and item.get("status") == 404
                 if not accepted and not is_gone_already:
-                    error = item.get("error")
                     if item.get("status") == _UNAVAILABLE:
                         raise DocumentStoreError(
                             f"A shard of the index '{self._index}' is missing, so not all passages could be "
                             f"written: check the health of {self._url}, and try again."
                         )
-                    refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
+                    error = item.get("error")
+                    reason = error.get("reason") if isinstance(error, dict) else error
+                    refused[str(item["_id"])] = str(reason)
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
         """Yield all passages that match a query, with some of their metadata and without their text."""
         from elasticsearch import helpers
 
+        body = {"query": query, "_source": list(self._LISTED)}
         with explain_failures(self._url):
-            hits = helpers.scan(
-                self._client, index=self._index, query={"query": query, "_source": list(self._LISTED)}, size=5000
-            )
+            hits = helpers.scan(self._client, index=self._index, query=body, size=5000)
             for hit in hits:
                 yield Document(id=hit["_id"], meta=hit["_source"])
 
@@ -400,7 +411,7 @@ def make_index(client: Elasticsearch, index: str, mapping: Mapping[str, Any], **
     :param client: The client of Elasticsearch.
     :param index: The name of the index.
     :param mapping: The mapping of the index.
-    :param more: Further settings of the index.
+    :param more: Further settings of the index. They may replace the numbers of shards and replicas.
     """
     from elasticsearch import BadRequestError
 
@@ -496,7 +507,10 @@ def elasticsearch_client() -> Elasticsearch:
 
     secret = settings.elasticsearch_api_key
     key_id = settings.elasticsearch_api_key_id if secret else ""
-    key = (key_id, secret) if key_id else secret or None
+    key: str | tuple[str, str] | None = secret or None
+    if key_id:
+        # Elasticsearch also accepts a key as a pair of its ID and its secret.
+        key = (key_id, secret)
     try:
         return Elasticsearch(**connection_settings(), api_key=key, request_timeout=_REQUEST_SECONDS)
     except Missing:
@@ -559,7 +573,8 @@ def explain_failures(url: str) -> Iterator[None]:
             f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
         ) from error
     except (ApiError, helpers.ScanError, helpers.BulkIndexError) as error:
-        advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
+        is_key_refused = getattr(error, "status_code", None) in (401, 403)
+        advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if is_key_refused else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error
 
 
