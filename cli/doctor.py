@@ -56,7 +56,10 @@ def examine_installation(
     else:
         for finding in findings:
             _print(finding)
-        typer.echo("prefrag ask will work." if not code else "prefrag ask will not work: see the problems above.")
+        if code:
+            typer.echo("prefrag ask will not work: see the problems above.")
+        else:
+            typer.echo("prefrag ask will work.")
     raise typer.Exit(code)
 
 
@@ -65,5 +68,10 @@ def _print(finding: Finding) -> None:
     from rich.text import Text
 
     sign, style = _SIGNS[finding.status]
-    text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
-    console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))
+    sentence = one_line(finding.text).removesuffix(".")
+    text = f"{sentence}. {one_line(finding.advice)}".rstrip()
+    line = Text()
+    line.append(f"{sign:<{_WIDTH}} ", style)
+    line.append(f"{finding.part}: ", "bold")
+    line.append(text)
+    console().print(line)

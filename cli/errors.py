@@ -58,8 +58,11 @@ def print_error(error: Exception) -> None:
     """
     from rich.text import Text
 
-    notes = filter(None, map(str.strip, getattr(error, "__notes__", ())))
-    message = one_line(". ".join([str(error) or type(error).__name__, *notes]))
+    sentences = [str(error) or type(error).__name__]
+    for note in getattr(error, "__notes__", ()):
+        if note.strip():
+            sentences.append(note.strip())
+    message = one_line(". ".join(sentences))
     console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))
 
 

@@ -47,18 +47,23 @@ def list_feedback(rating: RatingOption = None, collection: CollectionOption = No
         answer = f" -> {entry.result.answer}" if entry.result.answer else " -> (no answer)"
         right = f"; right: {entry.answer}" if entry.answer else ""
         comment = f"; {entry.comment}" if entry.comment else ""
-        by = f" ({entry.key})" if entry.key else ""
-        line = one_line(f"{entry.result.question}{answer}{right}{comment}")
-        typer.echo(one_line(f"{entry.time:%Y-%m-%d %H:%M} UTC {entry.rating:<4}{by}") + f"  {line}")
-    typer.echo(f"{len(listed):,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
+        key = f" ({entry.key})" if entry.key else ""
+        origin = one_line(f"{entry.time:%Y-%m-%d %H:%M} UTC {entry.rating:<4}{key}")
+        content = one_line(f"{entry.result.question}{answer}{right}{comment}")
+        typer.echo(f"{origin}  {content}")
+    summary = f"{len(listed):,} in all"
+    if left_out:
+        summary += f"; {left_out[_UNREADABLE]:,} unreadable"
+    typer.echo(summary)
+
     for side, name in _SIDES.items():
         # Count all entries, not only the listed ones. If only liked answers are listed, all of them would be right.
         compared = [entry for entry in entries if entry.compared == side]
         if compared:
             liked = sum(entry.rating == "up" for entry in compared)
-            seconds = [entry.result.usage.seconds for entry in compared if entry.result.usage.seconds]
-            taken = f", {median(seconds):.1f} s each (median)" if seconds else ""
-            typer.echo(f"Compared {name}: {liked:,} of {len(compared):,} right{taken}")
+            durations = [entry.result.usage.seconds for entry in compared if entry.result.usage.seconds]
+            duration = f", {median(durations):.1f} s each (median)" if durations else ""
+            typer.echo(f"Compared {name}: {liked:,} of {len(compared):,} right{duration}")
 
 
 def export_feedback(
@@ -75,11 +80,13 @@ def export_feedback(
 
     load_env_file()
     left_out: Counter[str] = Counter()
+    # The last feedback on each question, by the collection and the text of the question.
     last: dict[tuple[str, str], KeptFeedback] = {}
     # If a question was rated several times, only the last rating counts. This is so even if `rating` leaves it out.
     for feedback in _read(collection, left_out):
         place = (feedback.collection, _make_question(feedback).question)
-        left_out["replaced by later feedback"] += place in last
+        is_replacement = place in last
+        left_out["replaced by later feedback"] += is_replacement
         last[place] = feedback
 
     questions: dict[tuple[str, str], Question] = {}
@@ -97,15 +104,16 @@ def export_feedback(
 
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
     if not questions:
-        raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
+        explanation = f": {reasons}" if reasons else ""
+        raise Missing(f"There is no feedback to export{explanation}.")
     write_jsonl(questions.values(), output)
     others = f"; left out: {reasons}." if reasons else "."
     typer.echo(f"{counted(len(questions), 'question')} written to {output}{others}")
+
     collections = sorted({collection for collection, _ in questions})
     if len(collections) > 1:
-        typer.echo(
-            f"The file mixes questions on several collections ({', '.join(collections)}): use --collection.", err=True
-        )
+        names = ", ".join(collections)
+        typer.echo(f"The file mixes questions on several collections ({names}): use --collection.", err=True)
 
 
 def _read(collection: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
@@ -123,10 +131,11 @@ def _make_question(feedback: KeptFeedback) -> Question:
     """Make a question of the evaluation from feedback, with the right answer if this is known."""
     from prefrag.evaluation.question import Question
 
+    answers = (feedback.right_answer,) if feedback.right_answer else ()
     return Question(
         id=f"feedback-{feedback.id}",
         question=" ".join(feedback.result.question.split()),
-        answers=(feedback.right_answer,) if feedback.right_answer else (),
+        answers=answers,
         supporting_ids=tuple(feedback.supporting_ids),
     )
 
@@ -136,19 +145,22 @@ def _why_not_trainable(feedback: KeptFeedback) -> str:
 
     Training needs an answer that cites passages, and the collection must still have all of them.
     """
-    wanted = feedback.supporting_ids
+    wanted = set(feedback.supporting_ids)
     if not wanted:
         return "with an answer that was not liked or cites no passage of a collection"
-    has_all = _known_ids(feedback.collection, wanted) >= set(wanted)
-    return "" if has_all else "with citations that are not in the collection"
+    missing = wanted - _existing_ids(feedback.collection, wanted)
+    return "with citations that are not in the collection" if missing else ""
 
 
-def _known_ids(name: str, wanted: Collection[str]) -> set[str]:
+def _existing_ids(name: str, wanted: Collection[str]) -> set[str]:
     """Return those of the wanted ids that are in the collection of this name."""
     from prefrag.collections.opening import open_collection
     from prefrag.settings import settings
 
-    for store in ("elasticsearch", "tantivy") if settings.state == "elasticsearch" else ("tantivy",):
+    stores = ["tantivy"]
+    if settings.state == "elasticsearch":
+        stores.insert(0, "elasticsearch")
+    for store in stores:
         with suppress(FileNotFoundError, ValueError), closing(open_collection(name, store).passages()) as passages:
             return set(passages.by_id(list(wanted)))
     return set()

@@ -38,7 +38,7 @@ def follow_folder(
     was_asked = web is not None or can_ask_user()
     if answer is not None and was_asked:
         collection.keep_consent(answer)
-    choose_what_to_serve(None, None, False, collection.name, model)
+    choose_what_to_serve(pipeline=None, pipelines_dir=None, demo=False, collection=collection.name, model=model)
     typer.echo(
         f"The collection is {collection.name}. In another terminal, use prefrag ask --collection {collection.name}. "
         "To stop following the folder, press Ctrl-C here.",
@@ -46,7 +46,8 @@ def follow_folder(
     )
     # Log no requests, because their lines would hide the messages about the files.
     os.environ.setdefault("HAYHOOKS_LOG_LEVEL", "SUCCESS")
-    run_server(_HOST, port, folder=Path(os.path.realpath(folder.expanduser())), opens_page=browser)
+    real_folder = Path(os.path.realpath(folder.expanduser()))
+    run_server(_HOST, port, folder=real_folder, opens_page=browser)
 
 
 def check_folder(folder: Path) -> None:
@@ -69,5 +70,7 @@ def check_folder(folder: Path) -> None:
     except OSError as error:
         raise Missing(f"The folder {folder} cannot be read ({error.strerror}).") from error
     data = Path(os.path.realpath(data_directory()))
-    if data.is_relative_to(real) and not any(part.startswith(".") for part in data.relative_to(real).parts):
-        raise BadInput(f"{folder} contains prefrag's own data ({data}): choose another folder, or one inside it.")
+    if data.is_relative_to(real):
+        is_hidden = any(part.startswith(".") for part in data.relative_to(real).parts)
+        if not is_hidden:
+            raise BadInput(f"{folder} contains prefrag's own data ({data}): choose another folder, or one inside it.")

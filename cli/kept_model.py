@@ -15,11 +15,17 @@ from prefrag.cli.web_consent import can_ask_user
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, Missing
 
-BASE_URL, MODEL, GGUF = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"
+# The environment variables that name the model: the address of its server and its name there, or its GGUF file, which
+# is the form in which llama.cpp runs models.
+BASE_URL = "PREFRAG_LLM_BASE_URL"
+MODEL = "PREFRAG_LLM_MODEL"
+GGUF = "PREFRAG_LLM_GGUF"
 # What else belongs to the model of the environment: the key of its server, and its adapter.
 API_KEY = "PREFRAG_LLM_API_KEY"
 _BELONGINGS = (API_KEY, "PREFRAG_LLM_API_KEY_FILE", "PREFRAG_LLM_ADAPTER")
+# The name with which the user chooses that no model answers.
 NO_MODEL = "none"
+# How many models the user is offered at most.
 _SHOWN_MODELS = 20
 
 ModelOption = Annotated[
@@ -93,7 +99,8 @@ def _apply(choice: Choice) -> None:
     if choice.gguf:
         os.environ[GGUF] = choice.gguf
     elif choice.is_model:
-        os.environ[BASE_URL], os.environ[MODEL] = choice.base_url, choice.model
+        os.environ[BASE_URL] = choice.base_url
+        os.environ[MODEL] = choice.model
 
 
 def _use_warm_model() -> None:
@@ -107,7 +114,9 @@ def _use_warm_model() -> None:
         return
     warm = find_warm_model()
     if warm is not None and warm.runs(llm.gguf):
-        os.environ[BASE_URL], os.environ[MODEL], os.environ[API_KEY] = warm.base_url, warm.name, warm.api_key
+        os.environ[BASE_URL] = warm.base_url
+        os.environ[MODEL] = warm.name
+        os.environ[API_KEY] = warm.api_key
 
 
 def offer_model() -> None:
@@ -122,11 +131,14 @@ def offer_model() -> None:
     terminal.print("No language model is set, but these models run on this machine:", markup=False)
     for number, offer in enumerate(offers, start=1):
         terminal.print(f"  {number}  {one_line(offer.name)} ({offer.place})", markup=False)
-    chosen = str(typer.prompt("Which model should answer from now on? (number, or 0 for none)", default="0", err=True))
-    if not chosen.isdecimal() or int(chosen) > len(offers):
+
+    typed = str(typer.prompt("Which model should answer from now on? (number, or 0 for none)", default="0", err=True))
+    if not typed.isdecimal() or int(typed) > len(offers):
         terminal.print("That is not one of the numbers, so no model is used this time.", style="yellow")
         return
-    store_choice(offers[int(chosen) - 1].choice if int(chosen) else Choice())
+    chosen_number = int(typed)
+    choice = offers[chosen_number - 1].choice if chosen_number else Choice()
+    store_choice(choice)
     terminal.print("Change your choice with: prefrag model use NAME", markup=False, style="dim")
     apply_chosen_model()
 
@@ -142,10 +154,13 @@ def list_models() -> list[LocalModel]:
         licence = f", {one_line(file.licence)}" if file.licence else ""
         place = f"{show_bytes(file.bytes)}{licence}, from {one_line(file.source)}"
         models.append(LocalModel(file.name, place, Choice(gguf=str(file.path))))
-    ours = {os.path.realpath(file.path) for file in fetched}
+
+    # A fetched file may also be in the folder of another program. List it once.
+    fetched_paths = {os.path.realpath(file.path) for file in fetched}
     for program, path in find_local_files():
-        if os.path.realpath(path) not in ours:
-            place = f"{show_bytes(path.stat().st_size)}, {program}, {one_line(str(path))}"
+        if os.path.realpath(path) not in fetched_paths:
+            size = show_bytes(path.stat().st_size)
+            place = f"{size}, {program}, {one_line(str(path))}"
             models.append(LocalModel(name_of_file(path.name), place, Choice(gguf=str(path))))
     return models
 

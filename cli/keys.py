@@ -29,8 +29,10 @@ def add(
     from prefrag.server.access.keys import add_key, place_of_keys
 
     load_env_file()
-    _check_collections(collection or (), write)
-    secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
+    collections = collection or ()
+    _check_collections(collections, write)
+    last_day = None if expires is None else expires.date()
+    secret = add_key(name, collections, web=web, writes=write, expires=last_day)
     typer.echo(secret)
     note = f"Copy the key now, because only its hash is stored ({place_of_keys()}). It works at once."
     console(stderr=True).print(note, markup=False, soft_wrap=True)
@@ -44,7 +46,8 @@ def _check_collections(names: Sequence[str], write: bool) -> None:
 
     for name in names:
         # A collection that the settings name may be in Elasticsearch.
-        if name in (*settings.collections, settings.index) or name in DEMO_CORPORA or LocalCollection(name).exists:
+        is_in_settings = name in (*settings.collections, settings.index)
+        if is_in_settings or name in DEMO_CORPORA or LocalCollection(name).exists:
             continue
         if not write:
             raise BadInput(
@@ -70,7 +73,8 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the li
         work = "writes" if key.writes else "reads"
         allows = [collections, web, work, f"made {key.made.date()} UTC"]
         if key.expires is not None:
-            allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires} UTC")
+            verb = "expired" if key.has_expired else "expires"
+            allows.append(f"{verb} {key.expires} UTC")
         typer.echo(f"{key.name}  ...{key.ending}  {'; '.join(allows)}")
     typer.echo(counted(len(keys), "key"))
 

@@ -5,9 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-# The time limit of a request. A local server answers at once, or a little later if it is busy with a model.
+# The time limit of a request, in seconds. A local server answers at once, or a little later if it is busy with a model.
 _SECONDS = 1.0
+# How many models of a server are listed at most.
 _MAX_MODELS = 50
+# A model whose name has more characters is left out.
 _NAME_CHARACTERS = 200
 
 
@@ -31,7 +33,8 @@ def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServ
     """Ask the server on each port of the loopback interface for its models, all servers at the same time."""
     ports = PORTS if ports is None else ports
     with ThreadPoolExecutor() as threads:
-        return [server for server in threads.map(_ask, ports, ports.values()) if server is not None]
+        servers = list(threads.map(_ask, ports.keys(), ports.values()))
+    return [server for server in servers if server is not None]
 
 
 def list_models(content: object) -> list[Mapping[str, Any]]:
@@ -39,7 +42,9 @@ def list_models(content: object) -> list[Mapping[str, Any]]:
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []
-    return [model for model in listed if isinstance(model, Mapping) and isinstance(model.get("id"), str)][:_MAX_MODELS]
+    models = [entry for entry in listed if isinstance(entry, Mapping)]
+    models_with_id = [model for model in models if isinstance(model.get("id"), str)]
+    return models_with_id[:_MAX_MODELS]
 
 
 def _ask(port: int, program: str) -> LocalServer | None:

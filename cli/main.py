@@ -46,7 +46,10 @@ def list_pipelines(
     from prefrag.pipelines.drawing import mermaid
     from prefrag.pipelines.loading import load, names
 
-    typer.echo("\n".join(names()) if draw is None else mermaid(load(draw)))
+    if draw is None:
+        typer.echo("\n".join(names()))
+    else:
+        typer.echo(mermaid(load(draw)))
 
 
 class _CommandOrFolder(TyperGroup):

@@ -31,7 +31,8 @@ def serve_tools(
         try:
             from prefrag.server.chat.mcp_tools import serve_stdio
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "mcp":
+            missing_package, _, _ = (error.name or "").partition(".")
+            if missing_package != "mcp":
                 raise
             raise Missing('This needs the extra mcp: pip install "prefrag[mcp]".') from error
         files = choose_what_to_serve(pipeline, pipelines_dir, demo, collection)

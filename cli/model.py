@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _IS_WINDOWS = sys.platform == "win32"
 # By how much a file may be larger than the list of offered models says, before the user is asked again.
 _TOLERANCE = 1.05
+# The time limit for asking a model server about its model, in seconds.
 _FACT_SECONDS = 2.0
 # The limit of each of the four calls that try a model. On one busy core, a small model took over a minute for one.
 _TRIAL_SECONDS = 180.0
@@ -49,7 +50,8 @@ def list_all() -> None:
     """List the models on this machine, and what each was found able to do: on servers, fetched, of other programs."""
     from prefrag.components.generators.warm_model import find_warm_model
 
-    models, chosen = list_models(), read_choice()
+    models = list_models()
+    chosen = read_choice()
     for model in models:
         sign = "*" if model.choice == chosen else " "
         typer.echo(f"{sign} {one_line(model.name)}  ({model.place}): {_ability(model.choice)}")
@@ -85,6 +87,8 @@ def get(
         what = _choose_offer()
         if what is None:
             return
+
+    # A file on this machine is only listed.
     # Unlike that of Path, this leaves the name of an unknown user as it is.
     path = Path(os.path.expanduser(what))
     if path.is_file():
@@ -92,13 +96,16 @@ def get(
         typer.echo(f"{model.name} stays where it is: {model.path}.")
         _use_first(model)
         return
+
     source = model_source.read_source(what)
-    there = model_files.find_model_file(source.name)
-    if there is not None and there.source == str(source):
+    fetched_file = model_files.find_model_file(source.name)
+    if fetched_file is not None and fetched_file.source == str(source):
         typer.echo(f"{source.name} is there already.")
-        _use_first(there)
+        _use_first(fetched_file)
         return
     model_files.refuse_taken_name(source.name, str(source))
+
+    # Ask the user. If the hub states something else than what the user has agreed to, ask again.
     size = "" if source.expected_bytes is None else f", about {model_files.show_bytes(source.expected_bytes)}"
     licence = f", licence {source.licence}" if source.licence else ""
     if not _agrees(f"Download {source}{size}{licence} from {source.host}", yes):
@@ -108,6 +115,7 @@ def get(
         typer.echo(f"{source.name} has {_describe(stated)}.")
         if not _agrees("Download it", yes):
             return
+
     model = _fetch(source, stated)
     compared = "its SHA-256 is the one that the hub states" if model.is_hash_stated else "no hash is stated for it"
     typer.echo(f"{model.name} is fetched: {_describe(stated)}; {compared}.")
@@ -147,8 +155,8 @@ def serve(
     from prefrag.components.generators.warm_model import keep_warm
     from prefrag.settings import models
 
-    choice = (read_choice() or Choice()) if name is None else find_model(name)
-    if not choice.gguf:
+    choice = read_choice() if name is None else find_model(name)
+    if choice is None or not choice.gguf:
         raise BadInput(
             "Only a model in a file can be loaded here: name one that `prefrag model` lists, or choose it with "
             "`prefrag model use NAME`. The program that serves another model keeps it loaded itself."
@@ -184,8 +192,10 @@ def remove(name: Annotated[str, typer.Argument(help="The name of a fetched model
     if model is None:
         typer.echo(f"What had arrived of {name} is deleted.")
         return
-    own = model_files.is_own(model)
-    typer.echo(f"{name} is deleted, {model_files.show_bytes(model.bytes)}." if own else f"{model.path} stays.")
+    if model_files.is_own(model):
+        typer.echo(f"{name} is deleted, {model_files.show_bytes(model.bytes)}.")
+    else:
+        typer.echo(f"{model.path} stays.")
     if read_choice() == Choice(gguf=str(model.path)):
         store_choice(Choice())
         typer.echo("It was the chosen one, so no model answers from now on.")
@@ -198,20 +208,21 @@ def _choose_offer() -> str | None:
     offers = model_files.read_offers()
     typer.echo("Open models, each in one file. What one can do on this machine is tried when it is used:")
     for number, offer in enumerate(offers, start=1):
-        needed = model_files.needed_memory(offer.bytes)
-        too_large = "" if free is None or needed <= free else f" - too large: {model_files.show_bytes(free)} are free"
         size = f"about {model_files.show_bytes(offer.bytes)}"
-        memory = f"needs about {model_files.show_bytes(needed)} of memory{too_large}"
+        needed = model_files.needed_memory(offer.bytes)
+        memory = f"needs about {model_files.show_bytes(needed)} of memory"
+        if free is not None and needed > free:
+            memory += f" - too large: {model_files.show_bytes(free)} are free"
         typer.echo(f"  {number}  {offer.name}: {offer.good_for}")
         typer.echo(f"     hf:{offer.repository}/{offer.file}, {size}, licence {offer.licence}, {memory}")
     if not can_ask_user():
         typer.echo("Fetch one with: prefrag model get NAME --yes")
         return None
-    chosen = str(typer.prompt("Which one? (number, or 0 for none)", default="0", err=True))
-    if not chosen.isdecimal() or not 0 < int(chosen) <= len(offers):
+    typed = str(typer.prompt("Which one? (number, or 0 for none)", default="0", err=True))
+    if not typed.isdecimal() or int(typed) == 0 or int(typed) > len(offers):
         typer.echo("Nothing was downloaded.")
         return None
-    return offers[int(chosen) - 1].name
+    return offers[int(typed) - 1].name
 
 
 def _agrees(question: str, yes: bool) -> bool:
@@ -233,7 +244,11 @@ def _fetch(source: Source, stated: Stated) -> ModelFile:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(source.name, total=stated.bytes)
-        return download(source, stated, lambda arrived, total: bar.update(task, completed=arrived, total=total))
+
+        def show(arrived: int, total: int | None) -> None:
+            bar.update(task, completed=arrived, total=total)
+
+        return download(source, stated, show)
 
 
 def _is_news(source: Source, stated: Stated) -> bool:
@@ -298,7 +313,9 @@ def _ability(choice: Choice) -> str:
     if choice.gguf:
         record = find_record_of_file(choice.gguf)
     else:
-        server = ModelServer(choice.base_url, choice.model, "", "PREFRAG_LLM_", _FACT_SECONDS, 0)
+        server = ModelServer(
+            choice.base_url, choice.model, api_key="", prefix="PREFRAG_LLM_", timeout=_FACT_SECONDS, max_retries=0
+        )
         read_facts(server)
         record = server.record
     return record.reason or "not tried yet"
@@ -320,6 +337,8 @@ def _try(name: str) -> None:
         try:
             # Loading a file may take as long as a call, and is not counted into the limit of one.
             model.warm_up()
-            typer.echo(f"What it can do: {asyncio.run(AbilityProbe(model, _TRIAL_SECONDS).try_async())}.")
+            probe = AbilityProbe(model, _TRIAL_SECONDS)
+            ability = asyncio.run(probe.try_async())
+            typer.echo(f"What it can do: {ability}.")
         except Exception as error:
             typer.echo(f"It could not be tried: {one_line(str(error))}")

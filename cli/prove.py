@@ -60,9 +60,9 @@ def prove_folder(
     from prefrag.collections.local_collection import LocalCollection
     from prefrag.components.document_stores.tantivy.index_location import data_directory
     from prefrag.evaluation.prove.proof import prove
-    from prefrag.evaluation.prove.report_page import say_beside
 
     terminal = console(stderr=True)
+    # Either the folder or the name is given.
     collection = _index(folder) if folder is not None else LocalCollection(name or "")
     os.environ["PREFRAG_INDEX"] = collection.name
     place = output or data_directory() / "proofs" / collection.name
@@ -85,6 +85,14 @@ def prove_folder(
     if as_json:
         print_json(proof)
         return
+    for line in [*_describe(proof, applied=apply), f"The report is {place / 'proof.html'}."]:
+        console().print(line, markup=False, soft_wrap=True, highlight=False)
+
+
+def _describe(proof: dict[str, Any], applied: bool) -> list[str]:
+    """Describe a measurement in lines. If ``applied`` is true, also say what was changed by it."""
+    from prefrag.evaluation.prove.report_page import say_beside
+
     lines = [proof["sentence"], *say_beside(proof)]
     for name, rate in proof["rates"].items():
         # Rates whose names begin with these words are printed only if such an event has happened.
@@ -95,11 +103,9 @@ def prove_folder(
         lines.append(
             f"The time was up after {proof['asked']} of {proof['questions']} questions: run it again to go on."
         )
-    if apply:
+    if applied:
         lines.append(_say_applied(proof))
-    lines.append(f"The report is {place / 'proof.html'}.")
-    for line in lines:
-        console().print(line, markup=False, soft_wrap=True, highlight=False)
+    return lines
 
 
 def _say_applied(proof: dict[str, Any]) -> str:
@@ -147,10 +153,13 @@ def _say_feedback(collection: str) -> str:
     """Say how many answers on a collection the user has marked as wrong. Empty without feedback."""
     from prefrag.server.library.feedback import read_feedback
 
-    ratings = [entry.rating for entry in read_feedback() if entry is not None and entry.collection == collection]
+    ratings = []
+    for entry in read_feedback():
+        # An entry that cannot be read is None.
+        if entry is not None and entry.collection == collection:
+            ratings.append(entry.rating)
     if not ratings:
         return ""
+    rated_answers = counted(len(ratings), "rated answer")
     wrong = ratings.count("down")
-    return (
-        f"Your own verdicts: of {counted(len(ratings), 'rated answer')} on this collection {wrong} were marked wrong."
-    )
+    return f"Your own verdicts: of {rated_answers} on this collection {wrong} were marked wrong."

@@ -68,7 +68,8 @@ class RunPrinter:
             return
         self._print(f"Question: {one_line(question)}", "bold")
         if collections:
-            self._print(f"Asked: {', '.join(map(one_line, collections))}", "dim")
+            names = ", ".join(one_line(name) for name in collections)
+            self._print(f"Asked: {names}", "dim")
         if without_model:
             self._print(
                 "No language model is set, so a small extractive reader looks for the answer. For a model server, set "
@@ -99,14 +100,16 @@ class RunPrinter:
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
-        if failure is None and not result.get("answered") and not references.answer_parts(result):
+        has_answer = result.get("answered") or references.answer_parts(result)
+        if failure is None and not has_answer:
             self._print_evidence(result)
         if self._quiet:
             return
 
         self._print_documents(result)
-        for error in [error for error in result.get("errors") or () if error != failure]:
-            self._print(f"Problem: {one_line(error)}", "yellow")
+        for error in result.get("errors") or ():
+            if error != failure:
+                self._print(f"Problem: {one_line(error)}", "yellow")
         self.console.print()
         if "counts" in result:
             self._print(_write_counts(result), "dim")
@@ -124,10 +127,16 @@ class RunPrinter:
         """Print the answer: in the sentence of its passage, or else in the words of the model."""
         parts = references.answer_parts(result)
         if parts:
-            before, span, behind, where = parts
-            # Without a terminal there is no bold type. Then put the signs of Markdown around the answer.
-            strong = (span, "bold") if self.console.is_terminal or not span else f"**{span}**"
-            self._print_text(Text.assemble(before, strong, behind, (where, "dim")))
+            before, span, behind, source = parts
+            line = Text(before)
+            if span and not self.console.is_terminal:
+                # Without a terminal there is no bold type. Then put the signs of Markdown around the answer.
+                line.append(f"**{span}**")
+            else:
+                line.append(span, "bold")
+            line.append(behind)
+            line.append(source, "dim")
+            self._print_text(line)
         else:
             self._print_answer_of_model(result)
         if result.get("answer") and result.get("answered_by") != "reader":
@@ -140,24 +149,31 @@ class RunPrinter:
         answer = result.get("answer_with_citations") or result.get("answer")
         if not answer:
             return
-        word = references.GIVEN.get(result.get("certainty") or "")
-        is_sure = not word and result.get("label") == Label.CORRECT and not result.get("forced")
-        # Green shows that the answer can be relied on. Such an answer cites passages and is labelled CORRECT.
-        style = "bold green" if is_sure and result.get("citations") else "bold"
-        self._print(f"{word or 'Answer'}: {one_line(answer)}", style)
+        # The word that says how sure the answer is, if code has checked the answer.
+        certainty_word = references.GIVEN.get(result.get("certainty") or "")
+        style = "bold"
+        if not certainty_word and result.get("citations"):
+            is_correct = result.get("label") == Label.CORRECT and not result.get("forced")
+            if is_correct:
+                # Green shows that the answer can be relied on. Such an answer cites passages and is labelled CORRECT.
+                style = "bold green"
+        self._print(f"{certainty_word or 'Answer'}: {one_line(answer)}", style)
         for text in references.evidence_texts(result):
             self._print(text, "dim", indent=2)
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
         """Print what there is instead of an answer: a question to the user, or the sentences that were found."""
-        evidence = references.evidence_texts(result)
-        asks = result.get("asked_back")
-        if asks:
-            self._print(one_line(asks), "bold")
+        asked_back = result.get("asked_back")
+        if asked_back:
+            self._print(one_line(asked_back), "bold")
             return
 
-        head = references.not_answered_text(result)
-        self._print(head if evidence or head != references.NOT_ANSWERED else "Not answered.", "bold yellow")
+        evidence = references.evidence_texts(result)
+        heading = references.not_answered_text(result)
+        if not evidence and heading == references.NOT_ANSWERED:
+            # That text says that something was found.
+            heading = "Not answered."
+        self._print(heading, "bold yellow")
         for text in evidence:
             self._print(text, indent=2)
         words = references.unconfirmed_words(result)
@@ -166,21 +182,25 @@ class RunPrinter:
 
     def _print_documents(self, result: dict[str, Any]) -> None:
         """Print a line about each document that the model saw, with its best sentence."""
-        numbered = references.references(result)
-        why = references.ungrounded_text(result)
-        if why:
-            self._print(f"{why.capitalize()}: the answer is the model's own.", "yellow")
-        if numbered:
-            self._print_heading("Documents")
-            quoted = references.quoted_marks(result)
-            for mark, document in numbered:
-                line = Text(references.reference_text(mark, document), "magenta" if mark.startswith("W") else "")
-                self._print_text(_link(line, mark, document), indent=2)
-                sentence = "" if mark in quoted else references.sentence_text(document)
-                if sentence:
-                    self._print(sentence, "dim", indent=6)
-            if references.cites_nothing(result):
-                self._print("The answer cites no passage.", "dim", indent=2)
+        why_ungrounded = references.ungrounded_text(result)
+        if why_ungrounded:
+            self._print(f"{why_ungrounded.capitalize()}: the answer is the model's own.", "yellow")
+        marked_documents = references.references(result)
+        if not marked_documents:
+            return
+
+        self._print_heading("Documents")
+        quoted = references.quoted_marks(result)
+        for mark, document in marked_documents:
+            # The mark of a web page begins with "W".
+            style = "magenta" if mark.startswith("W") else ""
+            line = Text(references.reference_text(mark, document), style)
+            self._print_text(_link(line, mark, document), indent=2)
+            sentence = "" if mark in quoted else references.sentence_text(document)
+            if sentence:
+                self._print(sentence, "dim", indent=6)
+        if references.cites_nothing(result):
+            self._print("The answer cites no passage.", "dim", indent=2)
 
     def _choose_style(self, event: Event) -> str:
         """Return the style of an event. For some kinds it depends on how the step has ended."""
@@ -214,14 +234,13 @@ class RunPrinter:
 
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
     """Turn the web address or the name of the file in a line into a link. Terminals without links show a plain line."""
-    file, url = str(document.get("file") or ""), str(document.get("url") or "")
+    file = str(document.get("file") or "")
+    url = str(document.get("url") or "")
     # Passages of the web and attached passages come from no file of this machine.
     is_own = not mark.startswith(("W", "A"))
     target = url
-    if is_own and not url and Path(file).is_absolute() and is_text(file):
-        has_page = file.lower().endswith(".pdf") and type(document.get("page")) is int
-        page = f"#page={document['page']}" if has_page else ""
-        target = f"{Path(file).as_uri()}{page}"
+    if is_own and not url:
+        target = _link_of_file(file, document.get("page"))
 
     shown = one_line(references.without_marks(url or file))
     begin = line.plain.rfind(shown) if shown else -1
@@ -230,17 +249,30 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
     return line
 
 
+def _link_of_file(file: str, page: object) -> str:
+    """Return the address of a file on this machine. For a PDF, also of the page. Empty if no link can be made."""
+    if not Path(file).is_absolute() or not is_text(file):
+        return ""
+    address = Path(file).as_uri()
+    if file.lower().endswith(".pdf") and type(page) is int:
+        address += f"#page={page}"
+    return address
+
+
 def _write_counts(result: dict[str, Any]) -> str:
     """Write how many searches and model calls there were, how many tokens, and how long the run took."""
-    counts, usage = result["counts"], result["usage"]
-    searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
-    cached = f" ({usage['cached_tokens']:,} from the server's cache)" if usage.get("cached_tokens") else ""
-    calls = (
-        f"{counted(usage['llm_calls'], 'model call')}, {counted(usage['prompt_tokens'], 'token')} read{cached} and "
-        f"{usage['completion_tokens']:,} written"
-    )
-    made = calls if usage["llm_calls"] else "no model call"
-    return f"{counted(counts['total'], 'retrieval')} ({searches}), {made}, {usage['seconds']:.1f} s."
+    counts = result["counts"]
+    searches = ", ".join(f"{numbers['total']} {source}" for source, numbers in counts["sources"].items())
+    retrievals = counted(counts["total"], "retrieval")
+
+    usage = result["usage"]
+    calls = "no model call"
+    if usage["llm_calls"]:
+        calls = counted(usage["llm_calls"], "model call")
+        read = counted(usage["prompt_tokens"], "token")
+        cached = f" ({usage['cached_tokens']:,} from the server's cache)" if usage.get("cached_tokens") else ""
+        calls += f", {read} read{cached} and {usage['completion_tokens']:,} written"
+    return f"{retrievals} ({searches}), {calls}, {usage['seconds']:.1f} s."
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:
@@ -248,6 +280,9 @@ def _write_queries_sent_out(result: dict[str, Any]) -> str:
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
     if sent:
         # A query may have been sent several times, in several attempts. Write it once.
-        return f"Queries sent to the web: {'; '.join(dict.fromkeys(sent))}"
-    has_stand_in = result["counts"]["sources"].get("web", {}).get("total")
-    return f"No query was sent to the web{'; a local index was searched in its place' if has_stand_in else ''}."
+        queries = "; ".join(dict.fromkeys(sent))
+        return f"Queries sent to the web: {queries}"
+    searches_of_web = result["counts"]["sources"].get("web", {}).get("total")
+    if searches_of_web:
+        return "No query was sent to the web; a local index was searched in its place."
+    return "No query was sent to the web."

@@ -88,6 +88,7 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
         # A worker that starts later must require a key even if the key store is gone by then.
         os.environ["PREFRAG_REQUIRE_KEY"] = "on"
 
+    # Both raise an error if the settings are wrong.
     check_audit_log()
     listed_collections()
     os.environ.pop(FOLDER_VARIABLE, None)
@@ -119,7 +120,8 @@ def run_server(host: str, port: int, workers: int = 1, folder: Path | None = Non
             )
     except SystemExit as error:
         # uvicorn has printed the reason, such as a port that is taken. So only replace the exit code.
-        raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
+        exit_code = PrefragError.exit_code if error.code else ANSWERED
+        raise typer.Exit(exit_code) from error
 
 
 def choose_what_to_serve(

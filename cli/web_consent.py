@@ -93,9 +93,10 @@ def confirm_web_query(result: Mapping[str, Any]) -> str | None:
     :returns: The query, if the user allows it. None if nothing was left out, if nobody can be asked, or if the user
         does not allow it.
     """
-    offer = next((event["offer"] for event in result.get("trace") or () if event.get("offer")), None)
-    if offer is None or not can_ask_user():
+    offers = [event["offer"] for event in result.get("trace") or () if event.get("offer")]
+    if not offers or not can_ask_user():
         return None
+    offer: str = offers[0]
     question = f"Not all of your message was sent to the web. Search the web for this? {one_line(offer)}"
     try:
         return offer if typer.confirm(question, default=False, err=True) else None

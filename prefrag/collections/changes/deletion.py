@@ -43,7 +43,8 @@ def delete_documents(targets: Iterable[str], collection: Collection | DocumentSt
     ids = set().union(*by_target.values())
     passages.delete_in_batches(ids)
     passages.finish()
-    return Deletion(len(ids), [target for target, of_target in by_target.items() if not of_target])
+    unknown = [target for target, ids_of_target in by_target.items() if not ids_of_target]
+    return Deletion(len(ids), unknown)
 
 
 def prune(
@@ -83,18 +84,18 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
     by_target: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         by_target[passage_id].add(passage_id)
-    unnamed = [target for target in targets if not by_target[target] and not _is_specific(target)]
-    if unnamed:
-        raise BadInput(
-            f"{unnamed[0]!r} names no document: give the id of a passage, or a path that names a file or folder. "
-            "Nothing was deleted."
-        )
+    targets_without_id = [target for target in targets if not by_target[target]]
+    for target in targets_without_id:
+        if not _is_specific(target):
+            raise BadInput(
+                f"{target!r} names no document: give the id of a passage, or a path that names a file or folder. "
+                "Nothing was deleted."
+            )
 
     # The targets that are no ID, by their real paths.
     by_path: dict[str, list[str]] = {}
-    for target in targets:
-        if not by_target[target]:
-            by_path.setdefault(printable(real_path(target)), []).append(target)
+    for target in targets_without_id:
+        by_path.setdefault(printable(real_path(target)), []).append(target)
     _add_passages(by_target, store, by_path)
 
     # The targets that are neither an ID nor an indexed file may be folders.
@@ -150,9 +151,45 @@ def prune_passages(
     :param on_plan: A function that is called with the plan before anything is deleted. None if nobody wants the plan.
     :param dry_run: Whether to delete nothing.
     """
-    # The ID and the path of each passage to delete.
-    gone: list[tuple[str, str]] = []
-    # Whether each file or corpus exists, by its path.
+    outdated, files = _find_outdated(store, report, concerns)
+
+    # The passages of a missing file stay if its folder is missing or has no files. An unmounted drive looks the same.
+    missing_paths = {path for _, path in outdated if not files[path]}
+    spared = _find_lost_folders(files, missing_paths)
+    for folder in sorted(set(spared.values())):
+        reason = (
+            "nothing in this folder was pruned, because it is missing or has no files: is a drive not mounted? If its "
+            f"files are gone permanently, delete it from the index: prefrag documents delete {folder}{os.sep}"
+        )
+        _report_once(Skipped(folder, reason), report)
+    to_delete = [(passage_id, path) for passage_id, path in outdated if path not in spared]
+    if not to_delete:
+        return
+
+    missing_files = Counter(path for _, path in to_delete if not files[path])
+    shortened_corpora = Counter(path for _, path in to_delete if files[path])
+    plan = PrunePlan(dict(sorted(missing_files.items())), dict(sorted(shortened_corpora.items())))
+    if on_plan is not None:
+        on_plan(plan)
+    if not dry_run:
+        store.delete_in_batches([passage_id for passage_id, _ in to_delete])
+        report.deleted += len(to_delete)
+        report.pruned += [path for path in plan.gone if path not in report.pruned]
+
+
+def _find_outdated(
+    store: PassageStore, report: IndexReport, concerns: Callable[[str], bool]
+) -> tuple[list[tuple[str, str]], dict[str, bool]]:
+    """Find the passages of missing files, and of lines that are no longer in their corpus.
+
+    Uploaded documents are left out, because they may be on another machine.
+
+    :param store: The passages.
+    :param report: The report. Corpora that cannot be read are added.
+    :param concerns: A function that checks whether the passages of a path may be pruned.
+    :returns: The ID and the path of each passage, and whether each indexed file or corpus exists, by its path.
+    """
+    outdated: list[tuple[str, str]] = []
     files: dict[str, bool] = {}
     # The IDs that each corpus has now, by its path. None if all its passages stay.
     corpora: dict[str, np.ndarray | None] = {}
@@ -165,37 +202,20 @@ def prune_passages(
         if not concerns(path):
             continue
         if not files[path]:
-            gone.append((passage.id, path))
+            outdated.append((passage.id, path))
         elif kind == "corpus":
             if path not in corpora:
                 corpora[path] = _read_ids_to_keep(path, report)
             ids = corpora[path]
             if ids is not None and not contains_id(ids, passage.id):
-                gone.append((passage.id, path))
+                outdated.append((passage.id, path))
+    return outdated, files
 
-    # The passages of a missing file stay if its folder is missing or has no files. An unmounted drive looks the same.
-    spared = _find_lost_folders(files, {path for _, path in gone if not files[path]})
-    for folder in sorted(set(spared.values())):
-        reason = (
-            "nothing in this folder was pruned, because it is missing or has no files: is a drive not mounted? If its "
-            f"files are gone permanently, delete it from the index: prefrag documents delete {folder}{os.sep}"
-        )
-        skipped = Skipped(folder, reason)
-        if skipped not in report.skipped:
-            report.skipped.append(skipped)
-    gone = [(passage_id, path) for passage_id, path in gone if path not in spared]
-    if not gone:
-        return
 
-    missing_files = Counter(path for _, path in gone if not files[path])
-    shortened_corpora = Counter(path for _, path in gone if files[path])
-    plan = PrunePlan(dict(sorted(missing_files.items())), dict(sorted(shortened_corpora.items())))
-    if on_plan is not None:
-        on_plan(plan)
-    if not dry_run:
-        store.delete_in_batches([passage_id for passage_id, _ in gone])
-        report.deleted += len(gone)
-        report.pruned += [path for path in plan.gone if path not in report.pruned]
+def _report_once(skipped: Skipped, report: IndexReport) -> None:
+    """Add what was skipped to the report, unless it is there already."""
+    if skipped not in report.skipped:
+        report.skipped.append(skipped)
 
 
 def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
@@ -220,10 +240,22 @@ def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
     :param paths: The folders and files. A path that does not exist counts as a file.
     :returns: The function.
     """
-    written = list(paths)
-    folders = tuple(path.rstrip(os.sep) + os.sep for path in written if os.path.isdir(path))
-    beside = {os.path.dirname(path) for path in written if not os.path.isdir(path)}
-    return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
+    # The beginnings of the paths inside the folders.
+    beginnings = []
+    # The folders of the files.
+    folders_of_files = set()
+    for path in paths:
+        if os.path.isdir(path):
+            beginnings.append(path.rstrip(os.sep) + os.sep)
+        else:
+            folders_of_files.add(os.path.dirname(path))
+
+    folders = tuple(beginnings)
+
+    def is_selected(path: str) -> bool:
+        return path.startswith(folders) or os.path.dirname(path) in folders_of_files
+
+    return is_selected
 
 
 def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
@@ -232,9 +264,7 @@ def _read_ids_to_keep(corpus: str, report: IndexReport) -> np.ndarray | None:
     if ids is None or len(ids):
         return ids
     reason = "it was not pruned, because it is empty now: if that is intended, delete it from the index"
-    skipped = Skipped(corpus, reason)
-    if skipped not in report.skipped:
-        report.skipped.append(skipped)
+    _report_once(Skipped(corpus, reason), report)
     return None
 
 

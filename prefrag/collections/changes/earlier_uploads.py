@@ -29,7 +29,9 @@ def collection_of(folder: Path) -> str:
     """
     if not folder.name.startswith(_INCOMING):
         return folder.name
-    return folder.name.removeprefix(_INCOMING).rpartition("-")[0]
+    # Behind the name of the collection stands a hyphen and a random word.
+    collection, _, _ = folder.name.removeprefix(_INCOMING).rpartition("-")
+    return collection
 
 
 def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[Path], bool]) -> None:
@@ -39,10 +41,9 @@ def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[P
     :param index: The folder of the index of the collection.
     :param is_receiving: A function that checks whether a running process still receives an upload in a folder.
     """
-    for incoming in sorted(uploads.parent.glob(f"{_INCOMING}*")):
-        if collection_of(incoming) != uploads.name:
-            continue
-
+    all_incoming = sorted(uploads.parent.glob(f"{_INCOMING}*"))
+    own_incoming = [incoming for incoming in all_incoming if collection_of(incoming) == uploads.name]
+    for incoming in own_incoming:
         journal = incoming / ".journal.json"
         if journal.exists():
             change = json.loads(journal.read_text(encoding="utf-8"))
@@ -53,12 +54,16 @@ def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[P
                 continue
 
             if is_committed and change["drops"]:
-                for file in filter(Path.is_file, uploads.glob("*")):
-                    file.unlink()
+                for file in uploads.glob("*"):
+                    if file.is_file():
+                        file.unlink()
             elif is_committed:
                 uploads.mkdir(exist_ok=True, mode=0o700)
-                for file in filter(Path.exists, map(incoming.joinpath, change["added"])):
-                    file.replace(uploads / file.name)
+                for name in change["added"]:
+                    file = incoming / name
+                    # The file may have been moved before the interruption.
+                    if file.exists():
+                        file.replace(uploads / file.name)
             journal.unlink()
         elif is_receiving(incoming):
             # A server of the earlier version is still running, and receives an upload in this folder.

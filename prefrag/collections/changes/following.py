@@ -29,8 +29,9 @@ def find_drives(folder: Path) -> Drives:
     :raises OSError: If the folder cannot be read.
     """
     with os.scandir(folder):
-        below = [place for place, _, _ in os.walk(folder) if os.path.ismount(place)]
-    return {place: _device_and_inode(place) for place in {str(folder), *below}}
+        mount_points = {place for place, _, _ in os.walk(folder) if os.path.ismount(place)}
+    mount_points.add(str(folder))
+    return {place: _device_and_inode(place) for place in mount_points}
 
 
 def is_mounted(drive: str, drives: Drives) -> bool:
@@ -75,8 +76,12 @@ def follow_changes(
 
     if existing:
         is_whole = str(folder) in existing
-        may_lack_passages = _holds_known_file(collection, folder) if is_whole else any(map(_is_corpus, existing))
-        prunes = may_lack_passages and all(is_mounted(drive, drives) for drive in drives)
+        if is_whole:
+            may_be_pruned = _holds_known_file(collection, folder)
+        else:
+            # Only a corpus needs pruning, because lines of it may have been removed.
+            may_be_pruned = any(_is_corpus(path) for path in existing)
+        prunes = may_be_pruned and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
         report = index(existing, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
         if is_whole and not links:
@@ -88,11 +93,16 @@ def follow_changes(
 
     # Check the drives only now. A drive that is still mounted now was also mounted when its files were looked for
     # above.
-    lost = tuple(drive.rstrip(os.sep) + os.sep for drive in drives if not is_mounted(drive, drives))
-    below = select_below([str(folder)])
-    # A missing file is deleted from the index only if its real path is below the folder.
-    places = [printable(real_path(path)) for path in gone]
-    outdated = [place for place in places if below(place) and not f"{place}{os.sep}".startswith(lost)]
+    lost_drives = [drive for drive in drives if not is_mounted(drive, drives)]
+    lost_beginnings = tuple(drive.rstrip(os.sep) + os.sep for drive in lost_drives)
+    is_below = select_below([str(folder)])
+    outdated = []
+    for path in gone:
+        # A missing file is deleted from the index only if its real path is below the folder.
+        place = printable(real_path(path))
+        is_on_lost_drive = f"{place}{os.sep}".startswith(lost_beginnings)
+        if is_below(place) and not is_on_lost_drive:
+            outdated.append(place)
     if outdated:
         report.deleted += delete_documents(outdated, collection).passages
     return report
@@ -110,8 +120,14 @@ def _read_through(links: Iterable[str], collection: LocalCollection, folder: Pat
         return []
 
     is_inside = select_below([str(folder), str(real_path(collection.uploads))])
-    outside = [path for _, path in collection.passages().count_origins() if path and not is_inside(path)]
-    return [path for path in outside if targets.intersection(map(str, (path, *Path(path).parents)))]
+    read_through_links = []
+    for _, path in collection.passages().count_origins():
+        if path and not is_inside(path):
+            # A link may lead to the file or to a folder above it.
+            places = {path, *map(str, Path(path).parents)}
+            if targets & places:
+                read_through_links.append(path)
+    return read_through_links
 
 
 def _device_and_inode(folder: str) -> tuple[int, int]:
@@ -130,6 +146,6 @@ def _holds_known_file(collection: LocalCollection, folder: Path) -> bool:
 
     If none exists, the drive may be unmounted, or another drive may be mounted there.
     """
-    below = select_below([str(folder)])
-    paths = [path for _, path in collection.passages().count_origins() if path and below(path)]
-    return any(map(is_there, paths))
+    is_below = select_below([str(folder)])
+    paths = [path for _, path in collection.passages().count_origins() if path and is_below(path)]
+    return any(is_there(path) for path in paths)

@@ -5,8 +5,8 @@ of the new index. So no search finds only a part of the passages.
 """
 
 import secrets
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from elastic_transport import TransportError
@@ -49,8 +49,11 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
     new = f"{name}.{secrets.token_hex(4)}"
     with connect_elasticsearch() as client:
         old, mappings = _find_old(client, name)
-        # The decision whether questions about the collection may go to the web. The new index takes it over.
-        meta = {key: value for key, value in mappings.get("_meta", {}).items() if key == "prefrag_web"}
+        meta = {REBUILD_OF: name}
+        old_meta = mappings.get("_meta", {})
+        if "prefrag_web" in old_meta:
+            # The decision whether questions about the collection may go to the web. The new index takes it over.
+            meta["prefrag_web"] = old_meta["prefrag_web"]
         if "embedding" in mappings.get("properties", {}) and not dense:
             raise BadInput(
                 f"The collection '{name}' has vectors: rebuild it with --dense and the --model that made them."
@@ -62,14 +65,17 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
 
         old_language = mappings.get("properties", {}).get("content", {}).get("analyzer")
         mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or old_language or "english")
-        make_index(client, new, {**mapping, "_meta": {**meta, REBUILD_OF: name}})
+        make_index(client, new, {**mapping, "_meta": meta})
         new_uuid = _identify(client, new)
 
         try:
             expected = fill(new)
             # From the copying of the uploads until the swap, no upload may change the old index. So take the lock.
             has_uploads = client.indices.exists(index=UPLOAD_INDEX)
-            with change_shared(name, _UPLOAD_SECONDS) if has_uploads else nullcontext():
+            lock: AbstractContextManager[object] = nullcontext()
+            if has_uploads:
+                lock = change_shared(name, _UPLOAD_SECONDS)
+            with lock:
                 # If ``fill`` wrote nothing, copy no uploads either. Then `_check_whole` refuses the new index.
                 if expected:
                     expected += _copy_uploads(client, old, new)
@@ -94,13 +100,15 @@ def find_rebuilt(client: Elasticsearch, name: str) -> str | None:
     if not client.indices.exists_alias(name=name):
         return None
     descriptions = client.indices.get_mapping(index=name)
-    names = [
-        index
-        for index, description in descriptions.items()
-        if description["mappings"].get("_meta", {}).get(REBUILD_OF) == name
-    ]
-    is_alias_of_one = len(descriptions) == 1 and len(names) == 1
-    return names[0] if is_alias_of_one else None
+    if len(descriptions) != 1:
+        return None
+    [(index, description)] = descriptions.items()
+    return str(index) if _is_rebuild_of(name, description) else None
+
+
+def _is_rebuild_of(name: str, description: Mapping[str, Any]) -> bool:
+    """Check by the description of an index whether a rebuild has made it for this name."""
+    return bool(description["mappings"].get("_meta", {}).get(REBUILD_OF) == name)
 
 
 def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, Any]]:
@@ -124,11 +132,11 @@ def _find_old(client: Elasticsearch, name: str) -> tuple[str | None, dict[str, A
 def _find_unfinished(client: Elasticsearch, name: str) -> list[str]:
     """Return the names of the indexes that unfinished rebuilds have left. The name is no alias of them."""
     descriptions = client.indices.get(index=f"{name}.*", features="aliases,mappings", expand_wildcards="all")
-    return [
-        index
-        for index, description in descriptions.items()
-        if description["mappings"].get("_meta", {}).get(REBUILD_OF) == name and name not in description["aliases"]
-    ]
+    unfinished = []
+    for index, description in descriptions.items():
+        if _is_rebuild_of(name, description) and name not in description["aliases"]:
+            unfinished.append(index)
+    return unfinished
 
 
 def _copy_uploads(client: Elasticsearch, old: str | None, new: str) -> int:

@@ -130,7 +130,8 @@ class SharedChanges:
             now = time.monotonic()
             dead, version = lock or (None, {})
             if version != seen_version:
-                seen_version, seen_since = version, now
+                seen_version = version
+                seen_since = now
             elif dead is not None and now - seen_since > LEASE_SECONDS:
                 # The other server has stopped. Take its lock together with its change.
                 self._change = dead["holds"]
@@ -238,7 +239,8 @@ class SharedChanges:
             document = self._client.get(index=UPLOAD_INDEX, id=self._lock_id)
         except NotFoundError:
             return None
-        return document["_source"], {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
+        version = {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
+        return document["_source"], version
 
     def _write_lock(self, condition: Mapping[str, Any]) -> None:
         """Write the lock with the present change.
@@ -249,9 +251,10 @@ class SharedChanges:
         with self._one_at_a_time:
             began = time.monotonic()
             lock = {"kind": "lock", "collection": self._collection, "change": self._id, "holds": self._change}
-            # The thread that renews the lock may have written it in the meantime. So use the newest version.
-            newest = self._version if self._version and "if_seq_no" in condition else condition
-            reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **newest)
+            if "if_seq_no" in condition and self._version:
+                # The thread that renews the lock may have written it in the meantime. So use the newest version.
+                condition = self._version
+            reply = self._client.index(index=UPLOAD_INDEX, id=self._lock_id, document=lock, **condition)
             self._version = {"if_seq_no": reply["_seq_no"], "if_primary_term": reply["_primary_term"]}
             self._renewed = began
 
@@ -298,31 +301,38 @@ class SharedChanges:
         :param change: The change, as the lock lists it.
         :returns: The reasons why Elasticsearch refused passages, by the IDs of the passages.
         """
-        from elasticsearch import helpers
-
         refused: dict[str, str] = {}
         if change["drops"]:
             # Delete the index only if an upload made it. Meanwhile, the command line may have made another index with
             # the same name.
-            if describe_index(self._collection)[1]:
+            _, is_made_by_upload = describe_index(self._collection)
+            if is_made_by_upload:
                 self._client.indices.delete(index=self._collection, ignore_unavailable=True)
             forget_uploads(self._client, collection=self._collection)
-        elif (steps := self._read_steps(change["redo"])) is not None:
-            refused, without = self._change_passages(steps, change["language"])
-            common = {"kind": "file", "collection": self._collection, "change": change["id"]}
-            actions = [
-                {"_id": self._record_id(file["name"]), **common, "name": file["name"], "bytes": file["bytes"]}
-                for file in change["files"]
-                if file["name"] not in without
-            ]
-            helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
-            _delete(self._client, [self._record_id(name) for name in change["removed"]])
-            # An earlier version of the program also stored the files, in parts.
-            forget_uploads(self._client, collection=self._collection, kind="part")
-            # Delete the steps last. Without its steps, a change counts as done.
-            _delete(self._client, change["redo"])
+        else:
+            steps = self._read_steps(change["redo"])
+            if steps is not None:
+                refused, left_out = self._change_passages(steps, change["language"])
+                self._list_files(change, left_out)
+                # An earlier version of the program also stored the files, in parts.
+                forget_uploads(self._client, collection=self._collection, kind="part")
+                # Delete the steps last. Without its steps, a change counts as done.
+                _delete(self._client, change["redo"])
         change["done"] = True
         return refused
+
+    def _list_files(self, change: dict[str, Any], left_out: set[str]) -> None:
+        """Add the new files of a change to the list of uploads, except some of them, and delete its removed files."""
+        from elasticsearch import helpers
+
+        common = {"kind": "file", "collection": self._collection, "change": change["id"]}
+        actions = []
+        for file in change["files"]:
+            name = file["name"]
+            if name not in left_out:
+                actions.append({"_id": self._record_id(name), **common, "name": name, "bytes": file["bytes"]})
+        helpers.bulk(self._client, actions, index=UPLOAD_INDEX)
+        _delete(self._client, [self._record_id(name) for name in change["removed"]])
 
     def _read_steps(self, redo: list[str]) -> dict[str, Any] | None:
         """Read the steps of a change. Return None if they were deleted, which means that all of them are done.
@@ -362,20 +372,19 @@ class SharedChanges:
 
             # A file is left out if one of its passages was refused. Its new passages are deleted, and its earlier
             # passages stay.
-            without = {
-                passage.meta["file_path"]
-                for passage in written
-                if passage.id in refused and "file_path" in passage.meta
-            }
-            for path in without:
-                new = {passage.id for passage in written if passage.meta.get("file_path") == path}
-                outdated -= {passage.id for field in stores.ORIGIN_FIELDS for passage in store.where(field, [path])}
-                outdated |= new
+            left_out = set()
+            for passage in written:
+                if passage.id in refused and "file_path" in passage.meta:
+                    left_out.add(passage.meta["file_path"])
+            for path in left_out:
+                for field in stores.ORIGIN_FIELDS:
+                    outdated -= {passage.id for passage in store.where(field, [path])}
+                outdated |= {passage.id for passage in written if passage.meta.get("file_path") == path}
 
             self._check()
             store.delete_in_batches(outdated)
             store.finish()
-        return refused, {Path(path).name for path in without}
+        return refused, {Path(path).name for path in left_out}
 
     def _record_id(self, name: str) -> str:
         """Return the ID of the document with the name and the size of an uploaded file."""
@@ -396,8 +405,9 @@ def change_shared(collection: str, wait: float | None = None) -> Iterator[Shared
     with stores.connect_elasticsearch() as client:
         stores.make_index(client, UPLOAD_INDEX, _MAPPING, number_of_shards=1, hidden=True)
         changes = SharedChanges(client, collection)
+        seconds = WAIT_SECONDS if wait is None else wait
         try:
-            changes.take(WAIT_SECONDS if wait is None else wait)
+            changes.take(seconds)
         except BaseException:
             changes.over.set()
             raise
@@ -452,7 +462,8 @@ def measure_uploads(collection: str) -> Room:
     """
     query = {"bool": {"filter": [{"term": {"kind": "file"}}, {"term": {"collection": collection}}]}}
     with stores.connect_elasticsearch() as client:
-        files = total = 0
+        number_of_files = 0
+        size = 0
         if client.indices.exists(index=UPLOAD_INDEX):
             result = client.search(
                 index=UPLOAD_INDEX,
@@ -462,9 +473,12 @@ def measure_uploads(collection: str) -> Room:
                 aggs={"bytes": {"sum": {"field": "bytes"}}},
                 allow_partial_search_results=False,
             )
-            files, total = result["hits"]["total"]["value"], int(result["aggregations"]["bytes"]["value"])
-        metas = client.indices.get_mapping(index="*", filter_path=f"*.mappings._meta.{MADE_BY_UPLOAD}")
-        return Room(files, total, len(metas), bool(client.indices.exists(index=collection)))
+            number_of_files = result["hits"]["total"]["value"]
+            size = int(result["aggregations"]["bytes"]["value"])
+        # With this filter, the reply has only the indexes that uploads have made.
+        made_by_uploads = client.indices.get_mapping(index="*", filter_path=f"*.mappings._meta.{MADE_BY_UPLOAD}")
+        is_there = bool(client.indices.exists(index=collection))
+        return Room(files=number_of_files, bytes=size, collections=len(made_by_uploads), is_there=is_there)
 
 
 def describe_index(collection: str) -> tuple[str | None, bool]:

@@ -23,7 +23,7 @@ import tempfile
 import time
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -53,9 +53,10 @@ _ALIVE = ".alive"
 # The name of the mark of a file that a change replaces or deletes: this text and the name of the file. The mark is
 # beside the file until the change has ended.
 _LEAVING = ".leaving-"
-# The names of two folders beside the index of a collection begin with these texts. The first has an index that is being
-# made. The second is an index that is being deleted.
-_MADE, _DROPPED = ".made-", ".dropped-"
+# The beginning of the name of a folder beside the index of a collection. This folder has an index that is being made.
+_MADE = ".made-"
+# The beginning of the name of another folder beside it. This folder is an index that is being deleted.
+_DROPPED = ".dropped-"
 # If the folder of an index has a file with this name, an upload has made the index, and not the command line.
 _MARK = "prefrag-uploaded"
 # No upload takes this many seconds. If the folder of an upload is older, its process has stopped.
@@ -110,7 +111,8 @@ def list_arrived(incoming: Path) -> list[Path]:
     :param incoming: The folder.
     :returns: The paths of the files, in alphabetical order. Hidden files are left out.
     """
-    return [incoming / name for name in sorted(os.listdir(incoming)) if not name.startswith(".")]
+    names = [name for name in os.listdir(incoming) if not name.startswith(".")]
+    return [incoming / name for name in sorted(names)]
 
 
 @contextmanager
@@ -257,7 +259,9 @@ class LocalChanges:
             self._make_index(list(written), language)
         elif written or outdated:
             store = TantivyDocumentStore(path=str(self._index))
-            self._mark_leaving(store, {*outdated, *(passage.id for passage in written)})
+            ids = {passage.id for passage in written}
+            ids.update(outdated)
+            self._mark_leaving(store, ids)
             store.replace_documents(list(written), sorted(outdated))
         return {}
 
@@ -267,8 +271,12 @@ class LocalChanges:
         :param store: The index.
         :param ids: The IDs of the passages.
         """
-        origins = {origin_of(passage)[1] for passage in store.documents_by_id(sorted(ids))}
-        for file in {self.folder.joinpath(*_below(path, self.folder)) for path in origins if path}:
+        files = set()
+        for passage in store.documents_by_id(sorted(ids)):
+            _, path = origin_of(passage)
+            if path:
+                files.add(self.folder.joinpath(*_below(path, self.folder)))
+        for file in files:
             if file.parent != file and file.is_file() and self.folder in file.parents:
                 (file.parent / f"{_LEAVING}{file.name}").touch()
                 _sync(file.parent)
@@ -299,7 +307,8 @@ def _sweep(collection: str) -> None:
 
     :param collection: The name of the collection.
     """
-    folder, index = uploads_folder(collection), index_path(collection)
+    folder = uploads_folder(collection)
+    index = index_path(collection)
     dropped = _aside(index, _DROPPED)
     shutil.rmtree(_aside(index, _MADE), ignore_errors=True)
     try:
@@ -317,7 +326,8 @@ def _sweep(collection: str) -> None:
             # An earlier version of the program stored all files directly in the folder of the collection.
             _sweep_folder(folder, named, leaving, is_lost)
             # Leave out links, because a link may lead to files that were never uploaded.
-            for upload in [path for path in folder.glob("*") if path.is_dir() and not path.is_symlink()]:
+            uploads = [path for path in folder.glob("*") if path.is_dir() and not path.is_symlink()]
+            for upload in uploads:
                 _sweep_folder(upload, named, leaving, is_lost)
                 with suppress(OSError):
                     upload.rmdir()
@@ -359,7 +369,8 @@ def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None,
         return
 
     for file in list_arrived(folder):
-        if not file.is_file() or file.is_symlink() or _place(file) in named:
+        is_real_file = file.is_file() and not file.is_symlink()
+        if not is_real_file or _place(file) in named:
             continue
         is_marked = (folder / f"{_LEAVING}{file.name}").exists()
         is_dropped = leaving is None or _place(file) in leaving
@@ -375,7 +386,8 @@ def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None,
 
 def _places_in(index: Path) -> set[_Place]:
     """Return the places of the files that an index names."""
-    return {_place(path) for _, path in PassageStore(TantivyDocumentStore(path=str(index))).count_origins()}
+    store = PassageStore(TantivyDocumentStore(path=str(index)))
+    return {_place(path) for _, path in store.count_origins()}
 
 
 def _below(path: str, folder: Path) -> tuple[str, ...]:
@@ -385,11 +397,14 @@ def _below(path: str, folder: Path) -> tuple[str, ...]:
     example, the path "/old/uploads/notes/upload-1/a.txt" and the folder "/data/uploads/notes" give ("upload-1",
     "a.txt"). The result is empty if the path is not in the folder.
     """
+    # The two empty texts are for a path with fewer than three parts.
     *_, above, upload, name = ("", "", *Path(path).parts)
     if upload == folder.name:
         # An earlier version of the program stored all files directly in the folder of the collection.
         return (name,)
-    return (upload, name) if above == folder.name else ()
+    if above == folder.name:
+        return (upload, name)
+    return ()
 
 
 def _place(path: object) -> _Place:
@@ -399,7 +414,9 @@ def _place(path: object) -> _Place:
     gives ("upload-1", "a.txt").
     """
     # Some file systems return a name in another Unicode form than the form in which it was written.
-    return tuple(unicodedata.normalize("NFC", str(path)).replace("\\", "/").split("/")[-2:])
+    normalized = unicodedata.normalize("NFC", str(path))
+    parts = normalized.replace("\\", "/").split("/")
+    return tuple(parts[-2:])
 
 
 def _delete(file: Path) -> None:
@@ -460,11 +477,18 @@ def _uploads() -> Path:
 
 def _sync(path: Path) -> None:
     """Make sure that the content of a file, or the list of files in a folder, is safe on the disk."""
-    is_folder = path.is_dir()
+    if not path.is_dir():
+        _sync_opened(path, os.O_RDWR)
+        return
     # Windows cannot open folders, and some network file systems cannot sync them.
-    with suppress(OSError) if is_folder else nullcontext():
-        descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError):
+        _sync_opened(path, os.O_RDONLY)
+
+
+def _sync_opened(path: Path, flags: int) -> None:
+    """Open a file or folder with these flags, make sure that it is safe on the disk, and close it."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -40,26 +40,47 @@ def add_uploads(collection: Collection, incoming: Path, language: str | None = N
     with collection.change() as changes:
         with closing(changes.open()) as stored:
             pending = PendingChanges(stored)
-            taken = _collect(pending, incoming, changes.folder, report)
-        if not taken:
+            files = _collect(pending, incoming, changes.folder, report)
+        if not files:
             return report
         refused = changes.make(
-            added={file.path.name: file.source or file.path for file in taken},
+            added={file.path.name: file.source or file.path for file in files},
             written=pending.written.values(),
             outdated=pending.outdated,
             language=language,
         )
 
-    # Correct the report by the passages that the store refused.
-    for path in {str(origin_of(pending.written[passage_id])[1]) for passage_id in refused}:
-        own = [passage_id for passage_id in pending.written if origin_of(pending.written[passage_id])[1] == path]
-        lost = [passage_id for passage_id in own if passage_id in refused]
-        report.written -= len(own if "file_path" in pending.written[lost[0]].meta else lost)
-        reason = f"the store refused {len(lost)} of its passages ({refused[lost[0]]})"
-        report.skipped.append(Skipped(path, reason))
-
-    collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), [str(file.path) for file in taken])
+    _report_refused(refused, pending.written, report)
+    paths = [str(file.path) for file in files]
+    collection.keep_skipped(IndexReport(read_in_part=report.read_in_part), paths)
     return report
+
+
+def _report_refused(refused: Mapping[str, str], written: Mapping[str, Document], report: IndexReport) -> None:
+    """Correct a report by the passages that the store refused.
+
+    :param refused: The reasons why passages were refused, by their IDs.
+    :param written: The passages that were to be written, by their IDs.
+    :param report: The report.
+    """
+    if not refused:
+        return
+    # The IDs of the passages to write, by the path of their file or corpus.
+    ids_by_path: dict[str, list[str]] = {}
+    for passage_id, passage in written.items():
+        _, path = origin_of(passage)
+        ids_by_path.setdefault(str(path), []).append(passage_id)
+
+    for path, ids in ids_by_path.items():
+        refused_ids = [passage_id for passage_id in ids if passage_id in refused]
+        if not refused_ids:
+            continue
+        first = refused_ids[0]
+        # If a passage of a file is refused, the whole file is left out. Of a corpus, only the passage is left out.
+        is_file = "file_path" in written[first].meta
+        report.written -= len(ids) if is_file else len(refused_ids)
+        reason = f"the store refused {len(refused_ids)} of its passages ({refused[first]})"
+        report.skipped.append(Skipped(path, reason))
 
 
 def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: IndexReport) -> list[FoundFile]:
@@ -80,14 +101,16 @@ def _collect(pending: PendingChanges, incoming: Path, folder: Path, report: Inde
 
     tally = Tally(report, 0, None)
     index_files([file for file in files if not file.is_corpus], pending, tally)
-    for corpus in (file for file in files if file.is_corpus):
-        index_corpus(corpus, pending, None, tally)
+    for file in files:
+        if file.is_corpus:
+            index_corpus(file, local=pending, web=None, tally=tally)
 
-    refused = {Path(skip.path).name for skip in report.skipped if skip.line is None}
-    pending.forget(str(file.path) for file in files if file.path.name in refused)
+    skipped_names = {Path(skip.path).name for skip in report.skipped if skip.line is None}
+    pending.forget(str(file.path) for file in files if file.path.name in skipped_names)
 
     taken = []
-    for file in (file for file in files if file.path.name not in refused):
+    readable_files = [file for file in files if file.path.name not in skipped_names]
+    for file in readable_files:
         deleted = pending.replace_earlier(file)
         if deleted is None:
             tally.skip(file.path, "other corpora already have all of its passages")
@@ -110,20 +133,24 @@ def _name_here(incoming: Path, folder: Path, pending: PendingChanges, report: In
     """
     # The paths of the earlier uploads with the same name, by the name in small letters.
     uploaded: dict[str, list[Path]] = {file.name.casefold(): [] for file in list_arrived(incoming)}
-    for listed in (Path(path) for _, path in pending.count_origins() if path):
-        name = listed.name.casefold()
-        if name in uploaded and folder in listed.parents:
-            uploaded[name].append(listed)
+    for _, listed_path in pending.count_origins():
+        if listed_path:
+            listed = Path(listed_path)
+            name = listed.name.casefold()
+            if name in uploaded and folder in listed.parents:
+                uploaded[name].append(listed)
 
     arrived = [_name_as_earlier(file, uploaded[file.name.casefold()]) for file in list_arrived(incoming)]
     files = []
     for file in find_files(arrived, report):
         path = incoming / file.path.name
         earlier = [other for other in uploaded[path.name.casefold()] if other.name == path.name]
-        same = [other for other in earlier if other.is_file() and filecmp.cmp(other, path, shallow=False)]
-        if not same:
+        unchanged = [other for other in earlier if other.is_file() and filecmp.cmp(other, path, shallow=False)]
+        if unchanged:
+            files.append(replace(file, path=unchanged[0], source=path))
+        else:
             pending.rename({str(other): str(path) for other in earlier})
-        files.append(replace(file, path=next(iter(same), path), source=path))
+            files.append(replace(file, path=path, source=path))
     return files
 
 
@@ -171,8 +198,11 @@ class PendingChanges(PassageStore):
         :param ids: The IDs.
         :returns: The passages by their IDs. IDs without a passage are left out.
         """
-        stored = {key: self._renamed(passage) for key, passage in self._stored.by_id(ids).items()}
-        return {**stored, **{key: self.written[key] for key in ids if key in self.written}}
+        passages = {key: self._renamed(passage) for key, passage in self._stored.by_id(ids).items()}
+        for key in ids:
+            if key in self.written:
+                passages[key] = self.written[key]
+        return passages
 
     def where(self, field: str, values: Sequence[str | int], first: bool = False) -> Iterator[Document]:
         """Find passages of the index by the values of a metadata field. New passages are not found.
@@ -231,8 +261,13 @@ class PendingChanges(PassageStore):
 
         :param paths: The paths of the files.
         """
-        origins = set(paths)
-        self.written = {key: passage for key, passage in self.written.items() if origin_of(passage)[1] not in origins}
+        forgotten_paths = set(paths)
+        remaining = {}
+        for key, passage in self.written.items():
+            _, path = origin_of(passage)
+            if path not in forgotten_paths:
+                remaining[key] = passage
+        self.written = remaining
 
     def replace_earlier(self, file: FoundFile) -> int | None:
         """Delete the passages of the earlier version of a file.
@@ -241,20 +276,33 @@ class PendingChanges(PassageStore):
         :returns: How many passages are deleted and not written again. None, without any deletion, if the index would
             then have no passage of the file.
         """
-        # The IDs of the passages of the earlier version, by the metadata field with the path.
+        path = str(file.path)
+        # The IDs of the passages of the earlier version, by the metadata field with the path. A file may have been a
+        # corpus earlier, or the other way round.
         stored: dict[str, set[str]] = {}
         for field in ORIGIN_FIELDS:
-            stored[field] = {passage.id for passage in self.where(field, [str(file.path)])}
-        own = stored["corpus" if file.is_corpus else "file_path"]
-        # The passages of a corpus that the new version still has. For other files, `index_files` has already deleted
-        # the outdated passages, so the rest is unchanged.
-        unchanged = own & readable_ids(file.source or file.path) if file.is_corpus else own - self._deleted
-        if not unchanged and not any(origin_of(passage)[1] == str(file.path) for passage in self.written.values()):
+            stored[field] = {passage.id for passage in self.where(field, [path])}
+        if file.is_corpus:
+            # The passages that the new version still has.
+            unchanged = stored["corpus"] & readable_ids(file.source or file.path)
+        else:
+            # `index_files` has already deleted the outdated passages, so the rest is unchanged.
+            unchanged = stored["file_path"] - self._deleted
+        if not unchanged and not self._writes(path):
             return None
 
-        if str(file.path) in self._new_paths.values():
+        if path in self._new_paths.values():
             # The unchanged passages are written again, because their path is new.
             self.write(list(self.by_id(sorted(unchanged)).values()))
-        left = set().union(*stored.values()) - unchanged - self._deleted
-        self._deleted |= left
-        return len(left - self.written.keys())
+        all_stored: set[str] = set().union(*stored.values())
+        outdated = all_stored.difference(unchanged, self._deleted)
+        self._deleted |= outdated
+        return len(outdated - self.written.keys())
+
+    def _writes(self, path: str) -> bool:
+        """Check whether any passage of a file or corpus is to be written."""
+        for passage in self.written.values():
+            _, origin = origin_of(passage)
+            if origin == path:
+                return True
+        return False
