@@ -512,8 +512,13 @@ def _is_installed(module: str) -> bool:
 
 def _check_extras() -> Finding:
     """Say which extras of the package are installed. This is never a problem."""
-    installed = [extra for extra, modules in _EXTRAS.items() if all(_is_installed(module) for module in modules)]
-    absent = [extra for extra in _EXTRAS if extra not in installed]
+    installed = []
+    absent = []
+    for extra, modules in _EXTRAS.items():
+        if all(_is_installed(module) for module in modules):
+            installed.append(extra)
+        else:
+            absent.append(extra)
     text = f"Installed: {', '.join(installed) or 'none'}"
     if not absent:
         return Finding("extras", "ok", text)

@@ -288,7 +288,8 @@ class ServedPipeline(BasePipelineWrapper):
         """Return the reply to a task and its usage. Without a model server, code writes the reply."""
         reasoners = (part for _, part in pipeline.walk() if isinstance(part, Reasoner))
         reasoner = next(reasoners, None)
-        call = None if reasoner is None else ModelCall("front_end", reasoner.chat_generator)
+        generator = None if reasoner is None else reasoner.chat_generator
+        call = None if generator is None else ModelCall("front_end", generator)
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
 

@@ -68,16 +68,7 @@ def run(app: str, **options: Any) -> None:
         uvicorn.run(app, **options)
         return
 
-    config = uvicorn.Config(app, **options)
-    listening = config.bind_socket()
-    # A job for each process: what it serves, and on which socket. All workers listen on the same socket.
-    jobs = [(config, listening)] * config.workers
-    address = settings.metrics_port
-    if address:
-        metrics = uvicorn.Config(
-            "prefrag.server.http.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
-        )
-        jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
+    jobs = _list_jobs(uvicorn.Config(app, **options))
     shared_metrics = ExitStack()
     if len(jobs) > 1:
         shared_metrics.enter_context(_share_metrics())
@@ -86,13 +77,7 @@ def run(app: str, **options: Any) -> None:
     # forks. Then a new process is ready at once, and shares memory with the others.
     forks = sys.platform == "linux"
     if forks:
-        # Imported modules stay in memory. So garbage collection during the imports would find nothing and only take
-        # time.
-        gc.disable()
-        module_name, _, _ = app.partition(":")
-        importlib.import_module(module_name)
-        gc.freeze()
-        gc.enable()
+        _import_module_of(app)
     start_method = "fork" if forks else "spawn"
     context: Any = multiprocessing.get_context(start_method)
     # The running processes and their jobs, by the sentinel of the process. `wait` returns the sentinels of processes
@@ -146,6 +131,29 @@ def run(app: str, **options: Any) -> None:
         for _, bound in jobs:
             bound.close()
         shared_metrics.close()
+
+
+def _list_jobs(config: uvicorn.Config) -> list[tuple[uvicorn.Config, socket.socket]]:
+    """Make a job for each process: what it serves, and on which socket. All workers listen on the same socket."""
+    listening = config.bind_socket()
+    jobs = [(config, listening)] * config.workers
+    address = settings.metrics_port
+    if address:
+        metrics = uvicorn.Config(
+            "prefrag.server.http.metrics:create_app", factory=True, lifespan="off", log_config=None, access_log=False
+        )
+        jobs.append((metrics, _listen(address, "PREFRAG_METRICS_PORT")))
+    return jobs
+
+
+def _import_module_of(app: str) -> None:
+    """Import the module of an application and all modules that it needs."""
+    # Imported modules stay in memory. So garbage collection during the imports would find nothing and only take time.
+    gc.disable()
+    module_name, _, _ = app.partition(":")
+    importlib.import_module(module_name)
+    gc.freeze()
+    gc.enable()
 
 
 def _listen(address: tuple[str, int], setting: str) -> socket.socket:

@@ -40,31 +40,7 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         - `passages`: The passages, at most :data:`MOST_PASSAGES`.
     :raises Missing: If there is no such document or passage.
     """
-    with closing(collection.passages()) as store:
-        wanted_passage = None
-        if passage:
-            wanted_passage = store.by_id([passage]).get(passage)
-            if wanted_passage is None:
-                raise Missing("The collection has no such passage.")
-            kind, path = origin_of(wanted_passage)
-        else:
-            entry = collection.document(document).entry
-            kind = entry.kind
-            path = entry.path
-
-        passages: list[Document] = []
-        if path and kind == "file":
-            passages = sorted(store.where(PATH_FIELDS[kind], [path]), key=_place)
-        elif wanted_passage is not None:
-            # A corpus is a file with a passage on each line. Its passages are unrelated, so only the wanted one is
-            # shown.
-            passages = [wanted_passage]
-
-    if not passages and path:
-        raise Missing("The passages of this file are unrelated: open them one by one.")
-    if not passages:
-        raise Missing("The collection has no such document.")
-
+    kind, path, passages = _find_passages(collection, document, passage)
     positions = [position for position, stored in enumerate(passages) if stored.id == passage]
     wanted_position = positions[0] if positions else 0
     # The wanted passage stands in the middle, except near the beginning or the end of the document.
@@ -95,6 +71,35 @@ def open_document(collection: Collection, document: str = "", passage: str = "")
         "first": first + 1,
         "passages": [_describe(stored) for stored in shown],
     }
+
+
+def _find_passages(collection: Collection, document: str, passage: str) -> tuple[str, str | None, list[Document]]:
+    """Find the passages of a document as :func:`open_document` does. Return its kind and its path, and the passages."""
+    with closing(collection.passages()) as store:
+        wanted_passage = None
+        if passage:
+            wanted_passage = store.by_id([passage]).get(passage)
+            if wanted_passage is None:
+                raise Missing("The collection has no such passage.")
+            kind, path = origin_of(wanted_passage)
+        else:
+            entry = collection.document(document).entry
+            kind = entry.kind
+            path = entry.path
+
+        passages: list[Document] = []
+        if path and kind == "file":
+            passages = sorted(store.where(PATH_FIELDS[kind], [path]), key=_place)
+        elif wanted_passage is not None:
+            # A corpus is a file with a passage on each line. Its passages are unrelated, so only the wanted one is
+            # shown.
+            passages = [wanted_passage]
+
+    if not passages and path:
+        raise Missing("The passages of this file are unrelated: open them one by one.")
+    if not passages:
+        raise Missing("The collection has no such document.")
+    return kind, path, passages
 
 
 def find_original(collection: Collection, document: str) -> Path:
