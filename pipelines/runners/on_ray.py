@@ -93,9 +93,11 @@ class _Actors:
         # accepts one call more than `concurrency`, so that it can always be asked whether it is alive.
         options = {"max_restarts": -1, "max_concurrency": concurrency + 1, "scheduling_strategy": "SPREAD"}
         variables = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
-        actor_class = ray.remote(_Worker).options(**options)
         work = ray.cloudpickle.dumps(build)
-        self._workers = [actor_class.remote(os.getcwd(), variables, work) for _ in range(workers)]
+        self._workers: list[Any] = []
+        for _ in range(workers):
+            actor_class = ray.remote(_Worker).options(**options)
+            self._workers.append(actor_class.remote(os.getcwd(), variables, work))
 
     def submit(self, item: object) -> Future[Any]:
         """Send an item to the actor with the fewest items."""
