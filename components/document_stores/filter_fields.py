@@ -31,7 +31,9 @@ def named_fields(filters: object) -> list[str]:
         if not isinstance(condition, Mapping):
             continue
         conditions = condition.get("conditions")
-        waiting += conditions if isinstance(conditions, list) else ()
+        if isinstance(conditions, list):
+            waiting += conditions
+
         field = condition.get("field")
         if isinstance(field, str) and field not in Document.__dataclass_fields__:
             fields[field.removeprefix("meta.")] = None
@@ -49,4 +51,5 @@ def unknown_field(name: str, fields: Iterable[str]) -> FilterError:
     listed = [f"meta.{field}" for field in names[:_LISTED]]
     if len(names) > _LISTED:
         listed.append("...")
-    return FilterError(f"No document has the field 'meta.{name}'. The fields are: {', '.join(listed) or 'none'}.")
+    choices = ", ".join(listed) or "none"
+    return FilterError(f"No document has the field 'meta.{name}'. The fields are: {choices}.")

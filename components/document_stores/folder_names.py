@@ -32,6 +32,7 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     # The folders of each group by the first two parts of their paths. The key is empty if there is only one group.
     groups: dict[tuple[str, ...], set[PurePath]] = defaultdict(set)
     user_folders = {folder for folder in folders.values() if uploads not in (folder, folder.parent)}
+    # If the folders have more in common than the root of the file system, they are one group.
     if len(_common(user_folders)) > 1:
         groups[()] = user_folders
     else:
@@ -41,8 +42,13 @@ def name_folders(paths: Iterable[str], uploads: Path | None = None) -> dict[str,
     names = {}
     for first_parts, members in groups.items():
         common = _common(members)
-        top = common[-1:] if first_parts and len(common) > 1 else ()
-        names.update({folder: "/".join((*top, *folder.parts[len(common) :])) for folder in members})
+        # If there are several groups, a name begins with the innermost folder that contains the whole group.
+        innermost: tuple[str, ...] = ()
+        if first_parts and len(common) > 1:
+            innermost = common[-1:]
+        for folder in members:
+            own_parts = folder.parts[len(common) :]
+            names[folder] = "/".join((*innermost, *own_parts))
     return {path: names.get(folders[parent], "") for path, parent in parents.items()}
 
 
@@ -50,6 +56,9 @@ def _common(folders: Iterable[PurePath]) -> tuple[str, ...]:
     """Return the parts with which all paths begin: ``("/", "a", "b")`` for "/a/b/c" and "/a/b/d"."""
     parts = [folder.parts for folder in folders]
     # What the first and the last path in sorted order have in common, all paths between them have in common, too.
-    first, last = min(parts, default=()), max(parts, default=())
-    same = [part == other for part, other in zip(first, last, strict=False)]
-    return first[: same.index(False) if False in same else len(same)]
+    first = min(parts, default=())
+    last = max(parts, default=())
+    length = 0
+    while length < min(len(first), len(last)) and first[length] == last[length]:
+        length += 1
+    return first[:length]

@@ -45,19 +45,31 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     def values(name: str) -> set[str]:
         """Return the values of a metadata field in the documents that match the conditions so far."""
         so_far = {"operator": "AND", "conditions": conditions} if conditions else None
-        return {value for store in stores for value in _stored_values(store, name, so_far)}
+        stored: set[str] = set()
+        for store in stores:
+            stored.update(_stored_values(store, name, so_far))
+        return stored
 
     since = _check_date("since", wanted.get("since"))
     until = _check_date("until", wanted.get("until"))
     if wanted.get("folders"):
-        collections = {_fold(getattr(store, "_index", "") or store.locate().name) for store in stores}
+        collections = set()
+        for store in stores:
+            # An Elasticsearch store has the name of an index, a Tantivy store has a folder.
+            collection = getattr(store, "_index", "") or store.locate().name
+            collections.add(_fold(collection))
         conditions.append(_in_folders(collections, values, wanted["folders"]))
     if wanted.get("kinds"):
         conditions.append(_of_kinds(values, wanted["kinds"]))
     if since or until:
         dates = sorted(date for date in values("date") if _is_within(date, since, until))
         if not dates:
-            span = " ".join(f"{word} {date}" for word, date in (("since", since), ("until", until)) if date)
+            bounds = []
+            if since:
+                bounds.append(f"since {since}")
+            if until:
+                bounds.append(f"until {until}")
+            span = " ".join(bounds)
             such = "such document" if conditions else "document"
             raise BadInput(f"No {such} is dated {span}. Only dates in a document's name or first lines count.")
         conditions.append(_one_of("date", dates))
@@ -82,42 +94,60 @@ def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -
 
     # `name_folders` takes the paths of files, so each folder gets a file.
     files = {str(PurePath(path, "file")): path for path in all_paths - uploads}
-    names = {files[file]: name for file, name in name_folders(files).items()} | dict.fromkeys(uploads, "")
+    names = dict.fromkeys(uploads, "")
+    for file, name in name_folders(files).items():
+        names[files[file]] = name
     # The names with slashes around them, so that only whole parts of a name are compared.
     forms = {path: f"/{_fold(names[path])}/" for path in paths}
 
     # If the user writes the name of a collection, or of the common folder, the whole collection is meant.
     names_of_whole = set(collections)
-    common = {_without_end(path, names[path]) for path in all_paths - uploads}
-    if len(common) == 1:
-        names_of_whole |= {_fold(parts[-1]) for parts in common if parts}
+    common_folders = {_without_end(path, names[path]) for path in all_paths - uploads}
+    if len(common_folders) == 1:
+        (common_parts,) = common_folders
+        if common_parts:
+            names_of_whole.add(_fold(common_parts[-1]))
 
     folders: list[str] = []
     own_files: list[str] = []
     for written in wanted:
         # The user may write a path as `prefrag documents list` prints it, of a file or of a folder.
-        if PurePath(written).is_absolute():
-            inside = [path for path in paths if PurePath(path).is_relative_to(written)]
-            is_file = str(PurePath(written).parent) in paths
-            folders += inside
-            own_files += [written] if is_file else []
-            if inside or is_file:
-                continue
+        is_path = PurePath(written).is_absolute()
+        is_file = is_path and str(PurePath(written).parent) in paths
+        inside_path = []
+        if is_path:
+            inside_path = [path for path in paths if PurePath(path).is_relative_to(written)]
 
-        # Otherwise, the user wrote a name. The folders that begin with the name come first, then those that have the
-        # name inside, then the whole collection. An empty name means the whole collection.
-        folder = _fold(written)
-        below = [path for path, form in forms.items() if not folder or form.startswith(f"/{folder}/")]
-        inside = [path for path, form in forms.items() if f"/{folder}/" in form]
-        whole = list(paths) if folder in names_of_whole else []
-        folders += below or inside or whole
+        if is_file:
+            own_files.append(written)
+        if is_file or inside_path:
+            folders += inside_path
+        else:
+            folders += _named_folders(_fold(written), forms, names_of_whole)
     if not folders and not own_files:
         raise _no_match("lies in the folder", wanted, (names[path] for path in paths))
 
     conditions = [_one_of("folder", folders)] if folders else []
     if own_files:
         conditions.append(_one_of("file_path", own_files))
-    return conditions[0] if len(conditions) == 1 else {"operator": "OR", "conditions": conditions}
+    if len(conditions) == 1:
+        return conditions[0]
+    return {"operator": "OR", "conditions": conditions}
+
+
+def _named_folders(name: str, forms: Mapping[str, str], names_of_whole: set[str]) -> list[str]:
+    """List the paths of the folders that a normalised name means.
+
+    The folders that begin with the name come first, then those that have the name inside, then the whole collection. An
+    empty name means the whole collection. ``forms`` has the name of each path, with slashes around it.
+    """
+    below = [path for path, form in forms.items() if not name or form.startswith(f"/{name}/")]
+    if below:
+        return below
+    inside = [path for path, form in forms.items() if f"/{name}/" in form]
+    if inside:
+        return inside
+    return list(forms) if name in names_of_whole else []
 
 
 def _without_end(path: str, end: str) -> tuple[str, ...]:
@@ -145,9 +175,12 @@ def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
     folded = {word.strip(" .").casefold() for word in wanted} - {""}
     kinds = [kind for kind in all_kinds if kind.casefold() in folded]
 
+    # What names no kind is taken for the ending of a file name.
     others = folded - {kind.casefold() for kind in kinds}
     endings = tuple(f".{ending}" for ending in others)
-    files = [name for name in values("file_name") if name.casefold().endswith(endings)] if endings else []
+    files = []
+    if endings:
+        files = [name for name in values("file_name") if name.casefold().endswith(endings)]
     if not kinds and not files:
         raise _no_match("is of the kind", wanted, all_kinds)
 
@@ -162,9 +195,10 @@ def _check_date(name: str, text: str | None) -> str | None:
     if text is None:
         return None
     if _DATE.fullmatch(text):
-        # Of a year or a month, the first day is checked.
+        # Of a year or a month, the first day is checked. Its date has ten characters.
+        first_day = f"{text}-01-01"[:10]
         with suppress(ValueError):
-            date.fromisoformat(f"{text}-01-01"[:10])
+            date.fromisoformat(first_day)
             return text
     raise BadInput(f"{name} is {text!r:.40}: give a year, a month or a day, such as 2024, 2024-06 or 2024-06-15.")
 
@@ -199,11 +233,12 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     :param names: The names that the user can choose from.
     """
     written = " or ".join(f"{name!r:.80}" for name in wanted[:_LISTED])
-    choices = sorted({*names} - {""})
+    choices = sorted(set(names) - {""})
     shown = choices[:_LISTED]
     if len(choices) > _LISTED:
         shown.append("...")
-    return BadInput(f"No document {where} {written}. The choices are: {', '.join(shown) or 'none'}")
+    listed = ", ".join(shown) or "none"
+    return BadInput(f"No document {where} {written}. The choices are: {listed}")
 
 
 def _stored_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:

@@ -1,8 +1,9 @@
 """The measurements of answers from an index that `prefrag prove` stores.
 
 `prefrag prove` asks questions about the documents of an index and measures how often a *Stated* answer is wrong. A
-*Stated* answer is an answer that the documents state, with enough certainty. The measurement can also choose the least
-probability of a *Stated* answer for this index. Both are stored as JSON in the folder of the index.
+*Stated* answer is an answer that the documents state, with enough certainty. The measurement can also choose a minimum
+for this index: an answer with a lower probability is then not called *Stated*. Both are stored as JSON in the folder of
+the index.
 """
 
 import json
@@ -30,8 +31,16 @@ def name_answerer() -> str:
     """
     model = models["llm"]
     if model.base_url:
-        return model.model or urlsplit(model.base_url).netloc.rpartition("@")[2] or "a model without a name"
-    return Path(model.gguf).name if model.gguf else READER
+        return model.model or _host_of(model.base_url) or "a model without a name"
+    if model.gguf:
+        return Path(model.gguf).name
+    return READER
+
+
+def _host_of(address: str) -> str:
+    """Return the host in an address, with its port, but without a user name and a password."""
+    _, _, host = urlsplit(address).netloc.rpartition("@")
+    return host
 
 
 def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
@@ -67,17 +76,18 @@ def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, Any])
 
 
 def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
-    """Find the least probability of a *Stated* answer that was chosen for the indexes of a run.
+    """Find the minimum that was chosen for the indexes of a run: how probable a *Stated* answer must be at least.
 
     :param stores: The stores that the run searches. Only Tantivy stores have measurements.
-    :returns: The probability under the key ``reader`` for answers of the reader, and under ``model`` for answers of the
-        language model. The highest probability of all indexes and pipelines counts. A key is missing if no probability
-        was chosen. The usual limits then decide alone.
+    :returns: The minimum for answers of the reader under the key ``reader``, and for answers of the language model
+        under the key ``model``. If several were chosen, for several indexes or pipelines, the highest counts. A key is
+        missing if none was chosen. Then only the limits decide that are the same for all indexes.
     """
-    # The key of the result for each name under which measurements are stored.
-    names, answerer = {READER: "reader"}, name_answerer()
+    # The name under which measurements are stored, and the key of the result.
+    result_keys = {READER: "reader"}
+    answerer = name_answerer()
     if answerer != READER:
-        names[answerer] = "model"
+        result_keys[answerer] = "model"
 
     probabilities: dict[str, float] = {}
     for store in filter(is_tantivy_store, stores):
@@ -87,9 +97,12 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
             # The error is not reported here, because a search of the index will report it.
             continue
 
-        for name, part in names.items():
+        for name, result_key in result_keys.items():
             for proof in proofs.get(name, {}).values():
                 chosen = proof.get("stated_from")
-                if isinstance(chosen, int | float) and not isinstance(chosen, bool):
-                    probabilities[part] = max(probabilities.get(part, 0.0), float(chosen))
+                # In Python, True is an int.
+                is_number = isinstance(chosen, int | float) and not isinstance(chosen, bool)
+                if is_number:
+                    highest = probabilities.get(result_key, 0.0)
+                    probabilities[result_key] = max(highest, float(chosen))
     return probabilities

@@ -18,16 +18,20 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
     """
     addresses = hosts or settings.elasticsearch_url
     if isinstance(addresses, str) and "," in addresses:
-        addresses = list(filter(None, map(str.strip, addresses.split(","))))
+        stripped = [address.strip() for address in addresses.split(",")]
+        addresses = [address for address in stripped if address]
     files = {
         "ca_certs": settings.elasticsearch_ca,
         "client_cert": settings.elasticsearch_cert,
         "client_key": settings.elasticsearch_key,
     }
-    for path in filter(None, files.values()):
-        if not path.is_file():
-            raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to PEM files.")
-    return {"hosts": addresses, **{name: str(path) for name, path in files.items() if path}}
+    parameters: dict[str, Any] = {"hosts": addresses}
+    for name, path in files.items():
+        if path:
+            if not path.is_file():
+                raise Missing(f"There is no file {path}: set PREFRAG_ELASTICSEARCH_CA, _CERT and _KEY to PEM files.")
+            parameters[name] = str(path)
+    return parameters
 
 
 def count_other_nodes(hosts: object) -> int:

@@ -49,8 +49,10 @@ class KnownFields:
         # The server is first asked about these names alone. All fields are read only for the message of an error.
         index = self._store._index
         with explain_failures(self._store):
-            if self._lacks(names, await send(self._store, lambda client: client.field_caps(index=index, fields=names))):
-                self._refuse(names, await send(self._store, lambda client: client.field_caps(index=index, fields="*")))
+            reply = await send(self._store, lambda client: client.field_caps(index=index, fields=names))
+            if self._lacks(names, reply):
+                all_fields = await send(self._store, lambda client: client.field_caps(index=index, fields="*"))
+                self._refuse(names, all_fields)
 
     check = as_blocking(check_async)
 

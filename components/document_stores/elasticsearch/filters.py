@@ -33,8 +33,9 @@ def refuse_analysed_fields(filters: object) -> None:
         return
 
     conditions = filters.get("conditions")
-    for condition in conditions if isinstance(conditions, list) else ():
-        refuse_analysed_fields(condition)
+    if isinstance(conditions, list):
+        for condition in conditions:
+            refuse_analysed_fields(condition)
 
     field = filters.get("field")
     is_analysed = isinstance(field, str) and field.removeprefix("meta.") in _ANALYSED

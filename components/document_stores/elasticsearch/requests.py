@@ -47,10 +47,12 @@ async def _send_async(
     store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
 ) -> object:
     """Send a request with the store's asynchronous client for the running event loop."""
-    clients, loop = _clients.setdefault(store, {}), asyncio.get_running_loop()
+    clients = _clients.setdefault(store, {})
+    loop = asyncio.get_running_loop()
 
     # The clients of event loops that have been closed are of no use any more.
-    for closed_loop in [other for other in clients if other.is_closed()]:
+    closed_loops = [client_loop for client_loop in clients if client_loop.is_closed()]
+    for closed_loop in closed_loops:
         client = clients.pop(closed_loop)
         if store._async_client is client:
             store._async_client = None

@@ -56,10 +56,11 @@ class ElasticsearchTitles:
             return set()
 
         with explain_failures(self._store):
-            responses = self._responses(await self._send(searches))
-            present = {
-                bucket["key"] for response in responses for bucket in response["aggregations"]["keys"]["buckets"]
-            }
+            present: set[str] = set()
+            for response in self._responses(await self._send(searches)):
+                buckets = response["aggregations"]["keys"]["buckets"]
+                present.update(bucket["key"] for bucket in buckets)
+
             # If no key occurs, the index may have been made without title keys.
             if not present:
                 self._check_keys(await self._send(_ANY_TITLES))
@@ -153,7 +154,9 @@ def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, lis
     """Make documents of the hits for each title, best first."""
     documents = {}
     for key, response in zip(titles, responses, strict=True):
-        hits = response["hits"]["hits"]
-        if hits:
-            documents[key] = sort_ties(Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits)
+        titled = []
+        for hit in response["hits"]["hits"]:
+            titled.append(Document.from_dict({**hit["_source"], "score": hit["_score"]}))
+        if titled:
+            documents[key] = sort_ties(titled)
     return documents
