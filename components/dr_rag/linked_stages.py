@@ -114,8 +114,10 @@ class LinkedStages(Block):
             documents its candidates from the second stage.
         :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
-        state, documents = self._first_stage(state, await search_all(self._first_calls(state)))
-        state, candidates = self._second_stage(state, documents, await search_all(self._second_calls(state, documents)))
+        first_branches = await search_all(self._first_calls(state))
+        state, documents = self._first_stage(state, first_branches)
+        second_branches = await search_all(self._second_calls(state, documents))
+        state, candidates = self._second_stage(state, documents, second_branches)
         return state, documents, candidates
 
     gather = as_blocking(gather_async)
@@ -129,7 +131,8 @@ class LinkedStages(Block):
         """Add the searches of the first stage to the state, and return the state and the documents of this stage."""
         before = len(state.step.searches)
         state = with_searches(state, branches)
-        documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
+        new_searches = state.step.searches[before:]
+        documents = list(_unique(search.documents for search in new_searches).values())
         if self.classifier.selection == "fill":
             return state, documents
         # CIS and CFS begin with all documents of the first stage. Half of the room must be left for the second stage.
@@ -140,14 +143,14 @@ class LinkedStages(Block):
         for source in (self.source, self.links):
             refuse_sending_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
-        by_titles = [(self.links, document.content or "") for document in documents]
-        by_words = [
-            (self.source, query)
-            for maker in (self.open_question, self.concat)
-            if maker is not None
-            for query in maker.run(state.question, documents)["queries"]
-        ]
-        return [(source, deep.with_last(query=query)) for source, query in (*by_titles, *by_words)]
+        calls: list[SourceCall] = []
+        for document in documents:
+            calls.append((self.links, deep.with_last(query=document.content or "")))
+        for maker in (self.open_question, self.concat):
+            if maker is not None:
+                for query in maker.run(state.question, documents)["queries"]:
+                    calls.append((self.source, deep.with_last(query=query)))
+        return calls
 
     def _second_stage(
         self, state: State, documents: Sequence[Document], branches: Sequence[State]
@@ -155,11 +158,11 @@ class LinkedStages(Block):
         """Add the searches of the second stage to the state, and return the state and each document's candidates."""
         before = len(state.step.searches)
         state = with_searches(state, branches)
-        lists = [search.documents for search in state.step.searches[before:]]
+        rankings = [search.documents for search in state.step.searches[before:]]
         candidates = []
         for place, document in enumerate(documents):
             # The searches for this document: one in each group.
-            unique = _unique(lists[place :: len(documents)])
+            unique = _unique(rankings[place :: len(documents)])
             unique.pop(identity(document), None)
             candidates.append(list(unique.values()))
         return state, candidates
@@ -167,7 +170,11 @@ class LinkedStages(Block):
     def _select(self, state: State, output: dict[str, Any], started: float) -> State:
         """Record the output of the classifier, which began at ``started``, and set the observation."""
         return with_selection(
-            state, self.classifier.selection, output["documents"], output["pairs"], time.perf_counter() - started
+            state,
+            method=self.classifier.selection,
+            documents=output["documents"],
+            pairs=output["pairs"],
+            seconds=time.perf_counter() - started,
         )
 
 

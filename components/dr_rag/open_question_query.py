@@ -55,14 +55,25 @@ class OpenQuestionQuery:
         :returns: A dictionary with the key ``queries``: a query for each document, in the same order. An empty query is
             replaced by the question.
         """
-        question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
-        terms = [set(text_terms) for text_terms in analyze_texts([*question, *texts], self.term_statistics)]
+        question_words = _WORD.findall(query)
+        texts = [passage_text(document) for document in documents]
+        # The terms of a word or a text are its words as the index compares them, such as their stems. All are made in
+        # one call: first those of each word of the question, then those of each text.
+        terms = [set(words) for words in analyze_texts([*question_words, *texts], self.term_statistics)]
+        terms_of_words = terms[: len(question_words)]
+        terms_of_texts = terms[len(question_words) :]
+
         queries = []
-        for text, text_terms in zip(texts, terms[len(question) :], strict=True):
-            # A stop word has no terms, so it is left out. The index could not search for it.
-            still_open = [word for word, meant in zip(question, terms, strict=False) if meant - text_terms]
+        for text, text_terms in zip(texts, terms_of_texts, strict=True):
+            # A word is open if the text lacks one of its terms. A stop word, such as "the", has no terms and is left
+            # out, because the index could not search for it.
+            still_open = []
+            for word, word_terms in zip(question_words, terms_of_words, strict=True):
+                if not word_terms <= text_terms:
+                    still_open.append(word)
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
-            queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
+            different_names = dict.fromkeys(names[: self.max_names])
+            queries.append(" ".join([*still_open, *different_names]) or query)
         return {"queries": queries}
 
     run_async = as_async(run)

@@ -48,7 +48,10 @@ class QueryDocConcat:
         :returns: A dictionary with the key ``queries``: a query for each document, in the same order. For a document
             without text, the query is the question alone.
         """
-        return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
+        queries = []
+        for document in documents:
+            queries.append(" ".join([query.strip(), *self._words(document)]))
+        return {"queries": queries}
 
     run_async = as_async(run)
 

@@ -104,7 +104,8 @@ class SecondStage(Block):
         :raises RunError: When local documents would be sent to an external source. The error contains the state.
         """
         documents = self._first_stage(state)
-        branches = await search_all([(self.source, branch) for branch in self._second_searches(state, documents)])
+        calls = [(self.source, branch) for branch in self._second_searches(state, documents)]
+        branches = await search_all(calls)
         state, candidates = self._with_candidates(state, branches)
         return state, documents, candidates
 
@@ -112,9 +113,14 @@ class SecondStage(Block):
 
     def _first_stage(self, state: State) -> list[Document]:
         """Return the first documents of the current step, at most ``k1``."""
-        k = state.settings.top_k
-        documents = {identity(document): document for search in state.step.searches for document in search.documents}
-        return list(documents.values())[: min(k, self.k1 or math.ceil(k / 2))]
+        top_k = state.settings.top_k
+        # Without `k1`, half of the room is left for the second stage.
+        most = min(top_k, self.k1 or math.ceil(top_k / 2))
+        documents = {}
+        for search in state.step.searches:
+            for document in search.documents:
+                documents[identity(document)] = document
+        return list(documents.values())[:most]
 
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
         """Return a state for each search of the second stage. If the documents fill the context, there is none."""
@@ -190,7 +196,8 @@ def with_searches(state: State, branches: Sequence[State]) -> State:
     :param branches: The states after each of the searches.
     :returns: The state with all searches and events.
     """
-    searches_before, events_before = len(state.step.searches), len(state.events)
+    searches_before = len(state.step.searches)
+    events_before = len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
     for branch in branches:
@@ -218,8 +225,9 @@ def with_selection(
         pairs=list(pairs),
         seconds=round(seconds, 4),
     )
-    source = "+".join(dict.fromkeys(str(document.meta["source"]) for document in documents)) or None
-    return observe(state, documents, source)
+    # The name of each source once, such as "local+web".
+    sources = dict.fromkeys(str(document.meta["source"]) for document in documents)
+    return observe(state, documents, "+".join(sources) or None)
 
 
 def classifier_error(state: State, error: Exception) -> RunError:
