@@ -77,19 +77,23 @@ class PopularityRouter(Block):
             # The run retrieves as usual. If the index is broken, the search that follows also fails and reports the
             # error.
             return {"retrieve": state.with_event(EVENT, counts={}, retrieves=True, error=str(error))}
-        counts = {
-            name: count_passages_with_name(name, documents) for name, documents in zip(names, retrieved, strict=True)
-        }
+        counts = {}
+        for name, documents in zip(names, retrieved, strict=True):
+            counts[name] = count_passages_with_name(name, documents)
         is_known = bool(counts) and min(counts.values()) >= self.threshold
         state = state.with_event(EVENT, counts=counts, threshold=self.threshold, retrieves=not is_known)
-        return {"no_retrieval" if is_known else "retrieve": state}
+        output = "no_retrieval" if is_known else "retrieve"
+        return {output: state}
 
     run = as_blocking(run_async)
 
     async def _find(self, name: str, filters: Any) -> list[Document]:
         """Retrieve the passages for a name."""
-        arguments = {"query": name, "top_k": self.depth} | ({"filters": filters} if filters else {})
-        return list((await call_component(self.retriever, arguments))["documents"])
+        arguments: dict[str, Any] = {"query": name, "top_k": self.depth}
+        if filters:
+            arguments["filters"] = filters
+        output = await call_component(self.retriever, arguments)
+        return list(output["documents"])
 
 
 def count_passages_with_name(name: str, documents: list[Document]) -> int:

@@ -105,13 +105,16 @@ class QuestionRouter:
 
         # If two classes are equally probable, the class with more retrieval is taken.
         likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
+        # If it is not probable enough to be chosen, the next class with more retrieval is tried. The class with the
+        # most retrieval may always be chosen.
+        chosen = most
         for name in open_classes[open_classes.index(likeliest) :]:
-            least = self.least_probability.get(name, 0.0)
-            if probabilities[name] >= least or name == most:
+            if probabilities[name] >= self.least_probability.get(name, 0.0):
+                chosen = name
                 break
-        if name == likeliest:
-            return name, "the likeliest class"
-        return name, (
+        if chosen == likeliest:
+            return chosen, "the likeliest class"
+        return chosen, (
             f"{likeliest} is the likeliest class with {probabilities[likeliest]:.0%}, but needs "
             f"{self.least_probability[likeliest]:.0%} to be chosen"
         )

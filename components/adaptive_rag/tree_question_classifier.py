@@ -54,7 +54,8 @@ class TreeQuestionClassifier(Block):
         :returns: The estimate. It has a doubt if the question is not English.
         """
         (probabilities,) = self._load().distributions([question_features(question)])
-        return Estimate(probabilities, "" if looks_english(question) else NOT_ENGLISH)
+        doubt = "" if looks_english(question) else NOT_ENGLISH
+        return Estimate(probabilities, doubt)
 
     classify_async = as_async(classify)
 
@@ -62,7 +63,8 @@ class TreeQuestionClassifier(Block):
         """Return the trees. Raise ValueError if they do not classify questions."""
         file = Path(self.trees) if self.trees else SHIPPED_TREES
         trees = load_trees(file, FEATURES)
-        if not trees.classes or not set(trees.classes) <= set(CLASSES):
+        unknown_classes = set(trees.classes) - set(CLASSES)
+        if not trees.classes or unknown_classes:
             raise ValueError(
                 f"{file} contains no decision trees for questions: train them with `prefrag train questions`."
             )

@@ -65,7 +65,8 @@ class CheckAnswer(Block):
             return
 
         *earlier, last = messages
-        question, documents = find_question(earlier), find_documents(state, self.documents_key)
+        question = find_question(earlier)
+        documents = find_documents(state, self.documents_key)
         answer = _MARK.sub("", last.text).strip()
         # An empty judgement says that nothing supports the answer. This is the case without documents.
         judged = self.reader.judge(question, documents, answer) if documents else Judgement()
@@ -89,12 +90,16 @@ def _show(text: str, answer: str, documents: list[Document], check: AnswerCheck)
     """Write the checked answer. ``text`` is the Agent's text, and ``answer`` is the same text without marks."""
     if check.certainty == "not_found":
         return f"Not found in the documents. In the model's own words: {answer}"
-    marks = {document.id[:_MARK_CHARACTERS] for document in documents}
-    shown = _MARK.sub(lambda match: match[0] if match[1] in marks else "", text).strip()
+
+    # A mark that cites none of the documents is removed.
+    correct_marks = {document.id[:_MARK_CHARACTERS] for document in documents}
+    shown = _MARK.sub(lambda match: match[0] if match[1] in correct_marks else "", text).strip()
+
     for sentence in check.unsupported:
         # The sentences are those of the answer without marks. So a sentence with a mark inside gets no label.
         shown = shown.replace(sentence, f"{sentence} [in no passage]")
-    cites_document = any(match[1] in marks for match in _MARK.finditer(shown))
+
+    cites_document = any(match[1] in correct_marks for match in _MARK.finditer(shown))
     if not cites_document:
         # If the answer was found in the documents, the first evidence is the sentence with the answer.
         carrier = check.evidence[0].document

@@ -49,9 +49,14 @@ def find_failure(messages: Sequence[ChatMessage], tool: str) -> str | None:
     :param tool: The name of the tool.
     :returns: The message of the error. None if the last call did not fail, or if there was no call.
     """
-    results = [result for message in this_turn(messages) for result in message.tool_call_results]
-    last = next((result for result in reversed(results) if result.origin.tool_name == tool), None)
-    return str(last.result) if last is not None and last.error else None
+    results = []
+    for message in this_turn(messages):
+        for result in message.tool_call_results:
+            if result.origin.tool_name == tool:
+                results.append(result)
+    if not results or not results[-1].error:
+        return None
+    return str(results[-1].result)
 
 
 def find_documents(state: Any, key: str) -> list[Document]:
@@ -73,8 +78,15 @@ def make_state(messages: Sequence[ChatMessage], tool: str, documents: Sequence[D
     :returns: The state of a run with one step, which has found these documents with the last query.
     """
     question = find_question(messages)
-    calls = [call for message in messages for call in message.tool_calls if call.tool_name == tool]
-    query = str(calls[-1].arguments.get("query") or question) if calls else question
+    calls = []
+    for message in messages:
+        for call in message.tool_calls:
+            if call.tool_name == tool:
+                calls.append(call)
+    query = question
+    if calls:
+        query = str(calls[-1].arguments.get("query") or question)
+
     search = Search(source=tool, query=query, documents=tuple(documents))
     step = Step(Action.SEARCH, query=query, searches=(search,), source=tool)
     return State(question, RunSettings(sources=(tool,), preferred=tool), steps=(step,))

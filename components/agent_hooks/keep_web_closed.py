@@ -75,9 +75,10 @@ class KeepWebClosed(Block):
         # The reason for each refused call, by its place in the message.
         refusals = {}
         for place, call in enumerate(last.tool_calls):
-            reason = self._refuse(call, earlier, state) if call.tool_name == self.web_tool else None
-            if reason:
-                refusals[place] = reason
+            if call.tool_name == self.web_tool:
+                reason = self._refuse(call, earlier, state)
+                if reason:
+                    refusals[place] = reason
         if not refusals:
             return
 
@@ -90,7 +91,8 @@ class KeepWebClosed(Block):
             messages.append(allowed)
         # Between calls and their results there must be no other message. So the reason is told only without calls.
         if not calls:
-            text = f"The web was not searched: {next(iter(refusals.values()))}."
+            first_reason = next(iter(refusals.values()))
+            text = f"The web was not searched: {first_reason}."
             messages.append(ChatMessage.from_user(text, meta={BY_CODE: "web"}))
         # By default, Haystack would append the messages to those in the state. This handler replaces them.
         state.set("messages", messages, handler_override=lambda before, after: after)
@@ -101,13 +103,18 @@ class KeepWebClosed(Block):
             return f"search the documents with the tool {self.documents_tool} first"
         failure = find_failure(messages, self.documents_tool)
         if failure:
-            return f"the search of the documents failed ({cut_text(one_line(failure), _MOST_CHARACTERS)})"
+            failure_line = cut_text(one_line(failure), _MOST_CHARACTERS)
+            return f"the search of the documents failed ({failure_line})"
 
+        # If documents were found, the judge says whether they suffice.
         documents = find_documents(state, self.documents_key)
         run = make_state(messages, self.documents_tool, documents)
-        verdict = self.judge.judge(run)[0] if documents else None
-        if verdict is not None and verdict.status:
-            return "answer from the passages that were found in the documents, or search the documents in other words"
+        if documents:
+            verdict, _ = self.judge.judge(run)
+            if verdict.status:
+                return (
+                    "answer from the passages that were found in the documents, or search the documents in other words"
+                )
         if self.gate is None:
             return None
 
@@ -115,7 +122,7 @@ class KeepWebClosed(Block):
         step = Step(Action.SEARCH, query=str(call.arguments.get("query", "")))
         run = replace(run, steps=(*run.steps, step), settings=replace(run.settings, external=(self.web_tool,)))
         try:
-            if not call.arguments.keys() & {"query"} or len(call.arguments) > 1:
+            if set(call.arguments) != {"query"}:
                 raise HeldBack("the web tool may get a `query` and nothing else")
             self.gate.check(self.web_tool, step.query, run)
         except HeldBack as reason:
