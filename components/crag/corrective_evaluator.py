@@ -8,6 +8,7 @@ sentences. Strips that do not help to answer the question are dropped. CRAG call
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from haystack import Document, component
@@ -177,16 +178,19 @@ class CorrectiveEvaluator:
         action, reason = self._choose_action(relevance, search.source)
         searches_other = action in ("ambiguous", "incorrect")
         if searches_other and other not in state.settings.sources:
-            searches_other, reason = False, f"{reason} This run is not allowed to search {other}."
+            searches_other = False
+            reason = f"{reason} This run is not allowed to search {other}."
 
         can_write_query = self._call is not None and not self._call.is_absent
         # Before the question itself is sent to another machine, the judge gives a verdict on all passages together.
         would_send_question = searches_other and not can_write_query and state.takes_question(other)
         if would_send_question and search.documents:
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
-            searches_other, reason = not verdict.status, f"{reason} {verdict.analysis}"
+            searches_other = not verdict.status
+            reason = f"{reason} {verdict.analysis}"
         state = _record_action(state, action, reason, relevance)
 
+        # The passages are shown to the model, unless they are useless and another source is searched instead.
         is_refined = action not in ("in doubt", "incorrect")
         if is_refined or not searches_other:
             documents = search.documents
@@ -230,7 +234,9 @@ class CorrectiveEvaluator:
         if len(scores) < len(relevance.scores):
             unscored = len(relevance.scores) - len(scores)
             reason = f"{unscored} of {len(relevance.scores)} passages have no score to rely on"
-            return "in doubt", f"{reason}: {relevance.analysis}" if relevance.analysis else f"{reason}."
+            if relevance.analysis:
+                return "in doubt", f"{reason}: {relevance.analysis}"
+            return "in doubt", f"{reason}."
         if max(scores) < self.lower:
             return "incorrect", f"The best passage scores {max(scores):.2f}, under {self.lower:g}."
         return "ambiguous", f"The best passage scores {max(scores):.2f}, between {self.lower:g} and {self.upper:g}."
@@ -254,9 +260,11 @@ class CorrectiveEvaluator:
         for place, (document, score) in enumerate(zip(documents, scores, strict=True)):
             texts = split_strips(document.content or "", self.strip_sentences) or [""]
             # The score of a passage is also the score of its strip, but only if the passage has a single strip.
-            strips += [_Strip(place, text, score if len(texts) == 1 else None) for text in texts]
+            strip_score = score if len(texts) == 1 else None
+            strips += [_Strip(place, text, strip_score) for text in texts]
 
-        judged_by, parsed = "", True
+        judged_by = ""
+        parsed = True
         unscored = [number for number, strip in enumerate(strips) if strip.score is None]
         if unscored:
             passages = [_as_document(documents, strips[number]) for number in unscored]
@@ -280,12 +288,13 @@ class CorrectiveEvaluator:
         """Choose the numbers of the strips to keep."""
         assert self.strips is not None
         without_score = {number for number, strip in enumerate(strips) if strip.score is None}
+        with_score = [(number, strip.score) for number, strip in enumerate(strips) if strip.score is not None]
         # Strips with equal scores stay in the order of the text.
-        best_first = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
-        # The scores in `best_first` are negative, so that the best strip comes first.
-        chosen = [number for score, number in best_first[: self.strips] if -score >= self.strip_threshold]
+        best_first = sorted(with_score, key=itemgetter(1), reverse=True)
+        chosen = [number for number, score in best_first[: self.strips] if score >= self.strip_threshold]
         if not chosen:
-            chosen = [number for _, number in best_first[:1]]
+            # The best strip is always kept.
+            chosen = [number for number, _ in best_first[:1]]
         return without_score.union(chosen)
 
     async def _write_query(self, state: State) -> tuple[str, State]:
@@ -371,7 +380,8 @@ def _read_query(text: str) -> str | None:
 
     For example, ``{"query": "aurora  builder"}`` gives "aurora builder".
     """
-    query = (read_object(text, "query") or {}).get("query")
+    values = read_object(text, "query") or {}
+    query = values.get("query")
     if not isinstance(query, str):
         return None
     words = one_line(query)
