@@ -48,7 +48,9 @@ def own_names() -> list[str]:
 
     :returns: The names without ``.jinja``, in alphabetical order.
     """
-    return sorted({PASSAGE, *TEXTS, *(file.stem for file in PROMPTS.glob("*.jinja"))} - _NOT_REPLACEABLE)
+    shipped = {file.stem for file in PROMPTS.glob("*.jinja")}
+    names = shipped.union(TEXTS, [PASSAGE])
+    return sorted(names - _NOT_REPLACEABLE)
 
 
 def variables_of(prompt: str) -> frozenset[str]:
@@ -61,8 +63,10 @@ def variables_of(prompt: str) -> frozenset[str]:
         return frozenset({"number", "title", "content"})
     if prompt in TEXTS:
         return frozenset(TEXTS[prompt])
-    of_reasoner = {*(file.stem for file in PROMPTS.glob("reasoner_*.jinja")), "answer_once", "answer_with_analysis"}
-    return frozenset().union(*map(_variables_in, of_reasoner if prompt in of_reasoner else {prompt}))
+    of_reasoner = {file.stem for file in PROMPTS.glob("reasoner_*.jinja")}
+    of_reasoner |= {"answer_once", "answer_with_analysis"}
+    prompts = of_reasoner if prompt in of_reasoner else {prompt}
+    return frozenset().union(*map(_variables_in, prompts))
 
 
 @cache
@@ -75,25 +79,28 @@ def _variables_in(prompt: str) -> set[str]:
 def _check(file: Path) -> None:
     """Raise ValueError if a file does not have the name of a prompt, or is no valid template for this prompt."""
     if file.suffix != ".jinja" or file.stem not in own_names() or not file.is_file():
-        raise ValueError(f"{file} is not a prompt: its name must be one of {'.jinja, '.join(own_names())}.jinja.")
+        names = ", ".join(f"{name}.jinja" for name in own_names())
+        raise ValueError(f"{file} is not a prompt: its name must be one of {names}.")
     try:
         text = file.read_text(encoding="utf-8")
         tree = ENVIRONMENT.parse(text)
-        unknown = find_undeclared_variables(tree) - variables_of(file.stem) - ENVIRONMENT.globals.keys()
+        variables = find_undeclared_variables(tree)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise ValueError(f"{file}, line {line}: the file is not written in UTF-8.") from error
     except TemplateSyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.message}") from error
 
-    taken = next(tree.find_all(_FROM_ELSEWHERE), None)
-    if taken is not None:
-        raise ValueError(f"{file}, line {taken.lineno}: a prompt may not use another file.")
+    reading = next(tree.find_all(_FROM_ELSEWHERE), None)
+    if reading is not None:
+        raise ValueError(f"{file}, line {reading.lineno}: a prompt may not use another file.")
 
-    used = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
-    if used:
-        variables = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
-        raise ValueError(f"{file}, line {used[0].lineno}: there is no variable '{used[0].name}', only {variables}.")
+    unknown = variables.difference(variables_of(file.stem), ENVIRONMENT.globals)
+    unknown_names = [name for name in tree.find_all(nodes.Name) if name.name in unknown]
+    if unknown_names:
+        first = unknown_names[0]
+        choices = ", ".join(sorted({"quoted", *variables_of(file.stem)}))
+        raise ValueError(f"{file}, line {first.lineno}: there is no variable '{first.name}', only {choices}.")
     if file.stem == PASSAGE:
         _check_form(file, text)
 

@@ -72,7 +72,9 @@ def prompt_path(prompt: str, prompts: str = "product") -> Path:
     :raises ValueError: When there is no such file.
     """
     shipped = PROMPTS / f"{prompt}.jinja"
-    path = (user_file(prompt, prompts) or shipped) if shipped.is_file() else Path(prompt).expanduser()
+    path = Path(prompt).expanduser()
+    if shipped.is_file():
+        path = user_file(prompt, prompts) or shipped
     if not path.is_file():
         names = ", ".join(sorted(file.stem for file in PROMPTS.glob("*.jinja")))
         raise ValueError(f"No prompt '{prompt}' exists: name a .jinja file by its path, or a shipped prompt ({names}).")
@@ -123,4 +125,7 @@ def put_instructions(prompt: str, instructions: str) -> str:
     :param instructions: The instructions, or an empty text if there are none.
     :returns: The prompt, with the instructions before it if there are any.
     """
-    return f"{render_prompt('instructions', instructions=instructions)}\n\n{prompt}" if instructions else prompt
+    if not instructions:
+        return prompt
+    introduction = render_prompt("instructions", instructions=instructions)
+    return f"{introduction}\n\n{prompt}"

@@ -72,10 +72,12 @@ class TitleMatchRanker:
         scored = []
         for document in documents:
             score = 1.0 if document.score is None else document.score
-            boost = self._boost(normalize_unicode(str(document.meta.get("title") or "")), query, folded)
+            title = normalize_unicode(str(document.meta.get("title") or ""))
+            boost = self._boost(title, query, folded)
             # The scores of a cross-encoder may be negative. A division raises such scores. A multiplication would lower
             # them.
-            scored.append((score / boost if score < 0 else score * boost, document))
+            boosted = score / boost if score < 0 else score * boost
+            scored.append((boosted, document))
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
 
@@ -87,7 +89,8 @@ class TitleMatchRanker:
         For example, the factor of the title "Psycho (1960 film)" is 1.2 for the query "Psycho".
         """
         core = _PARENTHESIS.sub("", title)
-        for name, (exact, case_insensitive, inside) in ((title.strip(), _WHOLE), (core.strip(), _CORE)):
+        for name, factors in ((title.strip(), _WHOLE), (core.strip(), _CORE)):
+            exact, case_insensitive, inside = factors
             if not name:
                 continue
             if name == query:
