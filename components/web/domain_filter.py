@@ -85,11 +85,13 @@ def _host(url: str) -> str | None:
     International names are written in ASCII. For example, ``_host("https://bücher.example/a")`` returns
     ``"xn--bcher-kva.example"``.
     """
-    rest = _BEFORE_HOST.sub("", _IGNORED.sub("", url.strip()), count=1)
+    one_line_url = _IGNORED.sub("", url.strip())
+    from_host = _BEFORE_HOST.sub("", one_line_url, count=1)
     try:
-        written = urlsplit("//" + rest.replace("\\", "/")).hostname or ""
+        written = urlsplit("//" + from_host.replace("\\", "/")).hostname or ""
         name = idna.uts46_remap(unquote(written, errors="strict"), std3_rules=False)
-        host = ".".join(map(_ascii_label, name.strip(".").split(".")))
+        labels = name.strip(".").split(".")
+        host = ".".join(map(_ascii_label, labels))
     except ValueError:
         return None
     return None if _FORBIDDEN.search(host) else host

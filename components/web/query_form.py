@@ -51,8 +51,8 @@ def query_form(text: str) -> str:
     :returns: The query as it is sent.
     """
     if not text.isascii():
-        text = "".join(map(_visible, _UNSEEN.sub("", text)))
-        text = unicodedata.normalize("NFC", _limit_marks(normalize_unicode(text)))
+        visible = "".join(map(_visible, _UNSEEN.sub("", text)))
+        text = unicodedata.normalize("NFC", _limit_marks(normalize_unicode(visible)))
     # What is left of the characters that cannot be printed are controls and blanks.
     return one_line(text)
 
@@ -69,15 +69,31 @@ def comparison_form(text: str) -> str:
     :returns: The text in the form to compare.
     """
     # Decode until nothing is left to decode, because a code may be encoded itself: %2520 is %20.
-    while (decoded := html.unescape(unquote(_NUMBERED.sub(_read_number, text)))) != text:
+    decoded = _decode(text)
+    while decoded != text:
         text = decoded
-    text = query_form(unicodedata.normalize("NFKC", text))
-    if not text.isascii():
-        text = "".join(map(_plain_letter, unicodedata.normalize("NFKD", text.casefold())))
-        text = unicodedata.normalize("NFC", text.casefold().translate(_LOOKALIKES))
-    # A mark, such as a vowel sign of Hindi, is a part of its word.
-    signs = [sign if sign.isalnum() or _is_mark(sign) else " " for sign in text.casefold()]
-    return _BLANK_BETWEEN.sub("", " ".join("".join(signs).split()))
+        decoded = _decode(text)
+
+    plain = query_form(unicodedata.normalize("NFKC", text))
+    if not plain.isascii():
+        # The letters without their accents, and Latin letters for those that look like them.
+        decomposed = unicodedata.normalize("NFKD", plain.casefold())
+        latin = "".join(map(_plain_letter, decomposed))
+        plain = unicodedata.normalize("NFC", latin.casefold().translate(_LOOKALIKES))
+
+    signs = []
+    for sign in plain.casefold():
+        # A mark, such as a vowel sign of Hindi, is a part of its word.
+        is_of_word = sign.isalnum() or _is_mark(sign)
+        signs.append(sign if is_of_word else " ")
+    words = "".join(signs).split()
+    return _BLANK_BETWEEN.sub("", " ".join(words))
+
+
+def _decode(text: str) -> str:
+    """Decode the codes of characters once: "%41", "&#65;" and "%u0041" become "A"."""
+    numbered = _NUMBERED.sub(_read_number, text)
+    return html.unescape(unquote(numbered))
 
 
 def _is_mark(sign: str) -> bool:

@@ -66,7 +66,9 @@ class WebGate(Block):
         Also true with ``PREFRAG_WEB=ask``, although the user must then still allow each query.
         """
         setting = web_setting()
-        return all_consent(self.stores) if setting is None else setting != "off"
+        if setting is None:
+            return all_consent(self.stores)
+        return setting != "off"
 
     def check(self, source: str, query: str, state: State | None) -> None:
         """Check whether a query may be sent now. If the user must be asked, wait for the answer.
@@ -86,9 +88,10 @@ class WebGate(Block):
             raise HeldBack("some of its characters cannot be seen or stand for others: write it in plain characters")
         if len(query) > self.max_characters:
             raise HeldBack(f"it has {len(query):,} characters, over the limit of {self.max_characters}")
-        reason = reason_to_withhold(query, state) if state is not None else None
-        if reason:
-            raise HeldBack(reason)
+        if state is not None:
+            reason = reason_to_withhold(query, state)
+            if reason:
+                raise HeldBack(reason)
         if web_setting() == "ask":
             ask = ask_person.get()
             if ask is None:
@@ -102,8 +105,9 @@ def _refuse_after_failure(source: str, query: str, state: State) -> None:
     failed = _find_failed(state.searches, state.settings.external)
     if failed is None:
         return
+    error = str(failed.error).rstrip(".")
     message = (
-        f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. For this reason, the query "
+        f"The source '{failed.source}' failed: {error}. For this reason, the query "
         f"was not sent to '{source}'. Repair the failed source and ask again."
     )
     reason = f"'{failed.source}' failed"
@@ -118,8 +122,12 @@ def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search 
 
     A failure counts if the whole source failed, and not if only one of its several retrievers failed.
     """
-    last = {search.source: search for search in searches if not search.skipped and search.source not in external}
-    for search in last.values():
+    last_of_source = {}
+    for search in searches:
+        if not search.skipped and search.source not in external:
+            last_of_source[search.source] = search
+
+    for search in last_of_source.values():
         if search.error and search.provider in ("", RECORDING):
             return search
     return None

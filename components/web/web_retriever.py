@@ -73,7 +73,8 @@ class WebRetriever(Block):
         chosen = self._choose()
         # Some of Haystack's web searches take the number of results only in their settings.
         arguments = select_arguments(supported_arguments(chosen), query=query, top_k=top_k)
-        return {"documents": (await call_component(chosen, arguments))["documents"]}
+        output = await call_component(chosen, arguments)
+        return {"documents": output["documents"]}
 
     run = as_blocking(run_async)
 
