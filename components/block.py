@@ -81,9 +81,13 @@ def check_choice(choices: Iterable[str], **settings: object) -> None:
     :param settings: The settings by name.
     :raises ValueError: When a setting does not fit.
     """
-    *others, last = choices
-    fits = [value in (*others, last) for value in settings.values()]
-    _refuse(settings, fits, f"{', '.join(others)} or {last}" if others else last)
+    names = list(choices)
+    fits = [value in names for value in settings.values()]
+    *others, last = names
+    wanted = last
+    if others:
+        wanted = f"{', '.join(others)} or {last}"
+    _refuse(settings, fits, wanted)
 
 
 def _refuse(settings: dict[str, object], fits: list[bool], wanted: str) -> None:

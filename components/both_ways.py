@@ -33,7 +33,8 @@ def as_blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
     @wraps(method)
     def run(*args: P.args, **options: P.kwargs) -> R:
         body = method(*args, **options)
-        outer, _thread.blocks = _blocks(), True
+        outer = _blocks()
+        _thread.blocks = True
         try:
             # This runs the body to its end, which raises StopIteration with the result.
             body.send(None)
@@ -181,5 +182,7 @@ def _blocks() -> bool:
 
 def _named(method: Method, name: str) -> Method:
     """Set the name of a method, also as the last part of its qualified name, and return the method."""
-    method.__name__, method.__qualname__ = name, f"{method.__qualname__.rpartition('.')[0]}.{name}"
+    owner, _, _ = method.__qualname__.rpartition(".")
+    method.__name__ = name
+    method.__qualname__ = f"{owner}.{name}"
     return method

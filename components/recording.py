@@ -114,13 +114,23 @@ class Recording(Block):
         :returns: The outcome.
         :raises NotRecorded: With ``replay``, when the recording does not contain the request.
         """
-        entry = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
+        if self.mode == "record":
+            return None
+
+        entry = self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
             if entry is None:
-                request = f": {str(content[0]).strip()[-_REPORTED_CHARACTERS:]}" if content else ""
+                request = ""
+                if content:
+                    end_of_request = str(content[0]).strip()[-_REPORTED_CHARACTERS:]
+                    request = f": {end_of_request}"
                 raise NotRecorded(f"The recording {self.path} does not contain this {kind} of {name}{request}")
             return entry
-        return None if entry is None or entry.error is not None else entry
+
+        # A request that has failed is repeated.
+        if entry is None or entry.error is not None:
+            return None
+        return entry
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: object) -> Entry:
         """Record the outcome of a request. With ``reuse``, an earlier outcome without an error stays.
@@ -226,7 +236,8 @@ class _File:
         """Add the entry of a line to ``entries``, and return the entry."""
         data = json.loads(line)
         key = data.pop("key")
-        entry = self.entries[key] = Entry.from_dict(data)
+        entry = Entry.from_dict(data)
+        self.entries[key] = entry
         return entry
 
 
@@ -241,7 +252,8 @@ def _open(path: Path) -> _File:
     with _files_lock:
         file = _files.get(path)
         if file is None:
-            file = _files[path] = _File(path)
+            file = _File(path)
+            _files[path] = file
         return file
 
 
@@ -251,5 +263,7 @@ def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
     For example, ``_key("search", "local", ("tides", 5))`` returns ``'search ["local", "tides", 5]'``.
     """
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # The keys of replies have a hash in place of the content, because prompts are long.
-    return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"
+    if kind == "reply":
+        # The keys of replies have a hash in place of the content, because prompts are long.
+        request = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()
+    return f"{kind} {request}"

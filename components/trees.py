@@ -39,7 +39,8 @@ class BoostedTrees:
         #: The names of the classes if the trees were trained on several classes. Otherwise empty.
         self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
 
-        model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
+        model = learner["gradient_booster"]["model"]
+        parameters = learner["learner_model_param"]
         self._objective = learner["objective"]["name"]
         base = np.atleast_1d(np.array(json.loads(parameters["base_score"]), np.float32))
         # XGBoost writes a probability. Its logit is added to the values of the leaves.
@@ -51,7 +52,7 @@ class BoostedTrees:
         self._roots = np.cumsum([0, *sizes])[:-1]
 
         def join(key: str, kind: Any) -> np.ndarray[Any, Any]:
-            # The values of this key for the nodes of all trees.
+            """Return the values of a key for the nodes of all trees."""
             return np.concatenate([np.array(tree[key], kind) for tree in model["trees"]])
 
         self._values = join("split_conditions", np.float32)
@@ -84,6 +85,7 @@ class BoostedTrees:
         """
         table = np.ascontiguousarray(rows, np.float32)
         flat = table.ravel()
+        # The place in `flat` at which each row begins, as a column.
         begins = (np.arange(len(table)) * table.shape[1])[:, None]
         lacks_values = bool(np.isnan(flat).any())
 
@@ -91,10 +93,11 @@ class BoostedTrees:
         nodes = np.repeat(self._roots[None], len(table), 0)
         for _ in range(self._depth):
             values = flat.take(self._features.take(nodes) + begins)
-            right = values >= self._values.take(nodes)
+            goes_right = values >= self._values.take(nodes)
             if lacks_values:
-                right |= np.isnan(values) & ~self._left_without.take(nodes)
-            nodes = self._children.take(2 * nodes + right)
+                goes_right |= np.isnan(values) & ~self._left_without.take(nodes)
+            # In this sum, True counts as 1.
+            nodes = self._children.take(2 * nodes + goes_right)
 
         ends = self._values.take(nodes)
         sums = []
