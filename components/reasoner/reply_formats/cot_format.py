@@ -112,9 +112,12 @@ def first_sentence(text: str) -> str:
     :returns: The sentence, on one line.
     """
     text = _without_introduction(text)
-    for end in _END.finditer(text):
-        if not _ABBREVIATION.search(text[max(0, end.end() - 12) : end.end()]):
-            text = text[: end.end()]
+    for match in _END.finditer(text):
+        end = match.end()
+        # The last 12 characters are enough to see an abbreviation.
+        ending = text[max(0, end - 12) : end]
+        if not _ABBREVIATION.search(ending):
+            text = text[:end]
             break
     return " ".join(text.split())
 
@@ -144,8 +147,14 @@ def read_chain(text: str) -> Step:
     :returns: The answer. ``UNREADABLE`` if the answer is empty.
     """
     beginnings = list(_ANSWER.finditer(text))
-    thought = shorten(" ".join(text[: beginnings[-1].start()].split())) if beginnings else ""
-    answer = one_answer(text[beginnings[-1].end() :] if beginnings else text)
+    thought = ""
+    conclusion = text
+    if beginnings:
+        last = beginnings[-1]
+        thought = shorten(" ".join(text[: last.start()].split()))
+        conclusion = text[last.end() :]
+
+    answer = one_answer(conclusion)
     if answer.endswith(".") and not answer.endswith(".."):
         # As in the paper's code: this full stop ends the sentence, and is not a part of the answer.
         answer = plain(answer[:-1])

@@ -72,6 +72,7 @@ _CITED_BELOW = re.compile(
     r"(?P<marks>(?:\[[\w ,;-]{1,60}\][ ,;.]{0,3}){1,30})\s*\Z",
     re.IGNORECASE,
 )
+# Words with which a model announces a search.
 _SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
 # A statement of the model that it is going to search. Only statements about the model itself match: an answer may
 # contain "Looking for Alaska" or "There is no need to search". The alternatives are, in order:
@@ -125,22 +126,22 @@ _PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almo
 # 2. "not fully correct", "mostly correct", "correct but only in parts": PARTIALLY CORRECT;
 # 3. "incorrect", "un-correct", "isn't correct": INCORRECT. But "not only correct" is not negated;
 # 4. "correct": CORRECT.
+_LABEL_WORDS: tuple[tuple[str, Label | None], ...] = (
+    # "Not incorrect" counts as no label, because it may mean correct or only partially correct.
+    (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
+    (
+        rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
+        r"|part[\s_-]*correct|correct,?\s+(?:(?:but|only|just)\s+){0,2}(?:in\s+parts?|partially|partly|incomplete)",
+        Label.PARTIALLY_CORRECT,
+    ),
+    (
+        rf"in[\s_-]?correct|(?:not|non|un)[_-]+correct|{_NOT}\s+(?:(?!only\b|just\b|merely\b)\w+\s+){{0,3}}?correct",
+        Label.INCORRECT,
+    ),
+    (r"correct", Label.CORRECT),
+)
 _LABELS = tuple(
-    (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
-    for words, label in (
-        # "Not incorrect" counts as no label, because it may mean correct or only partially correct.
-        (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
-        (
-            rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
-            r"|part[\s_-]*correct|correct,?\s+(?:(?:but|only|just)\s+){0,2}(?:in\s+parts?|partially|partly|incomplete)",
-            Label.PARTIALLY_CORRECT,
-        ),
-        (
-            rf"in[\s_-]?correct|(?:not|non|un)[_-]+correct|{_NOT}\s+(?:(?!only\b|just\b|merely\b)\w+\s+){{0,3}}?correct",
-            Label.INCORRECT,
-        ),
-        (r"correct", Label.CORRECT),
-    )
+    (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label) for words, label in _LABEL_WORDS
 )
 # Words such as "wrong" or "partly", at the beginning: "The answer is wrong". They count as a label only if the text
 # contains no proper label.
@@ -176,19 +177,27 @@ def read_label(text: str) -> Label | None:
     text = text.strip()[:1_000]
     labels = _labels(text)
     if len(labels) > 1:
-        text = _REASON.split(text, maxsplit=1)[0]
+        # The reason behind a label may contain other labels.
+        text, *_ = _REASON.split(text, maxsplit=1)
         labels = _labels(text)
-    if labels == [Label.CORRECT]:
-        before_reason = _REASON.split(text, maxsplit=1)[0]
-        if _DOUBTED.search(before_reason if _labels(before_reason) else text):
-            return None
+    if len(labels) > 1:
+        return None
+    if labels == [Label.CORRECT] and _is_doubted(text):
+        return None
     if labels:
-        return labels[0] if len(labels) == 1 else None
+        return labels[0]
 
     alone = _ALONE.match(text)
     if alone is None:
         return None
     return Label.INCORRECT if alone["wrong"] else Label.PARTIALLY_CORRECT
+
+
+def _is_doubted(text: str) -> bool:
+    """Check whether a text with the label CORRECT doubts it. A reason behind the label is left out."""
+    before_reason, *_ = _REASON.split(text, maxsplit=1)
+    labelled = before_reason if _labels(before_reason) else text
+    return _DOUBTED.search(labelled) is not None
 
 
 def _labels(text: str) -> list[Label]:
@@ -213,10 +222,12 @@ def plain(text: str) -> str:
     text = text.strip()
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
-        first, inner, last = stripped[:1], stripped[1:-1], stripped[1:][-1:]
+        quote = stripped[:1]
+        inner = stripped[1:-1]
+        is_quoted = quote in ("'", '"') and len(stripped) > 1 and stripped.endswith(quote)
         # Only quotes around the whole text are removed. If there is a further quote inside, as in '"A" and "B"', the
         # quotes belong to single words.
-        if first == last and first in ("'", '"') and first not in inner:
+        if is_quoted and quote not in inner:
             stripped = inner.strip()
         if stripped == text:
             return text
@@ -233,36 +244,49 @@ def one_answer(text: str) -> str:
     :param text: The answer, as the model wrote it.
     :returns: The answer on one line, with its citations. Empty if nothing is left.
     """
-    text = cut_text(text, MAX_ANSWER_CHARACTERS).strip()
-    marks = ""
+    # Citations below the answer belong to the whole answer: they are added to the paragraph that is kept.
+    text, marks = _split_marks_below(cut_text(text, MAX_ANSWER_CHARACTERS).strip())
 
-    below = _CITED_BELOW.search(text)
-    if below and not text[: below.start()].rstrip().endswith(":"):
-        # Citations below the answer belong to the whole answer: add them to the paragraph that is kept.
-        text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
-
-    paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
-    paragraphs = [part for part in paragraphs if part and not _RULE.fullmatch(part)]
+    paragraphs = []
+    for part in re.split(r"\n[ \t]*\n", text):
+        paragraph = part.strip()
+        if paragraph and not _RULE.fullmatch(paragraph):
+            paragraphs.append(paragraph)
     while len(paragraphs) > 1 and _is_lead_in(paragraphs[0], paragraphs[1]):
         paragraphs.pop(0)
     if not paragraphs:
         return ""
 
     # The first paragraph is the answer, with further paragraphs if they are items of its list.
-    parts = [_without_lead_in_lines(paragraphs[0])]
-    if parts[0].endswith(":") or _LIST_ITEM.match(parts[0]):
-        for part in paragraphs[1:]:
-            if not _LIST_ITEM.match(part):
+    first, *others = paragraphs
+    answer_paragraphs = [_without_lead_in_lines(first)]
+    if answer_paragraphs[0].endswith(":") or _LIST_ITEM.match(answer_paragraphs[0]):
+        for paragraph in others:
+            if not _LIST_ITEM.match(paragraph):
                 break
-            parts.append(part)
+            answer_paragraphs.append(paragraph)
 
-    line = " ".join(" ".join(parts).split())
+    line = " ".join(" ".join(answer_paragraphs).split())
     prefix = _PREFIX.match(line)
     if prefix:
         line = line[prefix.end() :]
-    cited = _find_citations(line)
-    answer = _unbox(plain(line[:cited]))
-    return f"{answer} {line[cited:].strip() or marks}".strip()
+
+    begin_of_citations = _find_citations(line)
+    answer = _unbox(plain(line[:begin_of_citations]))
+    citations = line[begin_of_citations:].strip() or marks
+    return f"{answer} {citations}".strip()
+
+
+def _split_marks_below(text: str) -> tuple[str, str]:
+    """Split an answer into the answer itself and the citation marks on a separate line below it, if there are any."""
+    below = _CITED_BELOW.search(text)
+    if below is None:
+        return text, ""
+    before = text[: below.start()].rstrip()
+    if before.endswith(":"):
+        # The line is what the text announces, and so the answer.
+        return text, ""
+    return before, "".join(re.findall(r"\[[^]]+\]", below["marks"]))
 
 
 def _unbox(answer: str) -> str:
@@ -323,11 +347,20 @@ def _find_citations(line: str) -> int:
     """
     end = len(line.rstrip(" .*_`"))
     place = end
-    while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):
-        opening = max(closing.rfind(sign, max(0, len(closing) - 62)) for sign in "[\u3010")
+    while True:
+        closing = line[:place].rstrip(" ()")
+        if not closing.endswith(("]", "\u3011")):
+            break
+        # A citation has at most 60 characters and its two brackets.
+        earliest = max(0, len(closing) - 62)
+        opening = max(closing.rfind("[", earliest), closing.rfind("\u3010", earliest))
         if opening < 0 or not _CITED.fullmatch(closing[opening + 1 : -1]):
             break
-        place = opening - 1 if line[opening - 1 : opening] == "(" else opening
+
+        place = opening
+        has_parenthesis = line[opening - 1 : opening] == "("
+        if has_parenthesis:
+            place = opening - 1
     return len(line) if place == end else place
 
 
@@ -356,11 +389,15 @@ def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str
         evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
         return json.dumps({**values, **evaluation}, ensure_ascii=False)
 
-    own = _EVALUATION.search(reply)
-    before = reply[: own.start()].rstrip() if own else reply
+    own_evaluation = _EVALUATION.search(reply)
+    before = reply[: own_evaluation.start()].rstrip() if own_evaluation else reply
+    lines = [before]
     fields = {"Self-Evaluation": label.value, "Explanation": explanation, "Improvement Suggestions": suggestions}
-    lines = [f"{name}: {' '.join(text.split())}" for name, text in fields.items() if text]
-    return "\n".join([before, *lines])
+    for name, text in fields.items():
+        if text:
+            line = " ".join(text.split())
+            lines.append(f"{name}: {line}")
+    return "\n".join(lines)
 
 
 def plain_query(text: object) -> str:
@@ -373,12 +410,16 @@ def plain_query(text: object) -> str:
     """
     if not isinstance(text, str):
         return ""
-    text = re.sub(r"^`+(?:json\b)?|`+$", "", text[: 4 * MAX_QUERY_CHARACTERS].strip()).strip()
+    beginning = text[: 4 * MAX_QUERY_CHARACTERS].strip()
+    # Without the signs around a block of code.
+    text = re.sub(r"^`+(?:json\b)?|`+$", "", beginning).strip()
     if text.startswith("{"):
         values = read_object(text) or {}
+        if "query" in values:
+            return plain_query(values["query"])
         strings = [value for value in values.values() if isinstance(value, str)]
-        if strings or "query" in values:
-            return plain_query(values["query"] if "query" in values else strings[0])
+        if strings:
+            return plain_query(strings[0])
     if _LIST.fullmatch(text):
         return ""
     return cut_text(plain(" ".join(text.split())), MAX_QUERY_CHARACTERS)

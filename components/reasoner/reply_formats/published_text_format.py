@@ -23,13 +23,19 @@ class PublishedTextFormat(TextFormat):
         :returns: The step.
         """
         names = [name for name, _ in parts]
-        own = parts[: names.index("Observation")] if "Observation" in names else parts
+        # The model invented an observation, so it and what follows are left out.
+        own = parts
+        if "Observation" in names:
+            own = parts[: names.index("Observation")]
         answers = [place for place, (name, value) in enumerate(own) if name == "Final Answer" and value]
         if answers:
             return self.read_answer(own, answers[-1])
 
-        evaluated = next((place for place, (name, _) in enumerate(own) if name == "Self-Evaluation"), 0)
-        before = " ".join(value for _, value in own[:evaluated] if value)
-        if before:
-            return self.read_answer([("Final Answer", before), *own[evaluated:]], 0)
+        # Without an answer, all text before an evaluation is the answer.
+        names_of_own = names[: len(own)]
+        if "Self-Evaluation" in names_of_own:
+            place = names_of_own.index("Self-Evaluation")
+            before = " ".join(value for _, value in own[:place] if value)
+            if before:
+                return self.read_answer([("Final Answer", before), *own[place:]], 0)
         return super().read_fields(parts, tools, must_answer)

@@ -33,9 +33,9 @@ class ReplyFormat:
     cites: ClassVar[bool] = True
     """Whether a reply in this format can cite passages."""
     searches: ClassVar[bool] = True
-    """Whether a run in this format may begin with a search for the question itself, before any call."""
+    """Whether code may search for the question itself before the model is called for the first time."""
     asks_narrowly: ClassVar[bool] = False
-    """Whether the model is shown no transcript, and is asked one narrow question per call."""
+    """Whether each call asks only for an answer or only for a query, and shows the passages but no earlier replies."""
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Return the generation parameters that this format needs.
@@ -104,11 +104,14 @@ class ReplyFormat:
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
 
+        # With `must_answer`, any text would be read as an answer, also the beginning of a thought. So the reply is read
+        # without it, and a search is refused below.
         step = self.read(self.finished(text), tools, must_answer=False)
         usable = (Action.ANSWER,) if must_answer else (Action.ANSWER, Action.SEARCH)
         if step.action in usable:
             return step
 
+        # No step can be used. The whole text is read again for the reply and the thought, which the transcript shows.
         unfinished = self.read(text, tools, must_answer=False)
         cut_at = int(message.meta.get("reply_limit") or 0)
         return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)

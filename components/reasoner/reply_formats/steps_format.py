@@ -61,8 +61,13 @@ class StepsFormat(ReplyFormat):
         if step.action is Action.ANSWER:
             return Step(Action.ANSWER, reply=shorten(step.answer), answer=step.answer)
 
-        answer = "" if step.action is Action.SEARCH or FINISH.fullmatch(text.strip(" :")) else one_answer(text)
-        return Step(Action.ANSWER if answer else Action.UNREADABLE, reply=shorten(answer or text), answer=answer)
+        is_only_name = FINISH.fullmatch(text.strip(" :")) is not None
+        answer = ""
+        if step.action is not Action.SEARCH and not is_only_name:
+            answer = one_answer(text)
+        if not answer:
+            return Step(Action.UNREADABLE, reply=shorten(text))
+        return Step(Action.ANSWER, reply=shorten(answer), answer=answer)
 
     def finished(self, text: str) -> str:
         """Return the lines of a reply that were finished before the reply was cut off.
@@ -70,7 +75,8 @@ class StepsFormat(ReplyFormat):
         :param text: The reply.
         :returns: All lines but the last. Empty if there is only one line.
         """
-        return text.rpartition("\n")[0]
+        finished_lines, _, _ = text.rpartition("\n")
+        return finished_lines
 
     @staticmethod
     def read_query(text: str) -> str:
@@ -79,4 +85,5 @@ class StepsFormat(ReplyFormat):
         :param text: The reply.
         :returns: Its first line, without quotes and Markdown.
         """
-        return plain_query(text.strip().partition("\n")[0])
+        first_line, _, _ = text.strip().partition("\n")
+        return plain_query(first_line)

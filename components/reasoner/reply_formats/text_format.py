@@ -46,7 +46,7 @@ _FIELDS = (
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 # The names of the fields as a regular expression. The parts of a name may be written in several ways: "Final Answer",
 # "Final_Answer" or "FinalAnswer".
-_NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
+_NAMES = "|".join(map(re.escape, _FIELDS)).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?")
 # "Evaluation:" is a field only if a label follows, as in "Evaluation: CORRECT". Otherwise it may be a heading in an
 # answer.
 _NAMES += r"|Evaluation(?=[ \t*_]*[:\uff1a][ \t*_]*(?:[A-Z]+[ -])?(?:IN)?CORRECT\b)"
@@ -67,8 +67,16 @@ _ANSWER_IN_THOUGHT = re.compile(
 _CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
 # The word "Explanation:" on the line of the label: "CORRECT Explanation: Passage 1 says so".
 _SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
-# The name of each field, by the name in small letters without blanks and signs: "finalanswer" is "Final Answer".
-_CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS} | {"evaluation": "Self-Evaluation"}
+
+
+def _fold(name: str) -> str:
+    """Write the name of a field in small letters without blanks and signs: "Final Answer" becomes "finalanswer"."""
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+# The name of each field, by its form in small letters: "finalanswer" is "Final Answer".
+_CANONICAL = {_fold(name): name for name in _FIELDS}
+_CANONICAL["evaluation"] = "Self-Evaluation"
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
@@ -78,12 +86,16 @@ def _fields(text: str) -> list[tuple[str, str]]:
     "1969")]``. A text before the first field has an empty name.
     """
     parts: list[tuple[str, str]] = []
-    name, start = "", 0
+    name = ""
+    start = 0
     for match in _find_fields(text):
         parts.append((name, text[start : match.start()].strip()))
-        name, start = _name(match), match.end()
+        name = _name(match)
+        start = match.end()
     parts.append((name, text[start:].strip()))
-    return parts if parts[0][1] else parts[1:]
+
+    _, text_before_fields = parts[0]
+    return parts if text_before_fields else parts[1:]
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
@@ -101,15 +113,14 @@ def _find_fields(text: str) -> list[re.Match[str]]:
             following.clear()
         elif match["line"]:
             following.add(name)
-        elif name in following:
-            continue
-        fields.append(match)
+        if match["line"] or name not in following:
+            fields.append(match)
     return fields[::-1]
 
 
 def _name(field: re.Match[str]) -> str:
     """Return the name of a field as the prompt writes it: "Self-Evaluation" for a match with "self evaluation"."""
-    return _CANONICAL[re.sub(r"[\W_]", "", field["line"] or field["inline"]).lower()]
+    return _CANONICAL[_fold(field["line"] or field["inline"])]
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -131,8 +142,9 @@ def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, st
         name, value = parts[index]
         beginnings = list(_ANSWER_IN_THOUGHT.finditer(value))
         if beginnings:
-            thought = (name, value[: beginnings[-1].start()].strip())
-            answer = ("Final Answer", value[beginnings[-1].end() :].strip())
+            last = beginnings[-1]
+            thought = (name, value[: last.start()].strip())
+            answer = ("Final Answer", value[last.end() :].strip())
             return [*parts[:index], thought, answer, *parts[index + 1 :]]
     return parts
 
@@ -161,7 +173,8 @@ class TextFormat(ReplyFormat):
         :param must_answer: If True, only an answer is read.
         :returns: The step. ``UNREADABLE`` if the reply has neither an action nor an answer.
         """
-        return self.read_fields(_split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS])), tools, must_answer)
+        parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
+        return self.read_fields(parts, tools, must_answer)
 
     def read_fields(self, parts: list[tuple[str, str]], tools: Sequence[Tool], must_answer: bool) -> Step:
         """Read the first step of a reply from its fields.
@@ -205,7 +218,8 @@ class TextFormat(ReplyFormat):
         ``index`` is the place of the action in ``parts``. None if the action names a tool, or if no final answer
         follows.
         """
-        if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
+        _, written_action = parts[index]
+        if not is_no_tool(written_action) or find_tool(written_action, tools) is not None:
             return None
 
         for following in range(index + 1, len(parts)):
@@ -223,25 +237,33 @@ class TextFormat(ReplyFormat):
         The query is in the next field, or in brackets behind the action: ``Search[harbour]``.
         """
         _, written_action = parts[index]
-        name, query = plain(" ".join(shorten(written_action).split())), ""
+        name = plain(" ".join(shorten(written_action).split()))
+        written_query = ""
+        next_name, next_value = "", ""
+        if index + 1 < len(parts):
+            next_name, next_value = parts[index + 1]
+
+        # The fields of this step: those up to the action, and the field "Action Input" behind it.
         own = parts[: index + 1]
         call = _CALL.match(name)
-        next_name, next_value = parts[index + 1] if index + 1 < len(parts) else ("", "")
         if next_name == "Action Input":
             own = parts[: index + 2]
-            query = next_value
+            written_query = next_value
         elif call:
-            name, query = call["name"], call["input"]
+            name = call["name"]
+            written_query = call["input"]
 
         thought = _first_thought(own)
-        if FINISH.fullmatch(name) and plain(shorten(query)):
-            return self.read_answer([*parts[:index], ("Final Answer", query), *parts[len(own) :]], index)
+        if FINISH.fullmatch(name) and plain(shorten(written_query)):
+            return self.read_answer([*parts[:index], ("Final Answer", written_query), *parts[len(own) :]], index)
 
-        query = plain_query(query.split("\n\n")[0])
+        first_paragraph, *_ = written_query.split("\n\n")
+        query = plain_query(first_paragraph)
         tool = find_tool(name, tools)
         reply = _transcript(own)
         if tool is None:
-            action = Action.NONE if name and is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
+            wants_nothing = bool(name) and is_no_tool(name) and is_no_tool(query)
+            action = Action.NONE if wants_nothing else Action.UNKNOWN_ACTION
             return Step(action, reply=reply, thought=thought, tool=name, query=query)
         if not query:
             return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)

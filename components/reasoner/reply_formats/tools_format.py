@@ -91,11 +91,11 @@ class ToolsFormat(ReplyFormat):
                 result = _NO_MORE if observation is None else observation
                 conversation.append(ChatMessage.from_assistant(step.thought or None, tool_calls=[call]))
                 conversation.append(ChatMessage.from_tool(result, origin=call))
-                continue
-            if step.reply:
-                conversation.append(ChatMessage.from_assistant(step.reply))
-            if observation is not None:
-                add_from_user(conversation, observation)
+            else:
+                if step.reply:
+                    conversation.append(ChatMessage.from_assistant(step.reply))
+                if observation is not None:
+                    add_from_user(conversation, observation)
         if must_answer and turns and not conversation[-1].is_from(ChatRole.TOOL):
             add_from_user(conversation, _NO_MORE)
         return conversation
@@ -118,7 +118,9 @@ class ToolsFormat(ReplyFormat):
             # The call cannot be used because the model must answer, or it was dropped as invalid. The text beside a
             # call is an answer only behind "Final Answer:".
             step = TextFormat().read(text, tools, must_answer=False)
-            return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
+            if step.action is Action.ANSWER:
+                return step
+            return Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
@@ -139,7 +141,8 @@ class ToolsFormat(ReplyFormat):
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
 
-            has_call_in_line = any({"name", "query"} & json_object.values.keys() for json_object in read_objects(text))
+            objects = [json_object.values for json_object in read_objects(text)]
+            has_call_in_line = any("name" in values or "query" in values for values in objects)
             has_broken_call = _BROKEN_CALL.match(text) or _OBSERVATION.match(text)
             if has_call_in_line or has_broken_call or announces_search(text):
                 return step
@@ -165,13 +168,20 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         rest = text[function.end() :]
         parameter = _PARAMETER.match(rest)
         arguments = parameter["value"].strip() if parameter else read_object(rest)
-        return (function["name"], arguments) if arguments is not None else None
+        if arguments is None:
+            return None
+        return function["name"], arguments
 
     # A call in the middle of a line does not count, because it may be quoted from a passage.
     values = next((json_object.values for json_object in read_objects(text, own=True)), {})
-    # In broken JSON, the query may stand beside the name instead of inside the arguments.
-    loose = {"query": values["query"]} if "query" in values else None
-    arguments = values.get("arguments", values.get("parameters", loose))
+    arguments = None
+    if "arguments" in values:
+        arguments = values["arguments"]
+    elif "parameters" in values:
+        arguments = values["parameters"]
+    elif "query" in values:
+        # In broken JSON, the query may stand beside the name instead of inside the arguments.
+        arguments = {"query": values["query"]}
     name = values.get("name")
     if not isinstance(name, str) or arguments is None:
         return None
@@ -180,15 +190,22 @@ def _find_call(text: str) -> tuple[str, Any] | None:
 
 def _thought(text: str) -> str:
     """Return the text beside a call as a thought: on one line, shortened, and without "Thought:"."""
-    return " ".join(shorten(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)).split())
+    without_name = re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)
+    return " ".join(shorten(without_name).split())
 
 
 def _search(text: str, name: str, arguments: object, tools: Sequence[Tool]) -> Step:
     """Read a tool call as a step. ``text`` is the text that the model wrote beside the call."""
-    thought, name = _thought(text), shorten(name)
-    tool, query = find_tool(name, tools), _query(arguments)
+    thought = _thought(text)
+    name = shorten(name)
+    tool = find_tool(name, tools)
+    query = _query(arguments)
+
     call = {"name": name, "arguments": {"query": query} if query else {}}
-    reply = "\n".join(filter(None, (shorten(text), json.dumps(call, ensure_ascii=False))))
+    reply = json.dumps(call, ensure_ascii=False)
+    text_before = shorten(text)
+    if text_before:
+        reply = f"{text_before}\n{reply}"
     if tool is None:
         return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
     if not query:
@@ -201,9 +218,11 @@ def _query(arguments: object) -> str:
 
     For example, ``_query({"q": "harbour"})`` returns ``"harbour"``. The result is empty if the argument is not text.
     """
+    query = arguments
     if isinstance(arguments, Mapping):
-        arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
-    return plain_query(arguments) if isinstance(arguments, str) else ""
+        first_argument = next(iter(arguments.values()), "")
+        query = arguments.get("query", first_argument)
+    return plain_query(query) if isinstance(query, str) else ""
 
 
 def _make_call(step: Step, name: str, number: int) -> ToolCall:
