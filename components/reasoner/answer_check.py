@@ -94,12 +94,15 @@ def check_answer(
     carriers = [find_carrier(question, sentence, documents, is_yes_no) for sentence in sentences]
     carried = [carrier for carrier in carriers if carrier is not None]
     if not carried:
-        return AnswerCheck("not_found", None if signs is None else 0.0)
+        return AnswerCheck("not_found", probability=None if signs is None else 0.0)
 
-    unsupported = [sentence for sentence, carrier in zip(sentences, carriers, strict=True) if carrier is None]
-    best = carried[0]
-    sources = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
-    evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in sources.values())
+    unsupported = []
+    for sentence, carrier in zip(sentences, carriers, strict=True):
+        if carrier is None:
+            unsupported.append(sentence)
+    # A sentence of a passage that supports several sentences of the answer is evidence only once.
+    different_carriers = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
+    evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in different_carriers.values())
 
     if signs is None:
         # The model is not small: fixed limits decide.
@@ -107,12 +110,13 @@ def check_answer(
         is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
         is_contradicted = judged.is_outdated or judged.is_doubtful
         is_stated = is_whole and is_agreed and not is_contradicted
-        return AnswerCheck("stated" if is_stated else "probably", None, evidence, tuple(unsupported))
+        certainty: Certainty = "stated" if is_stated else "probably"
+        return AnswerCheck(certainty, evidence=evidence, unsupported=tuple(unsupported))
 
     probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
-    certainty: Certainty = "not_found"
+    certainty = "not_found"
     if probability >= GIVEN:
-        is_stated = probability >= STATED and best.is_whole and not judged.is_doubtful
+        is_stated = probability >= STATED and carried[0].is_whole and not judged.is_doubtful
         certainty = "stated" if is_stated else "probably"
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
@@ -132,7 +136,10 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
         return 0.0
 
     row = list_signs(judged, signs)
-    weights = _WEIGHTS["without_tokens" if signs.mean_logprob is None else "with_tokens"]
+    weights = _WEIGHTS["with_tokens"]
+    if signs.mean_logprob is None:
+        weights = _WEIGHTS["without_tokens"]
+    # The last weight is the constant.
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
     return 1 / (1 + math.exp(-total))
 
@@ -151,4 +158,6 @@ def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
         5. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
     """
     row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
-    return row if signs.mean_logprob is None else [*row, max(signs.mean_logprob, _LEAST_LOGPROB)]
+    if signs.mean_logprob is not None:
+        row.append(max(signs.mean_logprob, _LEAST_LOGPROB))
+    return row

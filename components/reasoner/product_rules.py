@@ -6,7 +6,6 @@ is not shown as an answer. Measurements of the papers' methods use other prompts
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from prefrag.components.reasoner.reader_step import next_query
 from prefrag.components.reasoner.reply_formats import ReplyFormat, Tool
@@ -42,10 +41,19 @@ def add_search(
     :returns: The state with the search as its last step.
     """
     step = step or Step(Action.SEARCH)
-    reply = form.write_search(tool, query, step.thought)
-    changes: dict[str, Any] = {"tool": tool.name, "query": query, "named_source": tool.source, "reply": reply}
-    changes |= {"label": None, "explanation": "", "suggestions": ""}
-    return state.with_step(replace(step, action=Action.SEARCH, by_code=by_code, **changes))
+    search = replace(
+        step,
+        action=Action.SEARCH,
+        by_code=by_code,
+        tool=tool.name,
+        query=query,
+        named_source=tool.source,
+        reply=form.write_search(tool, query, step.thought),
+        label=None,
+        explanation="",
+        suggestions="",
+    )
+    return state.with_step(search)
 
 
 def replace_repeated(state: State, form: ReplyFormat, tools: list[Tool]) -> State:
@@ -58,7 +66,8 @@ def replace_repeated(state: State, form: ReplyFormat, tools: list[Tool]) -> Stat
     :param tools: The tools that the model can call.
     :returns: The state. It is unchanged if its last step is no search, or a search with a new query.
     """
-    step, before = state.step, replace(state, steps=state.steps[:-1])
+    step = state.step
+    before = replace(state, steps=state.steps[:-1])
     searches = [earlier for earlier in before.steps if earlier.action is Action.SEARCH]
     asked = {(search.named_source, _key(search.query)) for search in searches}
     if step.action is not Action.SEARCH or (step.named_source, _key(step.query)) not in asked:

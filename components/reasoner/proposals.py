@@ -29,7 +29,8 @@ def write_check(state: State, check: AnswerCheck | None, cites: bool) -> State:
         state = state.with_last(answer=words, label=None, certainty="not_found", probability=None)
         return state.with_event("checked", text="", certainty="not_found")
 
-    marks, answer = known_marks(state), state.step.answer
+    marks = known_marks(state)
+    answer = state.step.answer
     _, cited = read_citations(answer, marks)
     if check.evidence and cites and not cited:
         # The citation is put behind the first sentence that a passage supports.

@@ -56,30 +56,27 @@ def take_reader_step(
     is_shown = certainty != "not_found" or state.settings.prompts != "product"
     is_sure = best is not None and best.probability >= threshold and is_shown
     if not must_answer and not is_sure:
-        query = next_query(state)
-        if not query:
-            return state.with_step(Step(Action.NONE))
-        return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
+        return _search_next(state, tool)
 
+    # Events say why there is no answer.
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
     is_answering = must_answer or certainty != "not_found"
     if is_answering and _asks_for_documents(state):
         # A sentence names one of several documents. Such an answer would give a part of the list as the whole list.
-        state, certainty = state.with_event("without_model", text=SEVERAL), "not_found"
+        state = state.with_event("without_model", text=SEVERAL)
+        certainty = "not_found"
     elif must_answer and certainty == "not_found" and state.observed:
-        if asks_for_more(state.question) and not fits_nothing(state.question, map(passage_text, state.observed)):
-            state = state.with_event("without_model", text=NEEDS_MODEL)
-        elif best is None:
-            state = state.with_event("without_model", text=NOT_READ)
+        state = _explain_not_found(state, best)
 
-    step = Step(Action.ANSWER, certainty=certainty, probability=best.probability if best else 0.0)
+    step = Step(Action.ANSWER, certainty=certainty, probability=0.0)
     if best is not None:
         evidence = tuple(
             Evidence(candidate.document, candidate.sentence, state.question, candidate.probability)
             for candidate in candidates
         )
-        step = replace(step, answer=best.text + mark_of(best.document, state), evidence=evidence)
+        answer = best.text + mark_of(best.document, state)
+        step = replace(step, probability=best.probability, answer=answer, evidence=evidence)
     state = state.with_step(step)
     return state.with_event(
         "read",
@@ -88,6 +85,24 @@ def take_reader_step(
         threshold=threshold,
         certainty=certainty,
     )
+
+
+def _search_next(state: State, tool: str) -> State:
+    """Add the next search as a step, or the end of the searches if no query is left."""
+    query = next_query(state)
+    if not query:
+        return state.with_step(Step(Action.NONE))
+    return state.with_step(Step(Action.SEARCH, tool=tool, query=query, by_code=True))
+
+
+def _explain_not_found(state: State, best: Candidate | None) -> State:
+    """Add an event with the reason why the passages gave no answer, if the reason is known."""
+    texts = map(passage_text, state.observed)
+    if asks_for_more(state.question) and not fits_nothing(state.question, texts):
+        return state.with_event("without_model", text=NEEDS_MODEL)
+    if best is None:
+        return state.with_event("without_model", text=NOT_READ)
+    return state
 
 
 def _choose_certainty(best: Candidate | None, reader: Reader) -> Certainty:
@@ -106,8 +121,12 @@ def _asks_for_documents(state: State) -> bool:
     For example, "Which contracts do we have?" asks for documents if at least two titles contain the word "contract".
     """
     kind = kind_asked_for(state.question)
+    if not kind:
+        return False
+
     titles = {identity(document): str(document.meta.get("title") or "") for document in state.observed}
-    return bool(kind) and len({title for title in titles.values() if kind in words(title.lower())}) > 1
+    titles_with_kind = {title for title in titles.values() if kind in words(title.lower())}
+    return len(titles_with_kind) > 1
 
 
 def mark_of(document: Document, state: State) -> str:
@@ -149,10 +168,13 @@ def next_query(state: State) -> str | None:
     if state.is_done(state.settings.preferred):
         return None
 
-    documents = next((step.documents for step in reversed(state.steps) if step.documents), ())[:_DOCUMENTS]
+    last_documents = next((step.documents for step in reversed(state.steps) if step.documents), ())
+    documents = last_documents[:_DOCUMENTS]
     names = list(islice(_new_names(state, documents), _NAMES))
-    told = {word for document in documents for word in words(passage_text(document))}
-    still_open = [word for word in words(state.question) if word not in told]
+    words_of_documents: set[str] = set()
+    for document in documents:
+        words_of_documents.update(words(passage_text(document)))
+    still_open = [word for word in words(state.question) if word not in words_of_documents]
     query = " ".join([*names, *still_open])
     if names and all(query != search.query for search in state.searches):
         return query
@@ -184,12 +206,19 @@ def _open_query(state: State) -> str | None:
     Before any passage is found, the query is the question. Later, it is the title of a passage, followed by the words
     of the question that no passage contains. If the passages contain all words, the whole question follows.
     """
-    searched = {search.query for search in state.searches}
-    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
-    seen = {word for document in state.observed for word in words(passage_text(document))}
+    seen: set[str] = set()
+    for document in state.observed:
+        seen.update(words(passage_text(document)))
     still_open = " ".join(word for word in words(state.question) if word not in seen) or state.question
+
+    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
     wanted = [state.question]
     if state.retrieved:
         wanted = [f"{title} {still_open}" for title in titles if title]
-    queries = (cut_text(" ".join(query.split()), _MAX_CHARACTERS) for query in wanted)
-    return next((query for query in queries if query not in searched), None)
+
+    searched = {search.query for search in state.searches}
+    for text in wanted:
+        query = cut_text(" ".join(text.split()), _MAX_CHARACTERS)
+        if query not in searched:
+            return query
+    return None

@@ -9,7 +9,7 @@ before it answers, and code checks each answer of the model. What follows depend
   more, or the model has to answer over the same passages. At the end, the likeliest answer is given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MU
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.passages import passages
 from prefrag.components.state.plain_marks import add_codes
-from prefrag.components.state.state import Action, RunError, State, Step, identity
+from prefrag.components.state.state import Action, Identity, RunError, State, Step, identity
 
 # The only tool in the papers. The router chooses the source.
 SEARCH_ENGINE = Tool(
@@ -136,9 +136,10 @@ class Reasoner:
             raise ValueError("reply_format is 'steps', in which a reader checks the answers: set `reader`.")
         if prompt is not None:
             prompt_path(prompt)
-        if not isinstance(answer_format, AnswerFormat):
-            words = {"words": answer_format} if isinstance(answer_format, str) else answer_format or {}
-            answer_format = AnswerFormat(**words)
+        if isinstance(answer_format, str):
+            answer_format = AnswerFormat(words=answer_format)
+        elif not isinstance(answer_format, AnswerFormat):
+            answer_format = AnswerFormat(**(answer_format or {}))
 
         # When Haystack saves a pipeline, it reads these attributes, which must be plain values.
         self.tools = [asdict(tool) for tool in offered]
@@ -201,8 +202,10 @@ class Reasoner:
     def _searches_question_first(self, state: State) -> bool:
         """Check whether the run begins with a search for the question itself, before any call to the model."""
         settings = state.settings
-        is_first = not state.steps and settings.first_query == "question" and settings.prompts == "product"
-        return is_first and not self.must_answer and self._choose_format(state).searches and bool(settings.sources)
+        if state.steps or self.must_answer or not settings.sources:
+            return False
+        is_wanted = settings.first_query == "question" and settings.prompts == "product"
+        return is_wanted and self._choose_format(state).searches
 
     def _query_between_calls(self, state: State) -> str | None:
         """Return the query of a search that is made without a call to the small model. None if the model is to read.
@@ -212,40 +215,53 @@ class Reasoner:
         """
         is_narrow = self._choose_format(state).asks_narrowly and state.settings.prompts == "product"
         has_read = any(event.kind == "checked" for event in state.events)
-        left = state.settings.max_steps + state.supplements - state.replies
-        if not is_narrow or self.must_answer or not has_read or left <= 0 or state.step.action in _UNUSABLE:
+        if not is_narrow or not has_read or self.must_answer:
+            return None
+        if self._replies_left(state) <= 0 or state.step.action in _UNUSABLE:
             return None
         return next_query(state)
 
+    @staticmethod
+    def _replies_left(state: State) -> int:
+        """Count for how many more replies of the model the run has room."""
+        return state.settings.max_steps + state.supplements - state.replies
+
     async def _ask(self, state: State) -> State:
         """Have the model take the step. In a run with the prompts ``product``, apply the rules for these runs."""
-        is_again = bool(state.steps) and state.step.action in _UNUSABLE
-        # A small model sees no transcript. So it does not see the router's note that its last reply could not be read.
-        after = await self._send(state, AGAIN if is_again and self._choose_format(state).asks_narrowly else "")
+        was_unusable = bool(state.steps) and state.step.action in _UNUSABLE
+        further = ""
+        if was_unusable and self._choose_format(state).asks_narrowly:
+            # A small model sees no transcript. So it does not see the router's note that its last reply could not be
+            # read.
+            further = AGAIN
+        after = await self._send(state, further)
         if state.settings.prompts != "product" or self.reader is None:
             return after
 
-        if after.step.action in _UNUSABLE:
-            is_second = self.must_answer or is_again
-            if self.must_answer:
-                after = await self._send(replace(after, steps=state.steps), AGAIN)
-            if is_second and after.step.action in _UNUSABLE:
-                return await self._read_on(replace(after, steps=state.steps).with_event("model_failed", message=UNREAD))
+        # After two replies that could not be read, the extractive reader goes on.
+        if after.step.action in _UNUSABLE and self.must_answer:
+            after = await self._send(replace(after, steps=state.steps), AGAIN)
+        is_second = was_unusable or self.must_answer
+        if is_second and after.step.action in _UNUSABLE:
+            without_reply = replace(after, steps=state.steps)
+            return await self._read_on(without_reply.with_event("model_failed", message=UNREAD))
 
         # An answer before the first search is replaced by a search for the question.
-        form, tools = self._choose_format(state), self._choose_tools(state)
-        needs_no_search = bool(state.searches) or not state.settings.sources or not form.searches or self.must_answer
-        if after.step.action in (Action.ANSWER, Action.NONE) and not needs_no_search:
+        form = self._choose_format(state)
+        ends_searches = after.step.action in (Action.ANSWER, Action.NONE)
+        can_search = bool(state.settings.sources) and form.searches and not self.must_answer
+        if ends_searches and can_search and not state.searches:
             return add_search(replace(after, steps=state.steps), form, self._find_tool(state), state.question)
 
         if after.step.action is Action.ANSWER and (state.observed or state.searches):
             return await self._settle_answer(state, after)
-        return replace_repeated(after, form, tools)
+        return replace_repeated(after, form, self._choose_tools(state))
 
     async def _send(self, state: State, further: str = "") -> State:
         """Call the model, and read its reply as a step. ``further`` is a question instead of that for the next step."""
         call = self._prepare(state, further)
-        return self._read(call, *await self._call.send_for_message_async(call))
+        message, after_call = await self._call.send_for_message_async(call)
+        return self._read(call, message, after_call)
 
     async def _settle_answer(self, state: State, after: State) -> State:
         """Decide how sure an answer is.
@@ -260,7 +276,9 @@ class Reasoner:
         if check is not None or self.must_answer:
             return after
         query = next_query(state)
-        return after if query is None else self._search_instead(state, after, query)
+        if query is None:
+            return after
+        return self._search_instead(state, after, query)
 
     async def _settle_narrowly(self, state: State, after: State) -> State:
         """Decide about the answer of a small model.
@@ -271,7 +289,8 @@ class Reasoner:
         """
         documents = self._choose_shown(state)
         answer_signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
-        after = write_check(after, await self._check(after, documents, answer_signs), self._answer.cite)
+        check = await self._check(after, documents, answer_signs)
+        after = write_check(after, check, self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
 
@@ -279,20 +298,33 @@ class Reasoner:
         if reader_state is not None:
             return reader_state
 
-        left = state.settings.max_steps + state.supplements - state.replies
-        if not self.must_answer and left > 0:
-            query, reached, by_code = next_query(state), after, True
-            if query is None and state.replies < _FEWEST_SEARCHES:
-                by_code = False
-                reached, query = await self._ask_for_query(state, after)
-            if query:
-                searched = self._search_instead(state, reached, query, by_code)
-                if searched.step.action is Action.SEARCH:
-                    return searched
+        searched = await self._search_further(state, after)
+        if searched is not None:
+            return searched
 
         if after.step.probability is None:
             return await self._ask_to_answer(state, after, documents)
         return choose_likeliest(after)
+
+    async def _search_further(self, state: State, after: State) -> State | None:
+        """Return a step with a further search in place of a small model's weak answer. None if there is no new query.
+
+        Code makes the query. If it has none and the run has made few searches, the model is asked for a query.
+        """
+        if self.must_answer or self._replies_left(state) <= 0:
+            return None
+
+        query = next_query(state)
+        reached = after
+        by_code = True
+        if query is None and state.replies < _FEWEST_SEARCHES:
+            reached, query = await self._ask_for_query(state, after)
+            by_code = False
+        if not query:
+            return None
+
+        searched = self._search_instead(state, reached, query, by_code)
+        return searched if searched.step.action is Action.SEARCH else None
 
     async def _ask_to_answer(self, state: State, after: State, documents: Sequence[Document]) -> State:
         """After NOT FOUND, have the model answer over the same passages. Its answer counts only if it is likely."""
@@ -302,7 +334,8 @@ class Reasoner:
             return keep_after(after, error, state)
 
         answer_signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
-        checked = write_check(forced, await self._check(forced, documents, answer_signs), self._answer.cite)
+        check = await self._check(forced, documents, answer_signs)
+        checked = write_check(forced, check, self._answer.cite)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
         # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
@@ -318,16 +351,19 @@ class Reasoner:
         reader_state = take_reader_step(replace(after, steps=state.steps), candidates, self.reader, must_answer=True)
         # The collection may ask for a higher probability than the reader does, as `prefrag prove` has measured it.
         least = dict(state.settings.stated_from).get("reader", 0.0)
-        is_sure = reader_state.step.certainty == "stated" and (reader_state.step.probability or 0.0) >= least
-        is_likelier = (reader_state.step.probability or 0.0) > (after.step.probability or 0.0)
+        probability = reader_state.step.probability or 0.0
+        is_sure = reader_state.step.certainty == "stated" and probability >= least
+        is_likelier = probability > (after.step.probability or 0.0)
         return reader_state if is_sure and is_likelier else None
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         """Check whether the last step's answer is empty, NOT FOUND, or has no word of its own that a passage has."""
-        answer = read_citations(state.step.answer, known_marks(state))[0]
+        answer, _ = read_citations(state.step.answer, known_marks(state))
+        if not answer or says_not_found(answer):
+            return True
         # If the answer is one of the question's options, all its words are in the question. So it may be an answer.
         is_free = state.settings.answer_type == "short"
-        return not answer or says_not_found(answer) or (is_free and is_refusal(state.question, answer, documents))
+        return is_free and is_refusal(state.question, answer, documents)
 
     async def _check(
         self, state: State, documents: Sequence[Document], answer_signs: AnswerSigns | None = None
@@ -336,15 +372,17 @@ class Reasoner:
         if self._gives_nothing(state, documents):
             return None
 
-        reader, answer = self.reader, read_citations(state.step.answer, known_marks(state))[0]
+        reader = self.reader
         assert reader is not None
+        answer, _ = read_citations(state.step.answer, known_marks(state))
         judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
         is_yes_no = is_verdict(answer) or state.settings.answer_type == "yes_no"
         return check_answer(state.question, answer, documents, judged, answer_signs, is_yes_no)
 
     def _search_instead(self, state: State, after: State, query: str, by_code: bool = True) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""
-        form, before = self._choose_format(state), replace(after, steps=state.steps)
+        form = self._choose_format(state)
+        before = replace(after, steps=state.steps)
         searched = add_search(before, form, self._find_tool(state), query, after.step, by_code)
         return replace_repeated(searched, form, self._choose_tools(state))
 
@@ -412,21 +450,37 @@ class Reasoner:
     def _choose_format(self, state: State | None = None) -> ReplyFormat:
         """Return the reply format of a run. Without a state, return the format for a run that has not begun."""
         name: str = self.reply_format
-        prompts = "product" if state is None else state.settings.prompts
         if name == "auto":
-            name = (state.reply_format if state is not None else "") or self._suited_format
-            # The format `steps` is only for runs of users. The methods of the papers keep their formats: those with
-            # other prompts, with tools that name a source, or with their own words for the answer.
-            allowed = prompts == "product" and self.reader is not None and not any(tool.source for tool in self._tools)
-            allowed = allowed and self._answer.words is None and (state is None or self._can_read(state))
-            if name == "steps" and not (allowed and self.prompt in (None, "answer_once")):
-                name = "json" if self._call.is_embedded else "text"
+            name = self._name_automatic_format(state)
         if self.must_answer and self.prompt is not None and name == "tools":
             # A custom prompt for the final answer already contains the passages. `tools` would add them once more.
             name = "text"
 
         kind = FORMATS[name]
         return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
+
+    def _name_automatic_format(self, state: State | None) -> str:
+        """Return the name of the reply format if the setting is ``auto``."""
+        name_in_run = state.reply_format if state is not None else ""
+        name = name_in_run or self._suited_format
+        if name == "steps" and not self._allows_steps(state):
+            return "json" if self._call.is_embedded else "text"
+        return name
+
+    def _allows_steps(self, state: State | None) -> bool:
+        """Check whether a run may use the format ``steps``.
+
+        The format is only for runs of users. The methods of the papers keep their formats: those with other prompts,
+        with tools that name a source, or with their own words for the answer.
+        """
+        is_for_users = state is None or state.settings.prompts == "product"
+        has_own_prompt = self.prompt not in (None, "answer_once")
+        names_source = any(tool.source for tool in self._tools)
+        if not is_for_users or has_own_prompt or names_source:
+            return False
+        if self.reader is None or self._answer.words is not None:
+            return False
+        return state is None or self._can_read(state)
 
     def ask_further(self, state: State, question: str) -> dict[str, Any] | None:
         """Put another component's question into this conversation, after the last observation.
@@ -453,47 +507,55 @@ class Reasoner:
         A question in ``further`` replaces the request for the next step. The inner functions write the conversation
         from the passages that ``ModelCall`` passes to them: it may leave out passages for which there is no room.
         """
-        form, settings = self._choose_format(state), state.settings
+        form = self._choose_format(state)
+        settings = state.settings
         tools = [self._describe_as(tool, settings.prompts) for tool in self._choose_tools(state)]
+        # The shipped tool needs no description if it is the only tool.
+        described_tools = [] if tools == [SEARCH_ENGINE] else tools
         marks = prompt_marks(state) if self.asks_to_cite else {}
-        cites = self.asks_to_cite and settings.prompts == "product" and (marks or not self.must_answer)
-        answer_format = self._answer.words or ANSWER_FORMATS[settings.answer_type]
-        own = {"answer_type": settings.answer_type, "answer_format": answer_format}
-        answer_format = own_text("answer_format", settings.prompts, **own) or answer_format
-        narrow = form.asks_narrowly
-        shown = self._choose_shown(state) if narrow else ()
-        chosen = [document for document in shown if document not in state.attached]
+        answer_format = self._describe_answer(state, marks)
+
+        # A small model sees the attached passages and a few others, but no steps.
+        is_narrow = form.asks_narrowly
+        prompt_name = self.prompt or form.prompt
+        retrieved_passages: list[Sequence[Document]] = [step.shown for step in state.steps]
+        if is_narrow:
+            prompt_name = form.prompt
+            few = [document for document in self._choose_shown(state) if document not in state.attached]
+            retrieved_passages = [few]
 
         def turns(observations: Observations) -> list[Turn]:
             """Return the steps so far, each with the text of its passages. A small model sees none."""
-            if narrow:
+            if is_narrow:
                 return []
 
             # `above` has the passages that the prompt already shows further up.
-            written, above = [], set(map(identity, observations[0]))
+            written = []
+            above = set(map(identity, observations[0]))
             for step, shown in zip(state.steps, observations[1:], strict=True):
                 # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
-                text = passages(shown, step.note, marks, above if self.prompt is None else (), settings.prompts)
+                left_out = above if self.prompt is None else ()
+                text = passages(shown, step.note, marks, left_out, settings.prompts)
                 written.append(Turn(self._show(step), text if step.observed else None))
                 above.update(map(identity, shown))
             return written
 
         def values(observations: Observations) -> dict[str, object]:
             """Return the values that are put into the prompt file."""
+            # The first group has the attached passages. For a small model, the second group has the others.
+            attached = observations[0]
+            last_passages = observations[-1]
             return {
                 "question": state.question,
-                "attached": passages(observations[0], marks=marks, prompts=settings.prompts) if state.attached else "",
+                "attached": passages(attached, marks=marks, prompts=settings.prompts) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
-                # The shipped tool needs no description if it is the only tool.
-                "described": [tool for tool in tools if tools != [SEARCH_ENGINE]],
+                "described": described_tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": settings.max_steps,
                 "answer_type": settings.answer_type,
-                "answer_format": answer_format
-                + (OR_NOT_FOUND if self._has_way_out(state) else "")
-                + (CITED if cites else ""),
-                "passages": passages(observations[-1]) if narrow and observations[-1] else "(none)",
+                "answer_format": answer_format,
+                "passages": passages(last_passages) if is_narrow and last_passages else "(none)",
                 "product": settings.prompts == "product",
                 "commonsense": self.commonsense,
                 "must_answer": self.must_answer,
@@ -509,19 +571,33 @@ class Reasoner:
 
         def messages(prompt: str, observations: Observations) -> list[ChatMessage]:
             """Return the messages to send. ``prompt`` is the prompt file with its values."""
-            prompt = put_instructions(prompt, settings.instructions)
-            conversation = form.messages(prompt, turns(observations), tools, self.must_answer)
-            if further and not narrow:
+            with_instructions = put_instructions(prompt, settings.instructions)
+            conversation = form.messages(with_instructions, turns(observations), tools, self.must_answer)
+            if further and not is_narrow:
                 add_from_user(conversation, further)
             return conversation
 
         return {
-            "prompt": form.prompt if narrow else self.prompt or form.prompt,
-            "observations": [state.attached, *([chosen] if narrow else [step.shown for step in state.steps])],
+            "prompt": prompt_name,
+            "observations": [state.attached, *retrieved_passages],
             "render": values,
             "messages": messages,
             "tools": form.callable_tools(tools),
         }
+
+    def _describe_answer(self, state: State, marks: Mapping[Identity, str]) -> str:
+        """Write what a final answer looks like, and whether it may be NOT FOUND and must cite passages."""
+        settings = state.settings
+        words = self._answer.words or ANSWER_FORMATS[settings.answer_type]
+        own_words = own_text("answer_format", settings.prompts, answer_type=settings.answer_type, answer_format=words)
+        description = own_words or words
+        if self._has_way_out(state):
+            description += OR_NOT_FOUND
+        # An answer without a further search cites only passages that are already there.
+        can_cite = bool(marks) or not self.must_answer
+        if self.asks_to_cite and settings.prompts == "product" and can_cite:
+            description += CITED
+        return description
 
     def _can_read(self, state: State) -> bool:
         """Check whether the run has or may get passages. It has none if a method answers from the model's memory."""
@@ -534,8 +610,12 @@ class Reasoner:
 
     def _show(self, step: Step) -> Step:
         """Make chat control tokens in a step harmless: the model may have copied them from a passage."""
-        words: dict[str, Any] = {name: defuse_tokens(getattr(step, name)) for name in ("reply", "thought", "query")}
-        return replace(step, **words)
+        return replace(
+            step,
+            reply=defuse_tokens(step.reply),
+            thought=defuse_tokens(step.thought),
+            query=defuse_tokens(step.query),
+        )
 
     def _choose_tools(self, state: State) -> list[Tool]:
         """List the tools whose sources this run may search. If there is none, list all tools."""
@@ -555,31 +635,15 @@ class Reasoner:
 
     def _read(self, call: PreparedCall, message: ChatMessage, state: State) -> State:
         """Read a reply as the next step, and add the step and its events to the state."""
-        # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
-        form = self._choose_format(state)
-        analyses = (call.messages[-1].text or "").endswith("Thought:")
-        step = form.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
-        step = replace(step, mean_logprob=mean_logprob(message.meta))
-        if not self.self_evaluation:
-            # A model may evaluate its answer without being asked to.
-            step = replace(step, label=None, explanation="", suggestions="")
-        if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
-            step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
-
-        # Only `must_answer` forces an answer. An answer is not forced in a run's first call, or if the model itself
-        # wanted no further search.
-        forced = (
-            self.must_answer
-            and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
-            and state.step.action is not Action.NONE
-        )
-
+        step = self._read_step(call, message, state)
+        forced = self._is_forced(state)
         if step.action is Action.ANSWER:
             step = replace(step, answer=add_codes(step.answer, state))
         marks = known_marks(state)
         # The marks by which the model cites passages are removed from the query. They mean nothing to a search engine.
-        query = read_citations(step.query, marks)[0] or step.query
-        state = replace(state.with_step(replace(step, query=query, forced=forced)), conversation=self)
+        query_without_marks, _ = read_citations(step.query, marks)
+        step = replace(step, query=query_without_marks or step.query, forced=forced)
+        state = replace(state.with_step(step), conversation=self)
 
         if step.thought:
             state = state.with_event("thought", text=without_codes(step.thought, marks))
@@ -589,3 +653,29 @@ class Reasoner:
             label = step.label.value if step.label else None
             state = state.with_event("answer", text=cite_plainly(step.answer, marks), label=label, forced=forced)
         return state
+
+    def _read_step(self, call: PreparedCall, message: ChatMessage, state: State) -> Step:
+        """Read a reply as a step. An evaluation that was not asked for is left out. An unusable reply is shortened."""
+        # If the prompt ends with "Thought:", the reply begins with a thought. Its answer field contains the answer.
+        form = self._choose_format(state)
+        analyses = (call.messages[-1].text or "").endswith("Thought:")
+        step = form.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
+        step = replace(step, mean_logprob=mean_logprob(message.meta))
+        if not self.self_evaluation:
+            # A model may evaluate its answer without being asked to.
+            step = replace(step, label=None, explanation="", suggestions="")
+        if step.action in _UNUSABLE:
+            step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
+        return step
+
+    def _is_forced(self, state: State) -> bool:
+        """Check whether an answer after this state is forced, because the model may not search any more.
+
+        Only ``must_answer`` forces an answer. An answer is not forced in a run's first call, or if the model itself
+        wanted no further search.
+        """
+        if not self.must_answer:
+            return False
+        # A search that the pipeline itself has made has neither a reply nor a tool.
+        is_after_call = any(step.reply or step.tool or step.action is not Action.SEARCH for step in state.steps)
+        return is_after_call and state.step.action is not Action.NONE
