@@ -105,6 +105,7 @@ class AutoJudge(Block):
         if self.is_named:
             return self.model_judge
         if state.settings.prompts != "product":
+            # In a measurement, as in the papers, a model judges without a trial.
             return self.model_judge if self.model_judge.can_judge else self.tree_judge
         if self.has_passed:
             return CascadeJudge(self.tree_judge, self.model_judge)

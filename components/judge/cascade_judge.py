@@ -84,11 +84,14 @@ class CascadeJudge(Block):
 
     def _is_unsure_of_any(self, relevance: Relevance) -> bool:
         """Check whether the trees are unsure of at least one passage."""
-        return any(
-            # The score is between -1 and 1. Convert it to a probability from 0 to 1, to compare it with the bounds.
-            score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
-            for score in relevance.scores
-        )
+        for score in relevance.scores:
+            if score is None:
+                return True
+            # The score is between -1 and 1. The bounds are probabilities.
+            probability = (score + 1) / 2
+            if self.unsure_from < probability < self.unsure_to:
+                return True
+        return False
 
     def _is_unsure(self, verdict: Verdict) -> bool:
         """Check whether the trees are unsure of their verdict."""

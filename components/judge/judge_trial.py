@@ -40,7 +40,8 @@ def read_states() -> tuple[tuple[State, bool], ...]:
         earlier = Step(Action.SEARCH, documents=_read_documents(trial["observed"]), observed=True)
         last_search = Search("local", question, _read_documents(trial["new"]))
         last = Step(Action.SEARCH, searches=(last_search,))
-        states.append((State(question, settings, steps=(earlier, last)), trial["verdict"]))
+        state = State(question, settings, steps=(earlier, last))
+        states.append((state, trial["verdict"]))
     return tuple(states)
 
 
@@ -54,10 +55,12 @@ async def try_judge(judge: Judge, right: int = 0, of: int = 0, most: int | None 
     :returns: The number of right verdicts and the number of states tried, earlier calls included.
     :raises RunError: When the judge's model fails.
     """
-    left = read_states()[of:]
-    for state, status in left[:most]:
+    untried_states = read_states()[of:]
+    for state, status in untried_states[:most]:
         verdict, _ = await judge.judge_async(state)
-        right, of = right + (verdict.parsed and verdict.status is status), of + 1
+        if verdict.parsed and verdict.status is status:
+            right += 1
+        of += 1
     return right, of
 
 
@@ -95,7 +98,10 @@ def is_trial_open(chat_generator: ChatGenerator) -> bool:
     :param chat_generator: The model.
     :returns: True if states are left to try. False for a model whose results cannot be stored.
     """
-    return hasattr(chat_generator, "keep") and read_trial(chat_generator)[1] < len(read_states())
+    if not hasattr(chat_generator, "keep"):
+        return False
+    _, tried = read_trial(chat_generator)
+    return tried < len(read_states())
 
 
 def _read_documents(passages: list[dict[str, str]]) -> tuple[Document, ...]:

@@ -11,6 +11,7 @@ conversation, so it need not process the passages again.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from haystack import Document
@@ -111,7 +112,11 @@ class ModelJudge(Block):
         :raises RunError: When the model fails, or when its verdict cannot be read and ``on_doubt`` is ``end``.
         """
         continuation = self._continue(state)
-        call, marks = continuation if continuation is not None else (self.prepare(state), {})
+        if continuation is not None:
+            call, marks = continuation
+        else:
+            call = self.prepare(state)
+            marks = {}
 
         judgement, text, state = await self.call.send_until_read_async(call, read_judgement)
         verdict, state = self._decide(judgement, text, state)
@@ -147,11 +152,12 @@ class ModelJudge(Block):
         def values(observations: Observations) -> dict[str, object]:
             """Return the variables of the prompt, with the passages that fit into it."""
             # The last group holds the new passages, and the groups before it hold the passages of earlier steps.
-            observed = [document for documents in observations[:-1] for document in documents]
+            *groups_before, new = observations
+            observed = list(chain.from_iterable(groups_before))
             return {
                 "question": state.question,
                 "observed": passages(observed, prompts=state.settings.prompts) if observed else "",
-                "new": passages(observations[-1], prompts=state.settings.prompts),
+                "new": passages(new, prompts=state.settings.prompts),
             }
 
         return self.call.prepare(
@@ -168,7 +174,8 @@ class ModelJudge(Block):
         :returns: The call, and the plain mark ("1") of each passage by the mark that the model sees ("1kx"). None if
             the judge has to use a prompt of its own.
         """
-        reasoner, settings = state.conversation, state.settings
+        reasoner = state.conversation
+        settings = state.settings
         if reasoner is None or self.prompt != _PROMPT:
             return None
 
@@ -185,9 +192,11 @@ class ModelJudge(Block):
         if arguments is None:
             return None
 
-        # If the conversation has tools, the model is told not to call any. It has to reply with a verdict.
-        parameters: dict[str, Any] = {"tool_choice": "none"} if arguments["tools"] else {}
-        call = self.call.prepare(state, **arguments, response_format=response_format("verdict", _SCHEMA), **parameters)
+        parameters: dict[str, Any] = {"response_format": response_format("verdict", _SCHEMA)}
+        if arguments["tools"]:
+            # The model is told not to call any of the conversation's tools. It has to reply with a verdict.
+            parameters["tool_choice"] = "none"
+        call = self.call.prepare(state, **arguments, **parameters)
         return call, known_marks(shown)
 
     def _prepare_scores(
@@ -200,7 +209,8 @@ class ModelJudge(Block):
         """
         scored = documents[:_MOST_SCORES]
         # Equal passages, such as a sentence that occurs twice on a page, share a number.
-        marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
+        different_keys = dict.fromkeys(map(identity, scored))
+        marks = {key: str(number) for number, key in enumerate(different_keys, start=1)}
         # The numbers of the passages that fit into the prompt. `values` sets them.
         shown: list[str] = []
 
@@ -218,9 +228,11 @@ class ModelJudge(Block):
             # One unreadable score makes all scores unusable, because it may belong to the most relevant passage.
             if None in scores.values():
                 return None
+            # A passage without a number, or one that was left out, has no score.
             return [scores.get(marks.get(identity(document), "")) for document in documents]
 
-        schema = object_schema(**{number: {"enum": list(range(_BEST_SCORE + 1))} for number in marks.values()})
+        possible_scores = list(range(_BEST_SCORE + 1))
+        schema = object_schema(**{number: {"enum": possible_scores} for number in marks.values()})
         needed = _TOKENS_OF_SCORE * len(marks)
         call = self.call.prepare(
             state,
@@ -243,10 +255,12 @@ class ModelJudge(Block):
         :param state: The state after the call.
         """
         if scores is not None:
-            analysis = "The passages without a score did not fit into the judge's call." if None in scores else ""
+            analysis = ""
+            if None in scores:
+                analysis = "The passages without a score did not fit into the judge's call."
             return Relevance(tuple(scores), "model", analysis=analysis), state
 
-        verdict_by_setting = self._decide(None, text, state)[0]
+        verdict_by_setting, _ = self._decide(None, text, state)
         score = None if verdict_by_setting.status else -1.0
         return Relevance((score,) * number, "model", parsed=False, analysis=verdict_by_setting.analysis), state
 
@@ -277,7 +291,9 @@ def read_judgement(text: str) -> Verdict | None:
     :returns: The verdict with its analysis; None if the verdict cannot be read.
     """
     status, values = read_verdict(text, "status")
-    return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))
+    if status is None:
+        return None
+    return Verdict(status, "model", str(values.get("analysis") or ""))
 
 
 def _read_score(value: Any) -> float | None:

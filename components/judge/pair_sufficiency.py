@@ -118,7 +118,8 @@ class PairSufficiency(Block):
         features = sufficiency_features(
             question, passages[:MOST_COMPARED], self.pair_scorer, self.term_statistics, self.reader
         )
-        return self._trees().probabilities([as_row(features)])[0]
+        (probability,) = self._trees().probabilities([as_row(features)])
+        return probability
 
     # Runs in a thread, because the term statistics may come from a server.
     estimate_async = in_thread_async(estimate)

@@ -175,10 +175,12 @@ class SourceSwitchJudge:
 
         # A source may get the user's question as typed, not a new query. Then the judge decides even if this search
         # found nothing, because earlier passages may already answer the question.
-        if not search.documents and not (state.observed and state.takes_question(alternative)):
+        judge_decides_anyway = bool(state.observed) and state.takes_question(alternative)
+        if not search.documents and not judge_decides_anyway:
             return Verdict(False, "nothing_found", f"The source {search.source} found no passages.")
 
-        if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
+        is_first = not any(earlier.searches for earlier in state.steps[:-1])
+        if is_first and not self.judge_first_step:
             return Verdict(True, "first_step", "There are no earlier passages to compare with.")
 
         if self._brings_nothing_new(state) and not state.takes_question(alternative):
@@ -224,7 +226,8 @@ class SourceSwitchJudge:
         It may overrule a verdict that code gave on a search of the preferred source, in a run with the prompts for
         users.
         """
-        settings, source = state.settings, state.step.searches[-1].source
+        settings = state.settings
+        source = state.step.searches[-1].source
         if settings.prompts != "product" or self.switch_at == "next_step":
             return False
         if source != settings.preferred or source in settings.external:
@@ -253,11 +256,11 @@ class SourceSwitchJudge:
     def _has_patience(self, state: State) -> bool:
         """Check whether fewer False verdicts in a row than ``patience`` were tolerated right before this step."""
         tolerated = 0
-        for step in reversed(state.steps[:-1]):
-            if step.verdict is None:
-                continue
+        judged_steps = [step for step in state.steps[:-1] if step.verdict is not None]
+        for step in reversed(judged_steps):
+            is_false = step.verdict is not None and not step.verdict.status
             # A step with two searches has switched the source, so its False verdict was not tolerated.
-            if step.verdict.status or len(step.searches) != 1:
+            if not is_false or len(step.searches) != 1:
                 break
             tolerated += 1
         return tolerated < self.patience
@@ -265,8 +268,9 @@ class SourceSwitchJudge:
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
         """Record a verdict in the state and the trace, and return the state under the output that the verdict means."""
         alternative = self._alternative(state)
-        # True if a False verdict is tolerated, so that the preferred source can be searched again.
-        again = not verdict.status and alternative is not None and self._has_patience(state)
+        # A False verdict may be tolerated, so that the preferred source can be searched again.
+        would_switch = not verdict.status and alternative is not None
+        again = would_switch and self._has_patience(state)
         details = {
             "status": verdict.status,
             "judged_by": verdict.judged_by,
@@ -285,5 +289,5 @@ class SourceSwitchJudge:
 
     def _switch(self, state: State, alternative: str) -> dict[str, State]:
         """Record the search of another source in the trace, and return the state under the output of that source."""
-        query = state.query_for(alternative)
-        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=query)}
+        state = state.with_event("search", source=alternative, query=state.query_for(alternative))
+        return {f"switch_{alternative}": state}

@@ -13,7 +13,7 @@ search found. A *fresh* passage is a new passage that has not been observed.
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 from haystack import Document
 
@@ -130,12 +130,18 @@ _AHEAD = (
 # All features in the order that the trees expect. `shown` is 1 for an observed passage, otherwise 0. `rank` is the
 # passage's place among the new passages, counted from 0. `rank_among_fresh` is its place among the fresh passages.
 FEATURES = (*_OF_STEP, *_OF_PASSAGE, "shown", "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
-# The features that depend only on the texts, and not on the number of passages or searches.
-TEXT_FEATURES = tuple(
-    name
-    for name in FEATURES
-    if name not in ("step", "first_fresh", "rank", "rank_among_fresh") and not name.endswith("_passages")
+# The features that depend on the number of passages or searches, or on the place of a passage.
+_COUNTED = (
+    "step",
+    "observed_passages",
+    "new_passages",
+    "fresh_passages",
+    "first_fresh",
+    "rank",
+    "rank_among_fresh",
 )
+# The features that depend only on the texts.
+TEXT_FEATURES = tuple(name for name in FEATURES if name not in _COUNTED)
 # The value of a feature that does not apply, for example of `holds_names` if the query has no capitalised word.
 _ABSENT = -1.0
 # The parenthesis at the end of a title, with the blanks around it: " (film)" in "Alien (film)".
@@ -181,8 +187,8 @@ _FIRST_WORDS = frozenset(
         "for",
     )
 )
-# Articles, in lower case. They are left out at the beginning of a name, too.
-_ARTICLES = frozenset(("the", "a", "an"))
+# The words that are left out at the beginning of a name: those above, and articles.
+_NOT_IN_NAMES = _FIRST_WORDS.union(("the", "a", "an"))
 # The words that show what kind of thing a query asks for, by the feature that they set to 1. They are question words
 # ("when") and relations, such as "director" in "director of Alien".
 _ASKS = {
@@ -247,9 +253,9 @@ def switch_features(
         values["rank"] = float(place)
         values["rank_among_fresh"] = float(fresh.index(place)) if place in fresh else _ABSENT
 
-        others = [measures[other] for other in fresh if other != place]
+        measures_of_others = [measures[other_place] for other_place in fresh if other_place != place]
         for name in _AHEAD:
-            values[f"ahead_{name}"] = _lead(name, measure, others)
+            values[f"ahead_{name}"] = _lead(name, measure, measures_of_others)
 
         # The values are put into the order of `FEATURES`.
         rows.append({name: values[name] for name in FEATURES})
@@ -277,13 +283,15 @@ class _Texts:
         texts = [query, question]
         texts += [passage_text(document) for document in (*new, *observed)]
         texts += [_title(document) for document in new]
-        texts += [sentence for passage in sentences for sentence in passage]
+        texts += chain.from_iterable(sentences)
 
         # `analysed` yields the words of each text in the order of `texts`. The lines below must keep this order.
         analysed = iter(analyze_texts(texts, statistics))
-        words_of_query, words_of_question = next(analysed), next(analysed)
+        words_of_query = next(analysed)
+        words_of_question = next(analysed)
         words_of_passages = list(islice(analysed, len(new)))
-        self.query, self.question = set(words_of_query), set(words_of_question)
+        self.query = set(words_of_query)
+        self.question = set(words_of_question)
         self.passages = [set(terms) for terms in words_of_passages]
         # All words of the observed passages together.
         self.seen = set[str]().union(*islice(analysed, len(observed)))
@@ -311,7 +319,8 @@ class _Texts:
         self.rarest = set(rarest_first[:2])
 
         # A padded text has blanks around each word, see `_normalise`.
-        self.padded_query, self.padded_question = _normalise(query), _normalise(question)
+        self.padded_query = _normalise(query)
+        self.padded_question = _normalise(question)
         self.padded_observed = [_normalise(passage_text(document)) for document in observed]
         self.padded_contents = [_normalise(document.content or "") for document in new]
         self.padded_titles = [_normalise_title(document) for document in new]
@@ -332,7 +341,14 @@ class _Texts:
         :returns: The values of the features of :data:`_OF_STEP` that need the texts.
         """
         query_words = self.padded_query.split()
-        asks = {name: float(not wanted.isdisjoint(query_words)) for name, wanted in _ASKS.items()}
+        asks = {}
+        for name, asking_words in _ASKS.items():
+            asks[name] = float(not asking_words.isdisjoint(query_words))
+
+        # Passages of one file have the same title. Passages of an encyclopedia have different titles.
+        distinct_titles = _ABSENT
+        if self.all_have_titles:
+            distinct_titles = len(set(self.whole_titles)) / len(self.whole_titles)
         return {
             "question_observed": self._share(self.seen, self.question),
             "query_observed": self._share(self.seen, self.query),
@@ -344,8 +360,7 @@ class _Texts:
             "observed_titles_in_question": float(_count_contained(self.padded_question, self.observed_titles)),
             "query_is_question": float(self.padded_query == self.padded_question),
             **asks,
-            # Passages of one file have the same title. Passages of an encyclopedia have different titles.
-            "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.all_have_titles else _ABSENT,
+            "distinct_titles": distinct_titles,
         }
 
     def measure(self, place: int) -> dict[str, float]:
@@ -354,9 +369,12 @@ class _Texts:
         :param place: The place of the passage among the new passages, counted from 0.
         :returns: The values of the features of :data:`_OF_PASSAGE`.
         """
-        terms, title = self.passages[place], self.titles[place]
-        padded, whole_title = self.padded_titles[place], self.whole_titles[place]
-        padded_passage, padded_content = self.padded_passages[place], self.padded_contents[place]
+        terms = self.passages[place]
+        title = self.titles[place]
+        padded = self.padded_titles[place]
+        whole_title = self.whole_titles[place]
+        padded_passage = self.padded_passages[place]
+        padded_content = self.padded_contents[place]
         has_title = bool(padded.strip())
         words_of_title = set(padded.split())
         words_of_passage = words_of_title.union(padded_content.split())
@@ -401,7 +419,9 @@ class _Texts:
         title = self.whole_titles[place]
         if not title.strip():
             return _ABSENT
-        return (self.whole_titles.count(title) - 1) / max(1, len(self.whole_titles) - 1)
+        others = len(self.whole_titles) - 1
+        others_with_title = self.whole_titles.count(title) - 1
+        return others_with_title / max(1, others)
 
     def _share_of_pairs(self, place: int) -> float:
         """Compute which share of the query's pairs of neighbouring words a passage contains; 0 without such pairs.
@@ -415,7 +435,8 @@ class _Texts:
         whole = sum(weights.values())
         if not whole:
             return 0.0
-        return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole
+        pairs_of_passage = self.pairs[place]
+        return sum(weight for pair, weight in weights.items() if pair in pairs_of_passage) / whole
 
     def _weight(self, terms: Set[str]) -> float:
         """Add up the weights of words."""
@@ -425,7 +446,9 @@ class _Texts:
     def _share(self, having: Set[str], wanted: Set[str]) -> float:
         """Compute which share of the wanted words is in ``having``, by weight; 0 if no word is wanted."""
         whole = self._weight(wanted)
-        return self._weight(wanted & having) / whole if whole else 0.0
+        if not whole:
+            return 0.0
+        return self._weight(wanted & having) / whole
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:
@@ -450,7 +473,9 @@ def _lead(name: str, measure: Mapping[str, float], others: Sequence[Mapping[str,
 
     For example, the value 0.75 leads the values 0.5 and 0.25 by 0.25. Without other passages, the result is 0.
     """
-    return measure[name] - max(other[name] for other in others) if others else 0.0
+    if not others:
+        return 0.0
+    return measure[name] - max(other[name] for other in others)
 
 
 def _count_contained(text: str, names: Sequence[str]) -> int:
@@ -463,7 +488,9 @@ def _share_contained(text: str, names: Sequence[str]) -> float:
 
     For example, " who made alien " contains 0.5 of the names " alien " and " ridley ".
     """
-    return _count_contained(text, names) / len(names) if names else _ABSENT
+    if not names:
+        return _ABSENT
+    return _count_contained(text, names) / len(names)
 
 
 def _whole_names(query: str) -> list[str]:
@@ -475,7 +502,7 @@ def _whole_names(query: str) -> list[str]:
     names = []
     for text in _WHOLE_NAME.findall(query):
         name_words = text.split()
-        while name_words and name_words[0].lower() in _FIRST_WORDS | _ARTICLES:
+        while name_words and name_words[0].lower() in _NOT_IN_NAMES:
             name_words.pop(0)
         name = _normalise(" ".join(name_words))
         if name.strip() and name not in names:
@@ -494,7 +521,8 @@ def _normalise(text: str) -> str:
 
     For example, "The Alien, 1979!" becomes ``" the alien 1979 "``.
     """
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+    words = " ".join(_WORD.findall(text.lower()))
+    return f" {words} "
 
 
 def _normalise_title(document: Document) -> str:

@@ -165,7 +165,8 @@ class TreeJudge(Block):
     def _judge_by_words(self, state: State) -> Verdict:
         """Keep the passages if one passage of the run contains enough of the question's words."""
         passages = (*state.observed, *state.step.searches[-1].documents)
-        texts = [" ".join(content_words(state.question)), *map(passage_text, passages)]
+        question_text = " ".join(content_words(state.question))
+        texts = [question_text, *map(passage_text, passages)]
         wanted, *terms_of_passages = [set(terms) for terms in analyze_texts(texts, self.term_statistics)]
         # Sorted, because a sum of floats depends on the order in which they are added.
         weights = dict(sorted(term_weights(wanted, self.term_statistics).items()))
@@ -206,7 +207,8 @@ class TreeJudge(Block):
 
         scores: list[float | None] = []
         for reason, probability in zip(unknown, probabilities, strict=True):
-            scores.append(None if reason else round(2 * probability - 1, 4))
+            score = round(2 * probability - 1, 4)
+            scores.append(None if reason else score)
         first_reason = next(filter(None, unknown), "")
         return Relevance(tuple(scores), "classifier", analysis=first_reason), state
 

@@ -6,6 +6,7 @@ label, True or False. An answer with the label False leads to one more search.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal
 
 from haystack import component
@@ -23,10 +24,11 @@ from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Label, RunError, State
 from prefrag.components.text.sentences import cut_text
 
+# The aspects of an answer that a review describes in words.
+_ASPECTS = ("effectiveness", "completeness", "correctness")
 # The JSON schema of a review: a text for each aspect of the answer, and the label.
 _SCHEMA = object_schema(
-    **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
-    label={"enum": ["True", "False"]},
+    **{aspect: {"type": "string", "maxLength": 240} for aspect in _ASPECTS}, label={"enum": ["True", "False"]}
 )
 
 # The note in the trace of a run without a model.
@@ -98,7 +100,8 @@ class AnswerReviewer:
             return {"accepted": state}
         if self._call.is_absent:
             return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
-        return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
+        review, text, state = await self._call.send_until_read_async(self._prepare(state), _read)
+        return self._route(review, text, state)
 
     run = as_blocking(run_async)
 
@@ -108,7 +111,7 @@ class AnswerReviewer:
 
         def values(observations: Observations) -> dict[str, object]:
             """Return the variables of the prompt, with the passages that fit into it."""
-            shown = [document for documents in observations for document in documents]
+            shown = list(chain.from_iterable(observations))
             return {
                 "question": state.question,
                 "observed": passages(shown, marks=marks, prompts=state.settings.prompts) if shown else "",
@@ -128,7 +131,12 @@ class AnswerReviewer:
         :param text: The text of the model's reply. Its beginning is the explanation if the review could not be read.
         :param state: The state after the call.
         """
-        passed, explanation = review or (None, " ".join(cut_text(text, 300).split()))
+        passed: bool | None = None
+        if review is not None:
+            passed, explanation = review
+        else:
+            explanation = " ".join(cut_text(text, 300).split())
+
         if passed is None and self.on_doubt == "end":
             raise RunError(
                 f"The model's review could not be read, even when asked again: set on_doubt to keep, give the "
@@ -156,11 +164,14 @@ class AnswerReviewer:
         allowed = self.supplement_source in state.settings.sources
         source = self.supplement_source if allowed else state.settings.preferred
         state = replace(state, supplements=state.supplements + 1)
-        return {f"search_{source}": state.with_event("search", source=source, query=state.query_for(source))}
+        state = state.with_event("search", source=source, query=state.query_for(source))
+        return {f"search_{source}": state}
 
 
 def _read(text: str) -> tuple[bool, str] | None:
     """Read from a reply whether the answer passed, and the texts about the aspects; None if there is no label."""
     passed, values = read_verdict(text, "label")
-    explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
-    return None if passed is None else (passed, explanation)
+    if passed is None:
+        return None
+    explanations = [str(values[aspect]) for aspect in _ASPECTS if values.get(aspect)]
+    return passed, " ".join(explanations)

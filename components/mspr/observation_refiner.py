@@ -76,7 +76,8 @@ class ObservationRefiner:
         number = self._find_too_long(state)
         if number is None:
             return {"state": state}
-        return {"state": self._record(number, *await self._summarise(state.steps[number].documents, state))}
+        summary, state = await self._summarise(state.steps[number].documents, state)
+        return {"state": self._record(number, summary, state)}
 
     run = as_blocking(run_async)
 
@@ -85,24 +86,28 @@ class ObservationRefiner:
 
         The text of the result is empty if the model could not read a part of the passages.
         """
-        # `parts` are the groups of passages that are still to be summarised, in order. A group that does not fit into a
-        # call is replaced by its two halves.
-        texts, parts = list[str](), [documents]
-        while parts:
-            part = parts.pop(0)
-            text, call = "", self._prepare(part, state)
+        summaries: list[str] = []
+        # The groups of passages that are still to be summarised, in order.
+        groups = [documents]
+        while groups:
+            group = groups.pop(0)
+            call = self._prepare(group, state)
             is_cut = _was_cut(call.state, state)
+            text = ""
             if not is_cut:
                 text, state_after = await self._call.send_async(call)
-                is_cut, state = _was_cut(state_after, state), state_after
+                is_cut = _was_cut(state_after, state)
+                state = state_after
 
-            if is_cut and len(part) > 1:
-                parts[:0] = part[: len(part) // 2], part[len(part) // 2 :]
+            if is_cut and len(group) > 1:
+                # The group does not fit into a call. Its two halves take its place.
+                middle = len(group) // 2
+                groups = [group[:middle], group[middle:], *groups]
             elif is_cut or not text.strip():
                 return "", state
             else:
-                texts.append(text.strip())
-        return "\n".join(texts), state
+                summaries.append(text.strip())
+        return "\n".join(summaries), state
 
     def _find_too_long(self, state: State) -> int | None:
         """Return the index of the step whose passages are to be summarised; None if there is none.
@@ -111,11 +116,16 @@ class ObservationRefiner:
         """
         if not self.enabled or self._call.is_absent:
             return None
-        indices = range(len(state.steps) - 2, -1, -1)
-        number = next((index for index in indices if state.steps[index].documents), None)
-        if number is None or state.steps[number].refined is not None:
+        # The steps before the last step that have passages.
+        with_documents = [index for index, step in enumerate(state.steps[:-1]) if step.documents]
+        if not with_documents:
             return None
-        return number if _tokens(state.steps[number]) > self.threshold else None
+
+        number = with_documents[-1]
+        step = state.steps[number]
+        if step.refined is not None or _tokens(step) <= self.threshold:
+            return None
+        return number
 
     def _prepare(self, documents: Sequence[Document], state: State) -> PreparedCall:
         """Prepare the call that summarises passages."""
@@ -147,17 +157,21 @@ class ObservationRefiner:
             meta={"title": "Summary of the passages", "source": step.source, "step": number + 1, SUMMARY: True},
         )
         shortened = replace(step, refined=summary)
-        before, after = _tokens(step), _tokens(shortened)
+        before = _tokens(step)
+        after = _tokens(shortened)
         # If the summary is empty, or not shorter than the passages, it would only lose information.
         used = bool(summary.content) and after < before
         if used:
-            state = replace(state, steps=(*state.steps[:number], shortened, *state.steps[number + 1 :]))
+            steps = list(state.steps)
+            steps[number] = shortened
+            state = replace(state, steps=tuple(steps))
         return state.with_event("refined", of_step=number + 1, tokens_before=before, tokens_after=after, used=used)
 
 
 def _was_cut(after: State, before: State) -> bool:
     """Check whether passages were left out of a prompt between two states, because they did not fit."""
-    return any(event.kind == "cut" for event in after.events[len(before.events) :])
+    new_events = after.events[len(before.events) :]
+    return any(event.kind == "cut" for event in new_events)
 
 
 def _tokens(step: Step) -> int:
@@ -165,6 +179,9 @@ def _tokens(step: Step) -> int:
 
     The passages are written in a fixed layout, so that the layout of the prompts does not matter.
     """
-    shown = ((number, document.meta, document.content or "") for number, document in enumerate(step.shown, start=1))
-    texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
+    texts = []
+    for number, document in enumerate(step.shown, start=1):
+        title = document.meta.get("title")
+        source = document.meta.get("source")
+        texts.append(f"[{number}] {title} ({source})\n{document.content or ''}")
     return rough_tokens("\n\n".join(texts))

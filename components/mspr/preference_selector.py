@@ -63,7 +63,8 @@ class PreferenceSelector:
 
     def _select(self, state: State) -> tuple[str, str]:
         """Choose the source, and give the reason as one word for the trace."""
-        settings, named = state.settings, state.step.named_source
+        settings = state.settings
+        named = state.step.named_source
         # The last earlier step that searched.
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:
@@ -74,8 +75,10 @@ class PreferenceSelector:
         if self.enabled and is_false:
             allowed = [name for name in settings.sources if name != settings.preferred and not state.is_done(name)]
             others = [name for name in self.sources if name in allowed]
+            if named in others:
+                return named, "verdict"
             if others:
-                return (named if named in others else others[0]), "verdict"
+                return others[0], "verdict"
 
         if named is None or named not in settings.sources:
             return settings.preferred, "not_allowed"
