@@ -99,4 +99,5 @@ def _pair_characters(run: re.Match[str]) -> str:
 
     A pair is searched like a word, because the text does not show where its words end.
     """
-    return f" {' '.join(map(''.join, pairwise(run.group())))} "
+    pairs = [first + second for first, second in pairwise(run.group())]
+    return " " + " ".join(pairs) + " "

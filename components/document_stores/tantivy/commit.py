@@ -89,10 +89,11 @@ class Commit:
         words = [self._clauses.get(token) or self._clauses_of(token) for token in tokens]
 
         if len(words) > _MAX_WORDS and not filters and self.searcher.num_docs >= LARGE_INDEX:
-            # The rarest words that occur in the index.
-            words = sorted((word for word in words if word[0]), key=itemgetter(0))[:_MAX_WORDS]
+            # The rarest words that occur in the index. The first part of a word is its frequency.
+            words_in_index = [word for word in words if word[0]]
+            words = sorted(words_in_index, key=itemgetter(0))[:_MAX_WORDS]
 
-        clauses = list(chain.from_iterable(clauses for _, clauses in words))
+        clauses = list(chain.from_iterable(clauses_of_word for _, clauses_of_word in words))
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
@@ -113,15 +114,10 @@ class Commit:
         :returns: The documents, best first. Documents with equal scores are sorted by their ids.
         :raises FilterError: When the filters cannot be applied to a document.
         """
-        searcher = self.searcher
         if not filters:
-            # One hit more than wanted shows whether the last score is tied. If so, all hits with this score are read.
-            hits = searcher.search(query, limit=top_k + 1, count=False).hits
-            if is_tied([score for score, _ in hits], top_k):
-                hits = searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
-                hits = hits[:top_k] + [hit for hit in hits[top_k:] if is_tied((hits[top_k - 1][0], hit[0]), 1)]
-            return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
+            return self._best_of_all(query, top_k)
 
+        searcher = self.searcher
         candidates = candidate_query(self._schema, filters)
         if candidates is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
@@ -153,13 +149,26 @@ class Commit:
 
             limit = min(searcher.num_docs, max(64, limit * 4))
 
+    def _best_of_all(self, query: Query, top_k: int) -> list[Document]:
+        """Find the documents that match a query best, without filters."""
+        # One hit more than wanted shows whether the last score is tied. If so, all hits with this score are read.
+        hits = self.searcher.search(query, limit=top_k + 1, count=False).hits
+        if is_tied([score for score, _ in hits], top_k):
+            more_hits = self.searcher.search(query, limit=top_k + _MAX_TIED, count=False).hits
+            last_score, _ = more_hits[top_k - 1]
+            tied_hits = [(score, address) for score, address in more_hits[top_k:] if is_tied((last_score, score), 1)]
+            hits = more_hits[:top_k] + tied_hits
+        return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
+
     def check_fields(self, filters: dict[str, Any]) -> None:
         """Check that documents have the metadata fields that filters use. In an empty index, every field is accepted.
 
         :param filters: Haystack's filters.
         :raises FilterError: When no document has a field of the filters.
         """
-        for name in named_fields(filters) if self.searcher.num_docs else ():
+        if not self.searcher.num_docs:
+            return
+        for name in named_fields(filters):
             if not self._has_terms_of(name) and name not in self._metadata_names():
                 raise unknown_field(name, self._metadata_names())
 
@@ -174,7 +183,10 @@ class Commit:
         """Return the names of all metadata fields that documents have."""
         # Not every value has a term, so the documents are read. This is slow, but happens only for unknown fields.
         if self._names is None:
-            self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
+            names: set[str] = set()
+            for document in self._read_all(Query.all_query()):
+                names.update(all_names(document.meta))
+            self._names = names
         return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
@@ -185,7 +197,9 @@ class Commit:
         :raises FilterError: When the filters cannot be applied to a document.
         """
         query = candidate_query(self._schema, filters) if filters else None
-        for document in self._read_all(query if query is not None else Query.all_query()):
+        if query is None:
+            query = Query.all_query()
+        for document in self._read_all(query):
             if not filters or matches_filters(filters, document):
                 yield document
 
@@ -206,7 +220,8 @@ class Commit:
         :param values: The values to look up.
         :returns: The values that occur.
         """
-        searcher, count_documents_with = self.searcher, self.searcher.doc_freq
+        searcher = self.searcher
+        count_documents_with = searcher.doc_freq
         present = set()
         for value in values:
             # `exact_term` never changes short ASCII values. It is not called for these, because there may be a thousand
@@ -244,27 +259,28 @@ class Commit:
         :returns: The number of all documents, and the number by word. A word that the index leaves out, such as a stop
             word, gets the number of all documents.
         """
-        searcher, cache = self.searcher, self._frequencies
-        total = searcher.num_docs
+        cache = self._frequencies
+        total = self.searcher.num_docs
         frequencies = {}
         for word in words:
             if word in cache:
                 frequencies[word] = cache[word]
                 continue
 
-            # A word may be a stem already, and stemming could change a stem. So a word that is in the index is looked
-            # up without stemming.
-            text = indexed_form(word)
-            is_indexed = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
-            tokens = [text] if is_indexed else text_analyzer(self._language).analyze(text)
-            if not tokens:
-                frequencies[word] = total
-                continue
-
-            frequencies[word] = self._count_with(tokens)
-            if len(cache) < _MAX_FREQUENCIES:
+            tokens = self._tokens_of(word)
+            # A word without a token, such as a stop word, counts as a word of all documents.
+            frequencies[word] = self._count_with(tokens) if tokens else total
+            if tokens and len(cache) < _MAX_FREQUENCIES:
                 cache[word] = frequencies[word]
         return total, frequencies
+
+    def _tokens_of(self, word: str) -> list[str]:
+        """Split a word into the tokens by which the index finds it, usually one."""
+        # A word may be a stem already, and stemming could change a stem. So a word that is in the index is looked up
+        # without stemming.
+        text = indexed_form(word)
+        is_indexed = any(self.searcher.doc_freq(field, text) for field in TEXT_FIELDS)
+        return [text] if is_indexed else text_analyzer(self._language).analyze(text)
 
     def _clauses_of(self, token: str) -> _Word:
         """Make the query clauses of a word, and cache them."""
@@ -284,9 +300,13 @@ class Commit:
     def _count_with(self, tokens: Sequence[str]) -> int:
         """Count the documents in which every token occurs in the title or the text."""
         if self.whole and len(tokens) == 1:
-            # Documents with the word in both fields are in this sum twice, so their number is subtracted once.
-            counts = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
-            return sum(counts) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(counts) else 0)
+            (token,) = tokens
+            counts = [self.searcher.doc_freq(field, token) for field in TEXT_FIELDS]
+            total = sum(counts)
+            if all(counts):
+                # Documents with the word in both fields are in this sum twice, so their number is subtracted once.
+                total -= self._count(self._in_fields(token, Occur.Must))
+            return total
         clauses = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
         return self._count(Query.boolean_query(clauses))
 
@@ -312,9 +332,8 @@ class Commit:
         document = read_document(self.searcher, address, score)
         # A document with lists or dictionaries in its metadata is not cached, because copies would share these objects.
         # A document with an embedding is not cached, because it takes too much memory.
-        if document.embedding is None and all(
-            isinstance(value, str | int | float | None) for value in document.meta.values()
-        ):
+        has_plain_values = all(isinstance(value, str | int | float | None) for value in document.meta.values())
+        if has_plain_values and document.embedding is None:
             if len(self._documents) >= _MAX_DOCUMENTS:
                 self._documents.clear()
             self._documents[key] = document.id, document.content, document.meta.copy()

@@ -38,7 +38,11 @@ def explain_failure(path: Path, error: BaseException) -> str:
         read, for example because of their permissions, they can stay.
     """
     named_error = _SYSTEM_ERROR.search(str(error))
-    number = error.errno if isinstance(error, OSError) else named_error and int(named_error[1])
+    number = None
+    if isinstance(error, OSError):
+        number = error.errno
+    elif named_error:
+        number = int(named_error[1])
     # A missing file (ENOENT) counts as damage.
     if number and number != errno.ENOENT:
         reason = os.strerror(number)

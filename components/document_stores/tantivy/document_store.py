@@ -265,7 +265,10 @@ class TantivyDocumentStore(Block):
         :returns: The tokens of each text.
         """
         index = self._open()
-        analyzer = analysis.text_analyzer(index.language if index else self.language or analysis.DEFAULT_LANGUAGE)
+        language = self.language or analysis.DEFAULT_LANGUAGE
+        if index:
+            language = index.language
+        analyzer = analysis.text_analyzer(language)
         return [analyzer.analyze(analysis.indexed_form(text)) for text in texts]
 
     @report_damage
@@ -403,7 +406,8 @@ class TantivyDocumentStore(Block):
         # 1 and "1" are two values, and so are 1 and 1.0.
         different = {_as_json(value): value for value in values if wanted in str(value).casefold()}
         ordered = sorted(different, key=lambda text: (str(different[text]), text))
-        return [different[text] for text in ordered[from_ : from_ + size]], len(ordered)
+        wanted_values = [different[text] for text in ordered[from_ : from_ + size]]
+        return wanted_values, len(ordered)
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
         """Count the different values of metadata fields in the documents that match filters.
@@ -412,10 +416,11 @@ class TantivyDocumentStore(Block):
         :param metadata_fields: The names of the fields, with or without `meta.`.
         :returns: The number of different values by field, without `meta.`.
         """
-        return {
-            name.removeprefix("meta."): len(set(map(_as_json, self._values_of(name, filters))))
-            for name in metadata_fields
-        }
+        counts = {}
+        for name in metadata_fields:
+            different = {_as_json(value) for value in self._values_of(name, filters)}
+            counts[name.removeprefix("meta.")] = len(different)
+        return counts
 
     def _values_of(self, name: str, filters: dict[str, Any] | None = None) -> list[Any]:
         """List the values of a metadata field in the documents that match filters, repetitions included."""
@@ -448,7 +453,9 @@ class TantivyDocumentStore(Block):
             raise FileNotFoundError(f"There is no collection in {self.locate()}.")
         commit = index.commit()
         for document in commit.best(Query.all_query(), 1, None):
-            index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
+            title = document.meta.get("title", "")
+            beginning = (document.content or "")[:_CHECKED_CHARACTERS]
+            index.search(f"{title} {beginning}", top_k=1, filters=None)
 
     def read_web_consent(self) -> bool | None:
         """Read the user's answer to the question whether queries about these documents may be sent to the web.
@@ -471,7 +478,9 @@ class TantivyDocumentStore(Block):
         :returns: The folder. The folder of a `path` may not exist yet.
         :raises FileNotFoundError: When the store has no `path` and no index with the name exists.
         """
-        return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
+        if self.path is None:
+            return resolve_index(self.index)
+        return Path(self.path).expanduser().absolute()
 
     def _open(self) -> Index | None:
         """Return the opened index; None if the folder has no index."""

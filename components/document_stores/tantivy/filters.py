@@ -4,7 +4,6 @@ The index can look up only exact values, not ranges such as `>=`. So filters are
 leaves out documents that cannot match. Haystack's own function then checks each of the other documents.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import tantivy
@@ -27,7 +26,9 @@ def check_filters(filters: Any) -> None:
     """
     if not isinstance(filters, dict):
         raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
-    keys: Sequence[str] = ("field", "operator", "value") if "field" in filters else ("operator", "conditions")
+    keys = ["operator", "conditions"]
+    if "field" in filters:
+        keys = ["field", "operator", "value"]
     missing = [key for key in keys if key not in filters]
     if missing:
         raise FilterError(
@@ -69,8 +70,10 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
             return Query.boolean_query([(Occur.Should, part) for part in clauses])
         return None
 
+    if operator not in ("==", "in"):
+        return None
     values = filters["value"] if operator == "in" else [filters["value"]]
-    if operator not in ("==", "in") or not all(isinstance(value, str | int | float) for value in values):
+    if not all(isinstance(value, str | int | float) for value in values):
         return None
 
     field = filters["field"]

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -76,11 +76,13 @@ class Index:
         """
         self.path = path
         # Every search checks both files, so their paths are strings, which are faster than `Path` objects.
-        self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
+        self.settings_file = str(path / _SETTINGS_FILE)
+        self._commit_file = str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         try:
             settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
-            written_format, self.language = settings["format"], str(settings["language"])
+            written_format = settings["format"]
+            self.language = str(settings["language"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{_SETTINGS_FILE} is cut off or overwritten") from error
         if written_format != _FORMAT:
@@ -123,12 +125,21 @@ class Index:
                 self._reload()
                 searcher = self._index.searcher()
                 whole = self._has_no_deleted(searcher, current)
-                with os.scandir(self.path) as files:
-                    # Tantivy maps only the files of segments into memory. Their names begin with 32 hexadecimal digits.
-                    mapped_files = (file for file in files if len(file.name.partition(".")[0]) == 32)
-                    self._sizes = {file.path: file.stat().st_size for file in mapped_files}
-                latest = self._commit = Commit(searcher, current, whole, self._index.schema, self.language)
+                self._sizes = self._read_sizes()
+                latest = Commit(searcher, current, whole, self._index.schema, self.language)
+                self._commit = latest
         return latest
+
+    def _read_sizes(self) -> dict[str, int]:
+        """Return the size in bytes of each file that tantivy maps into memory, by the path of the file."""
+        sizes = {}
+        with os.scandir(self.path) as files:
+            for file in files:
+                # Only the files of segments are mapped. Their names begin with 32 hexadecimal digits.
+                name, _, _ = file.name.partition(".")
+                if len(name) == 32:
+                    sizes[file.path] = file.stat().st_size
+        return sizes
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
         """Find the documents that match a text best by BM25.
@@ -179,16 +190,19 @@ class Index:
                 alone.append((text, {key: per_title}))
 
         # The index may have been made by a Python with other Unicode tables. The key of a document may then differ from
-        # the key that was looked up. Such a document is left out, by adding it to a list that nobody reads.
+        # the key that was looked up. Such a document is left out.
         by_key: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
-                by_key.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
+                key = title_key(str(document.meta["title"]))
+                if key in by_key:
+                    by_key[key].append(replace(document, score=None))
 
         # The query object of each text, so that a text which occurs twice is analysed once.
         text_queries: dict[str, Query | None] = {}
         for text, limits in (*together.items(), *alone):
             if not any(limits.values()):
+                # Each title with this text has a search of its own, or needs none.
                 continue
             if text not in text_queries:
                 text_queries[text] = commit.text_query(text, filters)
@@ -198,7 +212,9 @@ class Index:
             if text_query is not None:
                 clauses.append((Occur.Should, text_query))
             for document in commit.best(Query.boolean_query(clauses), sum(limits.values()), filters):
-                by_key.get(title_key(str(document.meta["title"])), []).append(document)
+                key = title_key(str(document.meta["title"]))
+                if key in by_key:
+                    by_key[key].append(document)
         return {key: documents[:per_title] for key, documents in by_key.items() if documents}
 
     def write(
@@ -220,23 +236,7 @@ class Index:
             # Ids are looked up while the writer holds the lock, so that no other process adds the same ids.
             present = self.commit().existing("id", (document.id for document in documents))
 
-            # The documents to write by their ids, as the policy demands.
-            by_id = {document.id: document for document in documents}
-            if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
-                counts = Counter(document.id for document in documents)
-                repeated = [document_id for document_id, count in counts.items() if count > 1]
-                taken = sorted({*present, *repeated})
-                if taken:
-                    listed = ", ".join(taken[:5]) + (", ..." if len(taken) > 5 else "")
-                    raise DuplicateDocumentError(
-                        f"{len(taken)} ids exist already or are given twice ({listed}). Nothing was written; "
-                        "choose DuplicatePolicy.SKIP or OVERWRITE to accept them."
-                    )
-            elif policy == DuplicatePolicy.SKIP:
-                by_id = {}
-                for document in documents:
-                    if document.id not in present:
-                        by_id.setdefault(document.id, document)
+            by_id = _choose_documents(documents, policy, present)
 
             for document_id in outdated:
                 writer.delete_documents_by_term("id", exact_term(document_id))
@@ -345,7 +345,9 @@ class Index:
         """Make the error for a failed write of this index. If little space is free, a full disk is the cause."""
         free = shutil.disk_usage(self.path).free
         # Tantivy writes in another thread, and its error does not always give the cause.
-        reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free") if free < _LITTLE_SPACE else error
+        reason: OSError | ValueError = error
+        if free < _LITTLE_SPACE:
+            reason = OSError(errno.ENOSPC, f"{free / 1e6:,.0f} MB are free")
         return write_error(reason, f"The index {self.path} cannot be written: {reason}.")
 
     def _check_sizes(self) -> None:
@@ -379,6 +381,32 @@ class Index:
         return bool(total == searcher.num_docs) and _file_version(self._commit_file) == version
 
 
+def _choose_documents(
+    documents: Sequence[Document], policy: DuplicatePolicy, present: Collection[str]
+) -> dict[str, Document]:
+    """Choose the documents to write by their ids, as the policy demands. ``present`` has the ids in the index."""
+    if policy == DuplicatePolicy.SKIP:
+        new: dict[str, Document] = {}
+        for document in documents:
+            if document.id not in present:
+                new.setdefault(document.id, document)
+        return new
+
+    if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
+        counts = Counter(document.id for document in documents)
+        repeated = [document_id for document_id, count in counts.items() if count > 1]
+        taken = sorted({*present, *repeated})
+        if taken:
+            listed = ", ".join(taken[:5])
+            if len(taken) > 5:
+                listed += ", ..."
+            raise DuplicateDocumentError(
+                f"{len(taken)} ids exist already or are given twice ({listed}). Nothing was written; "
+                "choose DuplicatePolicy.SKIP or OVERWRITE to accept them."
+            )
+    return {document.id: document for document in documents}
+
+
 def write_error(error: OSError | ValueError, message: str) -> DocumentStoreError:
     """Make the error for a failed write.
 
@@ -386,8 +414,10 @@ def write_error(error: OSError | ValueError, message: str) -> DocumentStoreError
     :param message: What failed.
     :returns: :class:`DiskFull` if the disk is full, otherwise a DocumentStoreError.
     """
-    is_full = getattr(error, "errno", None) in NO_ROOM or any(f"os error {code})" in str(error) for code in NO_ROOM)
-    if not is_full:
+    # The errors of tantivy have the number of the operating system's error only in their text.
+    names_full_disk = any(f"os error {code})" in str(error) for code in NO_ROOM)
+    is_full = getattr(error, "errno", None) in NO_ROOM
+    if not is_full and not names_full_disk:
         return DocumentStoreError(message)
     return DiskFull(f"The disk is full: make room and try again. What was indexed before is still there. {message}")
 
@@ -420,8 +450,10 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
     :returns: The index; None if the folder is empty or does not exist.
     :raises DocumentStoreError: When the index cannot be read, or when the folder has other files but no settings file.
     """
-    latest = latest if latest is not None and latest.path == path else None
-    version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
+    if latest is not None and latest.path != path:
+        latest = None
+    settings_file = path / _SETTINGS_FILE if latest is None else latest.settings_file
+    version = _file_version(settings_file)
     if version is None:
         # Another process may just have made the index.
         if index_exists(path) and _file_version(path / _SETTINGS_FILE) is None:

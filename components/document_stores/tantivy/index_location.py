@@ -100,11 +100,13 @@ def explain_closed_data(error: Exception) -> Exception:
     :param error: The error.
     :returns: An error with the message. The error itself if it has another cause.
     """
-    cause, folder = find_cause(error, OSError), data_directory()
-    # The file or folder that the operating system refused.
-    place = Path(os.fsdecode(cause.filename)) if cause and isinstance(cause.filename, str | bytes) else None
-    if cause is None or place is None or cause.errno not in _CLOSED:
+    cause = find_cause(error, OSError)
+    if cause is None or cause.errno not in _CLOSED or not isinstance(cause.filename, str | bytes):
         return error
+
+    # The file or folder that the operating system refused.
+    place = Path(os.fsdecode(cause.filename))
+    folder = data_directory()
     if not place.is_relative_to(folder) and not place.is_relative_to(os.path.realpath(folder)):
         return error
     return PrefragError(
@@ -120,7 +122,8 @@ def _narrow(folder: Path) -> None:
     """
     for place, _, files in os.walk(folder):
         os.chmod(place, 0o700)
-        for path in (Path(place, name) for name in files):
+        for name in files:
+            path = Path(place, name)
             if not path.is_symlink():
                 path.chmod(0o600)
 
@@ -131,9 +134,15 @@ def find_open_entries() -> list[Path]:
     :returns: The paths. The list is empty if other users cannot open the data directory, and on Windows.
     """
     folder = data_directory()
-    if os.name != "posix" or not os.path.isdir(folder) or not stat.S_IMODE(folder.stat().st_mode) & 0o077:
+    if os.name != "posix" or not os.path.isdir(folder) or not _is_open(folder.stat()):
         return []
-    return sorted(entry for entry in folder.iterdir() if stat.S_IMODE(entry.lstat().st_mode) & 0o077)
+    return sorted(entry for entry in folder.iterdir() if _is_open(entry.lstat()))
+
+
+def _is_open(status: os.stat_result) -> bool:
+    """Check whether other users of this machine have any right on a file or folder."""
+    rights_of_others = stat.S_IMODE(status.st_mode) & 0o077
+    return rights_of_others != 0
 
 
 def is_windows_name(name: str) -> bool:
@@ -208,13 +217,15 @@ def chosen_index() -> str:
         return chosen
 
     own = _own_indexes()
-    if own[1:]:
+    if len(own) > 1:
         several = ", ".join(own[:_MAX_NAMED])
         raise FileNotFoundError(
             f"Several folders are indexed ({several}): use --collection NAME or {INDEX_VARIABLE}=NAME."
         )
-    # The demo is not remembered, so that an index that is made later is used at once.
-    return _found.setdefault(data_directory(), own[0]) if own else DEMO_INDEX
+    if not own:
+        # The demo is not remembered, so that an index that is made later is used at once.
+        return DEMO_INDEX
+    return _found.setdefault(data_directory(), own[0])
 
 
 def _own_indexes() -> list[str]:
@@ -292,7 +303,11 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     if name is not None:
         return resolve_index(name)
     chosen = local or settings.index
-    is_demo = chosen == DEMO_INDEX if chosen else not _own_indexes()
+    if not chosen:
+        # If the user has no index either, the demo is searched.
+        is_demo = not _own_indexes()
+        return _find_demo("demo-web") if demo and is_demo else None
+    is_demo = chosen == DEMO_INDEX
     return _find_demo("demo-web") if demo and is_demo else None
 
 

@@ -176,8 +176,11 @@ class PassageVectors:
 
         :param ids: The ids of the passages. Ids that do not exist are ignored.
         """
-        # The ids become texts of SQL, in which a quotation mark is written twice.
-        quoted = ["'" + passage_id.replace("'", "''") + "'" for passage_id in ids]
+        quoted = []
+        for passage_id in ids:
+            # The ids become texts of SQL, in which a quotation mark is written twice.
+            escaped = passage_id.replace("'", "''")
+            quoted.append(f"'{escaped}'")
         for start in range(0, len(quoted), _IDS_PER_DELETION):
             listed = ", ".join(quoted[start : start + _IDS_PER_DELETION])
             self._table().delete(f"id IN ({listed})")
@@ -190,8 +193,8 @@ class PassageVectors:
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
-            partitions = count // _PASSAGES_PER_PARTITION
-            partitions = min(_MOST_PARTITIONS, max(_FEWEST_PARTITIONS, partitions))
+            wanted_partitions = count // _PASSAGES_PER_PARTITION
+            partitions = min(_MOST_PARTITIONS, max(_FEWEST_PARTITIONS, wanted_partitions))
             lancedb_index = importlib.import_module("lancedb.index")
             settings = lancedb_index.IvfFlat(distance_type="cosine", num_partitions=partitions)
             table.create_index("vector", config=settings, replace=True)
@@ -229,11 +232,13 @@ class PassageVectors:
 
     def _table(self) -> Any:
         """Return the opened table."""
-        return self._table_and_length()[0]
+        table, _ = self._table_and_length()
+        return table
 
     def _table_and_length(self) -> tuple[Any, int]:
         """Return the opened table and the length of its vectors."""
-        folder, name = self.folder, self._name()
+        folder = self.folder
+        name = self._name()
         try:
             # A deleted table may still be in the cache of opened tables. The inode tells a new table with the same name
             # from it.

@@ -148,13 +148,16 @@ def _encode(document: Document) -> bytes:
 
     A date in the metadata is written as ``{"__date__":"2024-01-02"}``.
     """
-    meta, embedding = document.meta, document.embedding
-    parts = [document.id, document.content, meta, *([] if embedding is None else [embedding])]
+    meta = document.meta
+    embedding = document.embedding
+    parts: list[Any] = [document.id, document.content, meta]
+    if embedding is not None:
+        parts.append(embedding)
     try:
         stored = _ENCODER.encode(parts)
-        plain = embedding is None and all(isinstance(value, str | int | None) for value in meta.values())
+        is_plain = embedding is None and all(isinstance(value, str | int | None) for value in meta.values())
         # Other values might change in JSON: a tuple would become a list. So they are read again and compared.
-        if not plain and _decode(stored) != parts:
+        if not is_plain and _decode(stored) != parts:
             raise ValueError("a tuple, a key that is not a string, or NaN")
     except (TypeError, ValueError) as error:
         raise ValueError(
