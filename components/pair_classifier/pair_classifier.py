@@ -173,9 +173,14 @@ class PairClassifier:
         first_stage = {identity(document) for document in documents}
         first = [document for document in context if identity(document) in first_stage]
         second = [document for document in context if identity(document) not in first_stage]
-        pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
-        # An engine whose scores depend on the question's other pairs needs all pairs in one call.
-        verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
+        pairs: list[Pair] = list(combinations(context, 2))
+        if self.drop == "second_stage":
+            pairs = list(product(first, second))
+        pairs_to_score = pairs
+        if self._together:
+            # The scores depend on the question's other pairs, so the engine needs all pairs in one call.
+            pairs_to_score = [*pairs, *all_pairs(documents, candidates)]
+        verdicts.score_pairs(pairs_to_score)
 
         # The documents that are in a positive pair.
         wanted: set[Identity] = set()
@@ -183,7 +188,8 @@ class PairClassifier:
             if verdicts.is_positive(*pair):
                 wanted.update(map(identity, pair))
         if self.drop == "second_stage":
-            return [*first, *(document for document in second if identity(document) in wanted)]
+            wanted_of_second = [document for document in second if identity(document) in wanted]
+            return first + wanted_of_second
         # If no pair is positive, nothing shows which documents are redundant. All documents of the first stage stay.
         return [document for document in context if identity(document) in wanted] or first
 
@@ -218,22 +224,34 @@ class PairClassifier:
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
-            for position, second in enumerate(second_stage):
-                if len(context) >= k:
-                    break
-                if identity(second) in context:
-                    continue
-                if not verdicts.is_known(first, second):
-                    # Continue with the lists of the other documents, so that their next pairs are in the same batch.
-                    further = (document for document in second_stage[position:] if identity(document) not in context)
-                    unscored = (document for document in further if not verdicts.is_known(first, document))
-                    unknown += [(first, document) for document in islice(unscored, self.lookahead)]
-                    break
-                if verdicts.is_positive(first, second):
-                    context[identity(second)] = second
-                    if self.accept == "first":
-                        break
+            # After a pair without a score, the lists of the other documents are still walked, so that their next pairs
+            # are in the same batch.
+            unknown += self._walk_list(first, second_stage, k, context, verdicts)
         return list(context.values()), unknown
+
+    def _walk_list(
+        self,
+        first: Document,
+        second_stage: list[Document],
+        k: int,
+        context: dict[Identity, Document],
+        verdicts: _Verdicts,
+    ) -> list[Pair]:
+        """Add documents of one list to the context, up to the first pair without a score. Return the pairs to score."""
+        for position, second in enumerate(second_stage):
+            if len(context) >= k:
+                return []
+            if identity(second) in context:
+                continue
+            if not verdicts.is_known(first, second):
+                further = (document for document in second_stage[position:] if identity(document) not in context)
+                unscored = (document for document in further if not verdicts.is_known(first, document))
+                return [(first, document) for document in islice(unscored, self.lookahead)]
+            if verdicts.is_positive(first, second):
+                context[identity(second)] = second
+                if self.accept == "first":
+                    return []
+        return []
 
 
 def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
@@ -318,7 +336,9 @@ class _Verdicts:
         """Return each scored pair as a dictionary: the ids of its documents, its score, and whether it is positive."""
         verdicts = []
         for (first, second), score in self._scores.items():
-            # The first part of the identity of a document is its id.
-            ids = [first[0], second[0]]
+            # The identity of a document is its id and its text.
+            id_of_first, _ = first
+            id_of_second, _ = second
+            ids = [id_of_first, id_of_second]
             verdicts.append({"documents": ids, "score": round(score, 4), "positive": score >= self._threshold})
         return verdicts

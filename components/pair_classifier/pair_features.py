@@ -173,17 +173,21 @@ def _measure(
     # passages only. `row` tells for each pair which row belongs to its first passage.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
-    weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
+    weights = texts.weights
+    in_question = texts.in_question
+    holds = texts.holds
+    titles = texts.titles
 
-    def share(of: Values, whole: Any) -> Values:
-        # The weight of the marked words in each row, divided by the weight of the whole.
-        shared: Values = (of @ weights) / np.maximum(whole, _ALMOST_NOTHING)
-        return shared
+    def share(marked: Values, whole: Any) -> Values:
+        """Divide the weight of the marked words in each row by the weight of the whole."""
+        shares: Values = (marked @ weights) / np.maximum(whole, _ALMOST_NOTHING)
+        return shares
 
     # Which of the question's words the passages have.
     question_weight = in_question @ weights
     covered = share(holds * in_question, question_weight)
-    both = (holds[front] * in_question * weights) @ holds.T / max(question_weight, _ALMOST_NOTHING)
+    weight_in_both = (holds[front] * in_question * weights) @ holds.T
+    both = weight_in_both / max(question_weight, _ALMOST_NOTHING)
     covered_pair = covered[a] + covered[b] - both[row, b]
     left_open = 1 - covered[a]
 
@@ -191,7 +195,12 @@ def _measure(
     other = holds * (1 - in_question)
     other_weight = np.maximum(other @ weights, _ALMOST_NOTHING)
     shared = (other[front] * weights) @ other.T
-    rarest = np.stack([(other * (other[place] * weights)).max(axis=1, initial=0) for place in front])
+    # For each passage in front, the largest weight of a word that it shares with each passage.
+    largest_shared = []
+    for place in front:
+        shared_weights = other * (other[place] * weights)
+        largest_shared.append(shared_weights.max(axis=1, initial=0))
+    rarest = np.stack(largest_shared)
     rarest_of_all = weights.max(initial=_ALMOST_NOTHING)
 
     # Which words of titles the passages and the question have.
@@ -201,31 +210,36 @@ def _measure(
     weighted = holds[front] * weights
 
     # Which names, numbers and other words of the question the passages have.
-    names, plain = texts.names, in_question - texts.names
+    names = texts.names
+    plain = in_question - names
     names_weight = names @ weights
     with_names = share(holds * names, names_weight)
     with_plain = share(holds * plain, plain @ weights)
 
-    title_asked = (titles * in_question) @ weights / title_weight
+    title_asked = ((titles * in_question) @ weights) / title_weight
 
     # The BM25 scores for the question (fit), and for the question and A as one query (chained).
     fit = texts.bm25 @ in_question
-    fit_rank = _ranks(fit[None, :])[0]
+    (fit_rank,) = _ranks(fit[None, :])
     best_fit = max(fit.max(), _ALMOST_NOTHING)
     ranked = np.sort(fit)
     chained = np.maximum(holds[front], in_question) @ texts.bm25.T
-    chained[np.arange(len(front)), front] = 0
+    # A passage is not chained to itself. In each row, this is the place of the row's own passage.
+    itself = (np.arange(len(front)), front)
+    chained[itself] = 0
     chained_rank = _ranks(chained)
 
     # `open_fit` is the BM25 score of B for the words of the question that are not in A. `led_on` is the geometric mean
     # of `open_fit` and the score of B for the words of A that are not in the question.
     open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
-    led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
-    for passages in (open_fit, led_on):
-        passages[np.arange(len(front)), front] = 0
+    fit_of_rest = (other[front] * weights) @ texts.bm25.T
+    led_on = np.sqrt(open_fit * fit_of_rest)
+    open_fit[itself] = 0
+    led_on[itself] = 0
 
     links = _mentions(texts, front)
-    by_front, has_link = links.by_front, links.by_front >= 0
+    by_front = links.by_front
+    has_link = by_front >= 0
     open_covered = (covered[b] - both[row, b]) / np.maximum(left_open, _ALMOST_NOTHING)
     return {
         "covered_a": covered[a],
@@ -350,23 +364,29 @@ class _Texts:
         A phrase is two words that follow each other. ``row`` and ``word`` are the passage and the number of each word
         in the contents, in order. ``size`` is the number of different words.
         """
+        # One number encodes a phrase: that of its first word times the number of words, plus that of its second word.
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
-        follows = row[1:] == row[:-1]
+        all_phrases = word[:-1] * size + word[1:]
+        # Two neighbouring words are a phrase only if they stand in the same passage.
+        is_phrase = row[1:] == row[:-1]
         # One number encodes a phrase and a passage. A phrase that a passage repeats is counted once.
-        encoded = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
-        phrase, row = np.divmod(encoded[_starts_of_runs(encoded)], passages)
+        phrase_and_passage = all_phrases * passages + row[1:]
+        encoded = np.sort(phrase_and_passage[is_phrase])
+        phrase, passage = np.divmod(encoded[_starts_of_runs(encoded)], passages)
 
         # After sorting, the passages of a phrase are adjacent.
         begins = np.flatnonzero(_starts_of_runs(phrase))
         often = np.diff(begins, append=len(phrase))
         is_in_question = np.isin(phrase[begins], wanted)
-        self.phrases = np.bincount(row[np.repeat(is_in_question, often)], minlength=passages) / max(len(wanted), 1)
+        passages_with_wanted = passage[np.repeat(is_in_question, often)]
+        self.phrases = np.bincount(passages_with_wanted, minlength=passages) / max(len(wanted), 1)
 
+        # Each phrase that the question lacks and several passages have gets a column.
         is_shared = ~is_in_question & (often > 1)
         self.other_phrases = np.zeros((passages, is_shared.sum()), np.float32)
         column = np.repeat(np.cumsum(is_shared) - 1, often)
         shared = np.repeat(is_shared, often)
-        self.other_phrases[row[shared], column[shared]] = 1
+        self.other_phrases[passage[shared], column[shared]] = 1
 
 
 class _Mentions:
@@ -391,7 +411,8 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
     of_front = np.zeros((len(front), len(names)), np.float32)
 
     for row, place in enumerate(front):
-        own, text = names[place], texts.normalised[place]
+        own = names[place]
+        text = texts.normalised[place]
         for other, name in enumerate(names):
             if other == place:
                 continue
@@ -419,7 +440,8 @@ def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> 
     ``[0, 0, 1]``, and the columns are ``[0, 1, 1]``.
     """
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
+    numbers = map(column.__getitem__, chain.from_iterable(texts))
+    return row, np.fromiter(numbers, np.intp, len(row))
 
 
 def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
@@ -457,5 +479,7 @@ def _ranks(values: Values) -> Values:
     """
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)
+    rows, columns = values.shape
+    # Each row of the ranks is 0, 1, 2 and so on, in the order of the row's values.
+    np.put_along_axis(ranks, order, np.tile(np.arange(columns), (rows, 1)), axis=1)
     return ranks.astype(np.float32)

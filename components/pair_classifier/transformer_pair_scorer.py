@@ -99,7 +99,8 @@ class TransformerPairScorer(Block):
                 # Only the first line is shown. In the other lines, the library lists all files that it looked for.
                 reason = str(error).strip().split("\n")[0]
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
-            self._tokenizer, self._forward = tokenizer, forward
+            self._tokenizer = tokenizer
+            self._forward = forward
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
         """Score pairs of documents for a question, in batches. Load the model if it is not loaded yet.
@@ -126,9 +127,9 @@ class TransformerPairScorer(Block):
         with self._lock:
             return encode_pairs(
                 self._tokenizer,
-                [question] * len(pairs),
-                [(passage_text(first), passage_text(second)) for first, second in pairs],
-                self.document_tokens,
+                questions=[question] * len(pairs),
+                pairs=[(passage_text(first), passage_text(second)) for first, second in pairs],
+                document_tokens=self.document_tokens,
             )
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
@@ -180,7 +181,7 @@ def encode_pairs(
                 offsets[text] = encoded["offset_mapping"]
 
     def cut(text: str, tokens: int) -> str:
-        # The text, cut behind that number of tokens.
+        """Cut a text behind that number of tokens."""
         if len(offsets[text]) <= tokens:
             return text
         _, end = offsets[text][tokens - 1]
@@ -189,14 +190,16 @@ def encode_pairs(
     separator = tokenizer.sep_token or "\n"
     # The separator is one token.
     room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add(pair=True) - 1
-    cut_questions, cut_pairs = [], []
+    cut_questions = []
+    cut_pairs = []
     for question, (first, second) in zip(questions, pairs, strict=True):
-        left = room - min(len(offsets[question]), QUESTION_TOKENS)
-        tokens_of_first = min(len(offsets[first]), document_tokens or left)
-        tokens_of_second = min(len(offsets[second]), document_tokens or left)
+        room_of_pair = room - min(len(offsets[question]), QUESTION_TOKENS)
+        tokens_of_first = min(len(offsets[first]), document_tokens or room_of_pair)
+        tokens_of_second = min(len(offsets[second]), document_tokens or room_of_pair)
         # Each document gets half of the room, and the part of the other half that the other document does not need.
-        room_of_first = max(left // 2, left - tokens_of_second)
-        room_of_second = max(left // 2, left - tokens_of_first)
+        half = room_of_pair // 2
+        room_of_first = max(half, room_of_pair - tokens_of_second)
+        room_of_second = max(half, room_of_pair - tokens_of_first)
         cut_first = cut(first, min(tokens_of_first, room_of_first))
         cut_second = cut(second, min(tokens_of_second, room_of_second))
         cut_questions.append(cut(question, QUESTION_TOKENS))
@@ -247,9 +250,13 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
         raise ClassifierMissing(
             f"'{model}' is not trained to classify pairs: it has no weights for {', '.join(missing)}. Train it first."
         )
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device_name = device
+    if not device_name:
+        device_name = "cuda" if torch.cuda.is_available() else "cpu"
+    place = torch.device(device_name)
     network = network.eval().to(place)
-    fewest, padding = fewest_tokens(network.config), network.config.pad_token_id or 0
+    fewest = fewest_tokens(network.config)
+    padding = network.config.pad_token_id or 0
 
     def forward(inputs: dict[str, Any]) -> list[list[float]]:
         inputs = pad_inputs(inputs, fewest, padding)

@@ -1,7 +1,8 @@
 """The pair scorer that uses boosted decision trees.
 
-The trees judge a pair by numbers that `pair_features` computes, such as the share of the question's words in a passage.
-They need no PyTorch, so this scorer is the default.
+A pair is two passages. It is positive if the answer to a question needs both. The trees judge a pair by numbers that
+`pair_features` computes, such as the share of the question's words in a passage. They need no PyTorch, so this scorer
+is the default.
 """
 
 from pathlib import Path
@@ -13,14 +14,15 @@ from prefrag.components.pair_classifier.pair_scorer import Pair
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
 
-# What trees have learnt: whether a pair is positive, or how to rank passages by their best pairs.
+# What trees have learnt: whether a pair is positive, or how to rank passages. For a ranking, each passage has the score
+# of its best pair, the one with the highest score.
 Label = Literal["pair", "passage"]
 # The files of the shipped trees, by label.
 SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees.json" for label in get_args(Label)}
 
 
 class TreePairScorer(Block):
-    """Score pairs with boosted decision trees, in place of BigBird in equation 2 of DR-RAG.
+    """Score pairs with boosted decision trees. The DR-RAG paper uses the transformer BigBird for this (equation 2).
 
     The features of a pair measure which words the two passages share with the question and with each other
     (`pair_features`). The trees take some milliseconds per question. You can train them on your own corpus in a minute.
@@ -54,8 +56,9 @@ class TreePairScorer(Block):
         :param term_statistics: The Tantivy store or the Elasticsearch retriever, which knows how rare each word is.
             If None, all words of at least four letters get the same weight. The trees then judge worse, because they
             were trained with the weights of rare words.
-        :param label: What the shipped trees have learnt. Use ``pair`` for the selections ``cis`` and ``cfs``, and
-            ``passage`` for ``fill`` and the linked retrievers. Without effect if ``model`` is set.
+        :param label: What the shipped trees have learnt. Use ``pair`` if scores are compared with a threshold, as in a
+            :class:`PairClassifier` with the selection ``cis`` or ``cfs``. Use ``passage`` if passages are ranked, as
+            with the selection ``fill`` and in the retrievers that follow links. Without effect if ``model`` is set.
         :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:
