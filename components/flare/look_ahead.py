@@ -73,7 +73,7 @@ class LookAhead:
         if not step.tokens and not again:
             raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
 
-        # The least probable token and its probability.
+        # The least probable token and its probability. A second version of a sentence may have no tokens.
         token, lowest = min(step.tokens, key=itemgetter(1), default=("", None))
         masked: list[str] = []
         query = ""
@@ -114,7 +114,8 @@ class LookAhead:
         sure_text = ""
         for text, probability in state.step.tokens:
             sure_text += text if probability > self.mask else " "
-        return plain_query(sure_text) if re.search(r"\w", sure_text) else ""
+        has_word = re.search(r"\w", sure_text) is not None
+        return plain_query(sure_text) if has_word else ""
 
 
 def _is_written_again(state: State) -> bool:

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -188,11 +189,18 @@ class PassageCritic:
             decision, _, state = await self._call.send_until_read_async(call, read_decision)
             return self._decide(decision, state)
 
+        critiques, state = await self._criticise(state)
+        return {"answered": self._answer(state, critiques)}
+
+    run = as_blocking(run_async)
+
+    async def _criticise(self, state: State) -> tuple[list[Critique | None], State]:
+        """Have the model answer from each passage and criticise the answer. Return the critiques and the new state."""
         # A model in this process takes one call at a time. Further calls would wait, and could miss their deadlines.
         limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
-        async def criticise(document: Document) -> tuple[Critique | None, State]:
+        async def criticise_one(document: Document) -> tuple[Critique | None, State]:
             """Ask the model about one passage; the critique is None if the reply could not be read."""
             async with limit:
                 # The calls run at the same time, so each counts its own usage and events. `_join` adds them up.
@@ -208,13 +216,13 @@ class PassageCritic:
                     return None, error.state
                 return critique, forked
 
-        results = await gather(*map(criticise, state.observed))
-        state = _join(state, *(forked for _, forked in results))
+        results = await gather(*map(criticise_one, state.observed))
+        critiques = [critique for critique, _ in results]
+        forked_states = [forked for _, forked in results]
+        state = _join(state, *forked_states)
         if failures:
             raise RunError(str(failures[0]), state) from failures[0]
-        return {"answered": self._answer(state, [critique for critique, _ in results])}
-
-    run = as_blocking(run_async)
+        return critiques, state
 
     def _without_call(self, state: State) -> dict[str, State] | None:
         """Choose the output if no call of the model is needed to choose it, else return None."""
@@ -223,7 +231,9 @@ class PassageCritic:
             return {"search": state} if must_search else None
         if self._call.is_absent:
             return {"unanswered": state.with_event("without_model", text=NOT_CRITICISED)}
-        return None if state.observed else {"unanswered": state}
+        if not state.observed:
+            return {"unanswered": state}
+        return None
 
     def _prepare_decision(self, state: State) -> PreparedCall:
         """Prepare the call that decides whether to search."""
@@ -239,11 +249,13 @@ class PassageCritic:
         """Choose the output by the model's decision, and record the decision in the trace."""
         if decision is None:
             # There is no decision, so no query may be sent to another machine.
-            needed, explanation = set(state.settings.sources).isdisjoint(state.settings.external), ""
+            needed = set(state.settings.sources).isdisjoint(state.settings.external)
+            explanation = ""
         else:
             needed, explanation = decision
         state = state.with_event("retrieval", status=needed, explanation=explanation, parsed=decision is not None)
-        return {"search" if needed else "unanswered": state}
+        output = "search" if needed else "unanswered"
+        return {output: state}
 
     def _prepare(self, state: State, document: Document) -> PreparedCall:
         """Prepare the call that answers from one passage and criticises the answer."""
@@ -263,7 +275,14 @@ class PassageCritic:
             return [ChatMessage.from_user(put_instructions(prompt, settings.instructions))]
 
         schema = response_format("critique", _CRITIQUE)
-        return self._call.prepare(state, self.prompt, [[document]], values, messages=messages, response_format=schema)
+        return self._call.prepare(
+            state,
+            self.prompt,
+            observations=[[document]],
+            render=values,
+            messages=messages,
+            response_format=schema,
+        )
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
         """Add the answer with the highest score to the state, and cite its passage."""
@@ -277,23 +296,14 @@ class PassageCritic:
         for place, (document, parsed_critique) in enumerate(zip(state.observed, critiques, strict=True)):
             critique = parsed_critique or Critique()
             score = critique.score(self._weights)
-            state = state.with_event(
-                "critique",
-                document=str(document.meta.get("title") or ""),
-                id=document.id,
-                answer=critique.answer,
-                relevant=critique.relevant,
-                support=critique.support,
-                usefulness=critique.usefulness,
-                score=round(score, 3),
-                parsed=critique.parsed,
-            )
+            state = _record(state, document, critique, score)
             if not critique.answer:
                 continue
 
             key = _fold(critique.answer) if closed else place
             totals[key] = totals.get(key, 0.0) + score
-            if key not in best or score > best[key][0]:
+            best_score = best[key][0] if key in best else -math.inf
+            if score > best_score:
                 best[key] = score, document, critique
 
         if not totals:
@@ -302,9 +312,14 @@ class PassageCritic:
             was_read = any(critique is not None for critique in critiques)
             return state.with_step(Step(Action.ANSWER, certainty="not_found" if was_read else None))
 
-        _, document, critique = best[max(totals, key=totals.__getitem__)]
+        best_key = max(totals, key=totals.__getitem__)
+        _, document, critique = best[best_key]
+        return self._give(state, document, critique)
+
+    def _give(self, state: State, document: Document, critique: Critique) -> State:
+        """Add the answer of a critique to the state as a step, and cite its passage."""
         words, _ = read_citations(critique.answer, known_marks(state))
-        is_checked = state.settings.prompts == "product" and not closed
+        is_checked = state.settings.prompts == "product" and state.settings.answer_type == "short"
         if is_checked and find_carrier(state.question, words, state.observed) is None:
             # No passage contains the answer. So it is only the model's own words: an invention, or a refusal in prose.
             state = state.with_step(Step(Action.ANSWER, reply=words, answer=words, certainty="not_found"))
@@ -321,6 +336,21 @@ class PassageCritic:
         return state.with_event("answer", text=text, label=label.value, forced=False)
 
 
+def _record(state: State, document: Document, critique: Critique, score: float) -> State:
+    """Record the critique of the answer from a passage in the trace."""
+    return state.with_event(
+        "critique",
+        document=str(document.meta.get("title") or ""),
+        id=document.id,
+        answer=critique.answer,
+        relevant=critique.relevant,
+        support=critique.support,
+        usefulness=critique.usefulness,
+        score=round(score, 3),
+        parsed=critique.parsed,
+    )
+
+
 def _join(*states: State) -> State:
     """Merge the usage and the events of parallel calls into one state. All else comes from the first state."""
     usages = [state.usage for state in states]
@@ -328,13 +358,13 @@ def _join(*states: State) -> State:
     for usage in usages:
         llm_calls += Counter(usage.llm_calls)
     total = Usage(
-        llm_calls,
-        sum(usage.prompt_tokens for usage in usages),
-        sum(usage.completion_tokens for usage in usages),
-        add_known(*(usage.cached_tokens for usage in usages)),
-        sum_traffic(sent for usage in usages for sent in usage.models),
+        llm_calls=llm_calls,
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        cached_tokens=add_known(*(usage.cached_tokens for usage in usages)),
+        models=sum_traffic(chain.from_iterable(usage.models for usage in usages)),
     )
-    events = tuple(event for state in states for event in state.events)
+    events = tuple(chain.from_iterable(state.events for state in states))
     return replace(states[0], usage=total, events=events)
 
 
