@@ -101,8 +101,7 @@ def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
             for proof in proofs.get(name, {}).values():
                 chosen = proof.get("stated_from")
                 # In Python, True is an int.
-                is_number = isinstance(chosen, int | float) and not isinstance(chosen, bool)
-                if is_number:
+                if isinstance(chosen, int | float) and not isinstance(chosen, bool):
                     highest = probabilities.get(result_key, 0.0)
                     probabilities[result_key] = max(highest, float(chosen))
     return probabilities

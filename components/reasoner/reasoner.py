@@ -525,20 +525,8 @@ class Reasoner:
             retrieved_passages = [few]
 
         def turns(observations: Observations) -> list[Turn]:
-            """Return the steps so far, each with the text of its passages. A small model sees none."""
-            if is_narrow:
-                return []
-
-            # `above` has the passages that the prompt already shows further up.
-            written = []
-            above = set(map(identity, observations[0]))
-            for step, shown in zip(state.steps, observations[1:], strict=True):
-                # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
-                left_out = above if self.prompt is None else ()
-                text = passages(shown, step.note, marks, left_out, settings.prompts)
-                written.append(Turn(self._show(step), text if step.observed else None))
-                above.update(map(identity, shown))
-            return written
+            """Return the steps so far. A small model sees none."""
+            return [] if is_narrow else self._write_turns(state, observations, marks)
 
         def values(observations: Observations) -> dict[str, object]:
             """Return the values that are put into the prompt file."""
@@ -584,6 +572,20 @@ class Reasoner:
             "messages": messages,
             "tools": form.callable_tools(tools),
         }
+
+    def _write_turns(self, state: State, observations: Observations, marks: Mapping[Identity, str]) -> list[Turn]:
+        """Return the steps so far, each with the text of its passages."""
+        attached, *observations_of_steps = observations
+        turns = []
+        # The passages that the prompt already shows further up.
+        above = set(map(identity, attached))
+        for step, shown in zip(state.steps, observations_of_steps, strict=True):
+            # A user's own prompt may leave out steps. With such a prompt, each step shows its passages in full.
+            left_out = above if self.prompt is None else ()
+            text = passages(shown, step.note, marks, above=left_out, prompts=state.settings.prompts)
+            turns.append(Turn(self._show(step), text if step.observed else None))
+            above.update(map(identity, shown))
+        return turns
 
     def _describe_answer(self, state: State, marks: Mapping[Identity, str]) -> str:
         """Write what a final answer looks like, and whether it may be NOT FOUND and must cite passages."""

@@ -245,7 +245,9 @@ class TantivyDocumentStore(Block):
             word, gets the number of all documents. It then has the lowest inverse document frequency.
         """
         index = self._open()
-        return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
+        if index is None:
+            return 0, dict.fromkeys(words, 0)
+        return index.commit().document_frequencies(words)
 
     def analyze(self, text: str) -> list[str]:
         """Split a text into the tokens that the index compares.
@@ -255,7 +257,8 @@ class TantivyDocumentStore(Block):
         :param text: The text.
         :returns: The stemmed words in order, without stop words.
         """
-        return self.analyze_many([text])[0]
+        (tokens,) = self.analyze_many([text])
+        return tokens
 
     @report_damage
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
@@ -294,7 +297,9 @@ class TantivyDocumentStore(Block):
             if document.blob is not None or document.sparse_embedding is not None:
                 part = "blob" if document.blob is not None else "sparse embedding"
                 raise ValueError(f"Document '{document.id}' has a {part}, which this store does not keep: remove it.")
-        return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
+        if not documents:
+            return 0
+        return self._open_for_writing().write(documents, policy, self.lock_timeout)
 
     @report_damage
     def replace_documents(self, documents: list[Document], outdated: list[str]) -> None:

@@ -189,14 +189,10 @@ class Index:
             else:
                 alone.append((text, {key: per_title}))
 
-        # The index may have been made by a Python with other Unicode tables. The key of a document may then differ from
-        # the key that was looked up. Such a document is left out.
         by_key: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
-            for document in commit.best(commit.title_query(unranked), len(unranked), filters):
-                key = title_key(str(document.meta["title"]))
-                if key in by_key:
-                    by_key[key].append(replace(document, score=None))
+            documents = commit.best(commit.title_query(unranked), len(unranked), filters)
+            _add_by_title(by_key, [replace(document, score=None) for document in documents])
 
         # The query object of each text, so that a text which occurs twice is analysed once.
         text_queries: dict[str, Query | None] = {}
@@ -211,10 +207,7 @@ class Index:
             text_query = text_queries[text]
             if text_query is not None:
                 clauses.append((Occur.Should, text_query))
-            for document in commit.best(Query.boolean_query(clauses), sum(limits.values()), filters):
-                key = title_key(str(document.meta["title"]))
-                if key in by_key:
-                    by_key[key].append(document)
+            _add_by_title(by_key, commit.best(Query.boolean_query(clauses), sum(limits.values()), filters))
         return {key: documents[:per_title] for key, documents in by_key.items() if documents}
 
     def write(
@@ -379,6 +372,16 @@ class Index:
         except (OSError, ValueError, KeyError, TypeError):
             return False
         return bool(total == searcher.num_docs) and _file_version(self._commit_file) == version
+
+
+def _add_by_title(by_key: dict[str, list[Document]], documents: Sequence[Document]) -> None:
+    """Add documents to the lists of their titles, by the keys of the titles."""
+    for document in documents:
+        key = title_key(str(document.meta["title"]))
+        # The index may have been made by a Python with other Unicode tables. The key of a document may then differ from
+        # the key that was looked up. Such a document is left out.
+        if key in by_key:
+            by_key[key].append(document)
 
 
 def _choose_documents(

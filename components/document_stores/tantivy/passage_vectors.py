@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,8 @@ class PassageVectors:
         arrow = importlib.import_module("pyarrow")
         length = len(vectors[0])
         # Arrow stores the numbers of all vectors in one list, and cuts the list by the length of a vector.
-        numbers = arrow.array([number for vector in vectors for number in vector], arrow.float32())
+        all_numbers = list(chain.from_iterable(vectors))
+        numbers = arrow.array(all_numbers, arrow.float32())
         columns = {
             "id": arrow.array(list(ids), arrow.string()),
             "fingerprint": arrow.array(list(fingerprints), arrow.string()),

@@ -327,5 +327,6 @@ def _transcript(parts: list[tuple[str, str]]) -> str:
     lines = []
     for name, value in parts:
         if name or value:
-            lines.append(f"{name or 'Thought'}: {shorten(value)}".rstrip())
+            shown_name = name or "Thought"
+            lines.append(f"{shown_name}: {shorten(value)}".rstrip())
     return "\n".join(lines)
