@@ -70,7 +70,8 @@ class PopularityRouter(Block):
         :param state: The state at the start of a run.
         :returns: A dictionary with the key ``retrieve`` or ``no_retrieval``: the state, with the counts in its trace.
         """
-        names = list(islice(dict.fromkeys(names_in(state.question)), _MOST_NAMES))
+        different_names = dict.fromkeys(names_in(state.question))
+        names = list(islice(different_names, _MOST_NAMES))
         try:
             retrieved = await gather(*(self._find(name, state.settings.filters) for name in names))
         except Exception as error:
@@ -106,4 +107,9 @@ def count_passages_with_name(name: str, documents: list[Document]) -> int:
     :returns: The number of passages with the name.
     """
     wanted = f" {normalize_words(name)} "
-    return sum(wanted in f" {normalize_words(passage_text(document))} " for document in documents)
+    count = 0
+    for document in documents:
+        text = normalize_words(passage_text(document))
+        if wanted in f" {text} ":
+            count += 1
+    return count

@@ -269,7 +269,8 @@ class CorrectiveEvaluator:
         if unscored:
             passages = [_as_document(documents, strips[number]) for number in unscored]
             relevance, state = await self._score(state, passages)
-            judged_by, parsed = relevance.judged_by, relevance.parsed
+            judged_by = relevance.judged_by
+            parsed = relevance.parsed
             if parsed:
                 for number, score in zip(unscored, relevance.scores, strict=True):
                     strips[number] = replace(strips[number], score=score)

@@ -351,4 +351,5 @@ def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
     :returns: The verdict, None if it cannot be read; and the JSON object of the reply, empty if there is none.
     """
     field, values = read_field(text, key)
-    return read_boolean(text if field is None else field), values
+    verdict = text if field is None else field
+    return read_boolean(verdict), values

@@ -126,4 +126,5 @@ class PairSufficiency(Block):
 
     def _trees(self) -> BoostedTrees:
         """Return the trees of the file that is set, or the shipped trees."""
-        return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)
+        file = Path(self.trees) if self.trees else SHIPPED_TREES
+        return load_trees(file, FEATURES)

@@ -223,4 +223,5 @@ class TreeJudge(Block):
 
     def _load(self) -> BoostedTrees:
         """Return the trees of the file that is set, or the shipped trees."""
-        return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)
+        file = Path(self.trees) if self.trees else SHIPPED_TREES
+        return load_trees(file, FEATURES)

@@ -183,5 +183,6 @@ def _tokens(step: Step) -> int:
     for number, document in enumerate(step.shown, start=1):
         title = document.meta.get("title")
         source = document.meta.get("source")
-        texts.append(f"[{number}] {title} ({source})\n{document.content or ''}")
+        content = document.content or ""
+        texts.append(f"[{number}] {title} ({source})\n{content}")
     return rough_tokens("\n\n".join(texts))

@@ -327,7 +327,7 @@ class _Texts:
         terms_of_question = next(analysed)
         terms_of_titles = list(islice(analysed, len(pool)))
         terms_of_contents = list(islice(analysed, len(pool)))
-        terms_of_names = {term for name in analysed for term in name}
+        terms_of_names = set(chain.from_iterable(analysed))
 
         # The column of each term. A new term gets the next column.
         column: defaultdict[str, int] = defaultdict(count().__next__)
@@ -356,7 +356,13 @@ class _Texts:
         fits_content = _saturate(in_content[:, columns], terms_of_contents)
         self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + fits_content)).astype(np.float32)
         self.lengths = np.array([len(terms) for terms in terms_of_contents], np.float32)
-        self._count_phrases(question_numbers, content_rows, content_columns, len(pool), len(column))
+        self._count_phrases(
+            in_question=question_numbers,
+            row=content_rows,
+            word=content_columns,
+            passages=len(pool),
+            size=len(column),
+        )
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
         """Set ``phrases``, the share of the question's phrases in each passage, and ``other_phrases``.
@@ -405,7 +411,9 @@ class _Mentions:
 def _mentions(texts: _Texts, front: Values) -> _Mentions:
     """Find which titles the question and the passages mention. ``front`` are the passages that come first in a pair."""
     # The blanks around a title make sure that only whole words count.
-    names = [f" {key} " if len(key) >= _SHORTEST_TITLE else None for key in texts.keys]
+    names: list[str | None] = []
+    for key in texts.keys:
+        names.append(f" {key} " if len(key) >= _SHORTEST_TITLE else None)
     in_question = [name is not None and name in texts.normalised_question for name in names]
     by_front = np.full((len(front), len(names)), -1, np.float32)
     of_front = np.zeros((len(front), len(names)), np.float32)

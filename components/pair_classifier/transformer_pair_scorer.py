@@ -97,7 +97,7 @@ class TransformerPairScorer(Block):
                 ) from error
             except OSError as error:
                 # Only the first line is shown. In the other lines, the library lists all files that it looked for.
-                reason = str(error).strip().split("\n")[0]
+                reason, *_ = str(error).strip().split("\n")
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
             self._tokenizer = tokenizer
             self._forward = forward

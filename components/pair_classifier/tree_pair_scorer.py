@@ -87,4 +87,5 @@ class TreePairScorer(Block):
 
     def _trees(self) -> BoostedTrees:
         """Return the trees of the file in ``model``, or the shipped trees of the label."""
-        return load_trees(Path(self.model) if self.model else SHIPPED_TREES[self.label], FEATURES)
+        file = Path(self.model) if self.model else SHIPPED_TREES[self.label]
+        return load_trees(file, FEATURES)

@@ -112,8 +112,10 @@ def _check_form(file: Path, text: str) -> None:
     words = " ".join([_WORDS] * 100)
     form = ENVIRONMENT.from_string(text)
     try:
-        shown = [form.render(number=number, title=words, content=words) for number in (1, 2, 3)]
-        lines = [line for passage in shown for line in passage.splitlines()]
+        lines = []
+        for number in (1, 2, 3):
+            shown = form.render(number=number, title=words, content=words)
+            lines += shown.splitlines()
     except CANNOT_BE_FILLED as error:
         raise ValueError(f"{file} cannot be filled: {error}") from error
     if any(line.lstrip().startswith(_WORDS) for line in lines):

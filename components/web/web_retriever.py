@@ -83,4 +83,6 @@ class WebRetriever(Block):
         # The choice is made at every call. The user of a running server may make an index, which then replaces the
         # demo.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
-        return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
+        if path is None:
+            return self.search
+        return TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
