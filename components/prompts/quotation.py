@@ -77,7 +77,7 @@ def quote_text(text: str, marks: Collection[str] = ()) -> str:
         marks that it may cite. All other marks get parentheses.
     :returns: The lines of the quotation.
     """
-    # `splitlines` also splits at unusual line separators, some of which would be removed as invisible characters.
+    # `splitlines` also splits at unusual line separators, such as U+2028.
     unescaped = "\n".join(_TERMINAL.sub("", text).splitlines())
     visible = _INVISIBLE.sub("", unescaped)
     lines = (_break_signs(line, marks).rstrip() for line in visible.split("\n"))

@@ -595,7 +595,7 @@ class Reasoner:
         description = own_words or words
         if self._has_way_out(state):
             description += OR_NOT_FOUND
-        # An answer without a further search cites only passages that are already there.
+        # A model that must answer without any passage has nothing to cite.
         can_cite = bool(marks) or not self.must_answer
         if self.asks_to_cite and settings.prompts == "product" and can_cite:
             description += CITED
