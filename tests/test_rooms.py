@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_464,
-    "components": 17_681,
+    "cli": 2_648,
+    "components": 19_001,
     "evaluation": 9_062,
-    "indexing": 3_275,
-    "pipelines": 1_664,
-    "prefrag": 3_212,
-    "server": 4_454,
+    "indexing": 3_291,
+    "pipelines": 1_813,
+    "prefrag": 3_439,
+    "server": 4_752,
     "training": 4_830,
-    "tests": 49_267,
+    "tests": 49_294,
 }
 
 

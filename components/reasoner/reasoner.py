@@ -298,7 +298,7 @@ class Reasoner:
         if reader_state is not None:
             return reader_state
 
-        searched = await self._search_further(state, after)
+        searched, after = await self._search_further(state, after)
         if searched is not None:
             return searched
 
@@ -306,13 +306,14 @@ class Reasoner:
             return await self._ask_to_answer(state, after, documents)
         return choose_likeliest(after)
 
-    async def _search_further(self, state: State, after: State) -> State | None:
+    async def _search_further(self, state: State, after: State) -> tuple[State | None, State]:
         """Return a step with a further search in place of a small model's weak answer. None if there is no new query.
 
-        Code makes the query. If it has none and the run has made few searches, the model is asked for a query.
+        Code makes the query. If it has none and the run has made few searches, the model is asked for a query. The
+        second state is ``after``, with what a call for a query has cost.
         """
         if self.must_answer or self._replies_left(state) <= 0:
-            return None
+            return None, after
 
         query = next_query(state)
         reached = after
@@ -321,10 +322,10 @@ class Reasoner:
             reached, query = await self._ask_for_query(state, after)
             by_code = False
         if not query:
-            return None
+            return None, reached
 
         searched = self._search_instead(state, reached, query, by_code)
-        return searched if searched.step.action is Action.SEARCH else None
+        return (searched if searched.step.action is Action.SEARCH else None), reached
 
     async def _ask_to_answer(self, state: State, after: State, documents: Sequence[Document]) -> State:
         """After NOT FOUND, have the model answer over the same passages. Its answer counts only if it is likely."""

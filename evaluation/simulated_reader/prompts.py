@@ -28,8 +28,8 @@ Form = Literal["text", "json", "tools", "cot"]
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 # Matches the limit of searches in a prompt, such as "at most 5 times".
 _MOST = re.compile(r"at most (\d+) times")
-# Matches the actions in the prompt's instructions. Group 1 is "local or web" in 'a line "Action:" with local or web,' and
-# in "Action: the tool to use, written exactly as local or web".
+# Matches the actions in the prompt's instructions. Group 1 is "local or web" in 'a line "Action:" with local or web,'
+# and in "Action: the tool to use, written exactly as local or web".
 _TEXT_TOOLS = re.compile(r'(?:^Action: .* exactly as |a line "Action:" with )([^,\n]+)', re.MULTILINE)
 # Matches a search in the transcript: "Action: local", and in the next line "Action Input: director of Jaws".
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)

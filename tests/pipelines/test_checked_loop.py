@@ -181,6 +181,12 @@ class TestASmallModel:
         assert (result["answered"], result["guess"]) == (False, None)
         assert result["usage"]["calls"] == {"reasoner": 3}
 
+    async def test_counts_a_call_for_a_query_that_gives_none(self):
+        result = await ask("NOT FOUND", "", "NOT FOUND", question="Quando?", reply_format="steps")
+
+        assert len(CALLS["model"]) == 3
+        assert result["usage"]["calls"] == {"reasoner": 3}
+
     async def test_where_the_reader_is_sure_its_answer_is_given(self):
         result = await ask("Marten{0.99} Tull", reply_format="steps")
 
