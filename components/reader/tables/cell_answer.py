@@ -8,11 +8,12 @@ is the only value that fits.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from haystack import Document
 
 from prefrag.components.reader.tables.amounts import read_amount
+from prefrag.components.reader.tables.row_doubts import find_row_doubt
+from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, TableExcerpt
 from prefrag.components.reader.tables.table_words import (
     HOW_MANY,
@@ -32,19 +33,6 @@ _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
 _FORMS = {"number": r".*\d", "amount": r".*\d", "date": r".*\d", "time": r".*\d", "name": r"\D*"}
 
 
-class Fit(NamedTuple):
-    """A row that contains every word of a question.
-
-    :param table: The table.
-    :param line: The row.
-    :param column: The number of the column that the question names; None if the question names none.
-    """
-
-    table: TableExcerpt
-    line: Line
-    column: int | None
-
-
 def answer_with_cell(
     question: str, words: list[Word], tables: Sequence[TableExcerpt], documents: Sequence[Document]
 ) -> RowAnswer | None:
@@ -57,13 +45,13 @@ def answer_with_cell(
     :returns: The answer; None if no cell fits, or if cells with different values or several rows of one table fit.
     """
     fits = _current_fits([fit for table in tables for fit in find_fits(words, table) if fit.column is not None])
-    values = {_value(fit).lower() for fit in fits}
+    values = {fit.value.lower() for fit in fits}
     has_rows_of_same_table = len({id(fit.table) for fit in fits}) < len(fits)
     if len(values) != 1 or has_rows_of_same_table:
         return None
 
     fit = next((fit for fit in fits if fit.line.document is not None), fits[0])
-    value = _value(fit)
+    value = fit.value
     if not value or not _suits(question, value, fit):
         return None
 
@@ -76,7 +64,7 @@ def answer_with_cell(
     texts = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
     telling = [word for word in words if _is_in(word, texts)]
     # An unknown row may have the same name.
-    is_sure = fit.table.is_whole and not fit.table.is_outdated(telling, documents)
+    is_sure = fit.table.is_whole and not fit.table.is_outdated(telling, documents) and not find_row_doubt(question, fit)
     return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
 
 
@@ -118,12 +106,6 @@ def _replaces(table: TableExcerpt, other: TableExcerpt) -> bool:
     """
     meta, before = table.document.meta, other.document.meta
     return table.columns == other.columns and is_edition(meta, before) and is_newer(meta, before)
-
-
-def _value(fit: Fit) -> str:
-    """Return the text of the cell of a fit; empty if there is none."""
-    cells = fit.line.row.cells
-    return cells[fit.column] if fit.column is not None and fit.column < len(cells) else ""
 
 
 def _suits(question: str, value: str, fit: Fit) -> bool:
@@ -222,7 +204,7 @@ def _fit(
             return None
 
     is_certain = table.is_whole or _asks_for_cell(words, row, identified)
-    return Fit(table, line, column) if is_certain else None
+    return Fit(table, line, column, places) if is_certain else None
 
 
 def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: TableExcerpt, telling: set[int]) -> int | None:

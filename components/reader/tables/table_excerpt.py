@@ -18,10 +18,11 @@ from prefrag.components.state.newness import is_newer
 from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.table_rows import Row, read_tables
 
+GROUP = -1
+"""The number of the column that stands for the group of a row, such as the line "Vehicles" above the row."""
+
 # The maximum number of rows that are read from all passages of a question together.
 _MOST_ROWS = 5_000
-# The number of the column that stands for the group of a row, such as the line "Vehicles" above the row.
-_GROUP = -1
 # A year. Like a date, it is no measure, although it is written with digits.
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
@@ -44,17 +45,22 @@ class TableExcerpt:
     """The part of a table that is known from the passages that were found.
 
     :param columns: The names of the columns.
-    :param context: The words above the table, those of its title, of its file's title and of its section.
+    :param titles: The texts above the table: its title, its file's title and the heading of its section.
     :param document: The first passage with this table.
     :param size: The number of rows of the whole table.
     :param lines: The known rows by their number in the table, from 0.
     """
 
     columns: tuple[str, ...]
-    context: tuple[Words, ...]
+    titles: tuple[str, ...]
     document: Document
     size: int
     lines: dict[int, Line] = field(default_factory=dict)
+
+    @property
+    def context(self) -> tuple[Words, ...]:
+        """The words above the table."""
+        return tuple(map(words_of, self.titles))
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +73,7 @@ class TableExcerpt:
         :param row: The row.
         :returns: For each cell the number of its column and its text. The group of the row comes first, as column -1.
         """
-        yield from ((number, text) for number, text in enumerate((row.group, *row.cells), start=_GROUP) if text)
+        yield from ((number, text) for number, text in enumerate((row.group, *row.cells), start=GROUP) if text)
 
     def names(self, word: Word) -> set[int]:
         """Find the columns whose names contain a word.
@@ -200,7 +206,7 @@ def read_excerpts(documents: Sequence[Document]) -> list[TableExcerpt]:
             if key not in tables:
                 place = next((content.find(text) for text in texts if text in shown), 0)
                 above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
-                tables[key] = TableExcerpt(table.columns, tuple(map(words_of, above)), document, table.size)
+                tables[key] = TableExcerpt(table.columns, above, document, table.size)
 
             lines = tables[key].lines
             for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):

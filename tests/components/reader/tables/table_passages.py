@@ -31,3 +31,9 @@ STAFF = "Name | Department | Phone\nAda Stone | Office | 11\nBob Bell | Yard | 1
 def text_of(question: str, *documents: Document) -> str | None:
     found = answer_from_rows(question, documents)
     return None if found is None else found.text
+
+
+def is_stated(question: str, *documents: Document) -> bool:
+    """Check whether the rows state an answer, so that it is more than probable."""
+    found = answer_from_rows(question, documents)
+    return found is not None and found.is_sure

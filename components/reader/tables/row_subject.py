@@ -1,0 +1,119 @@
+"""Find out whether a row is about another subject than the question.
+
+A row is about one thing, its subject: the row "Mia Berg, 11, Anna Berg" of the columns "Child, Phone, Contact" is about
+the child Mia Berg. The phone is not that of Anna Berg.
+"""
+
+import re
+
+from prefrag.components.reader.tables.row_fit import Fit
+from prefrag.components.reader.tables.table_excerpt import TableExcerpt
+from prefrag.components.reader.tables.table_words import Word, words_of
+
+# The name of a column that names the rows wherever it stands. It matches "Name", "First name" and "Surname". It does
+# not match "Owner name".
+_NAME = re.compile(r"\W*(?:(?:full|first|last|given|family) ?name|name|surname|forename)\W*", re.IGNORECASE)
+# A day of the week. It matches "Monday" and "Tue". A column of them says when something is, and names no row.
+_WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?s?\.?", re.IGNORECASE)
+# A date without a year, with the day before or behind the month. It matches "3 August" and "May 21".
+_DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)? [A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} \d{1,2}")
+# A word of a name, which may be joined from two words. It matches "Anna-Maria".
+_WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
+# A cell that repeats the cell above it. It matches a quotation mark, and "ditto".
+_REPEATED = re.compile(r"[\"\u201c\u201d\u3003]|''|,,|ditto|idem|do\.", re.IGNORECASE)
+
+
+def is_of_other_subject(question: str, fit: Fit) -> bool:
+    """Check whether the question names the row only by a cell that does not name the row's subject.
+
+    An example is "What is Anna Berg's phone number?" for the row "Mia Berg, 11, Anna Berg" of the columns "Child,
+    Phone, Contact".
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the cell may belong to another subject.
+    """
+    naming = naming_column(fit.table)
+    if naming is None or fit.column == naming:
+        return False
+    telling = fit.telling.items()
+    # "The treasurer" may be the subject, told by a property.
+    is_right = any(min(places) > naming and _may_be_name(word, fit, min(places)) for word, places in telling)
+    # A family name that stands in both columns tells neither.
+    is_named = any(max(places) <= naming for _, places in telling)
+    return is_right and not is_named
+
+
+def _may_be_name(word: Word, fit: Fit, column: int) -> bool:
+    """Check whether a word of the question is a name: it or two words of its cell begin with a capital letter."""
+    capitals = [part for part in _WORD.findall(fit.other_cells[column]) if part[0].isupper()]
+    return word.is_name or len(capitals) > 1
+
+
+def is_of_dated_event(question: str, fit: Fit) -> bool:
+    """Check whether the row is about a dated event, and the question names only somebody who had a part in it.
+
+    An example is "What is the balance of Ann Low?" for the row "3 August, Ann Low, 19842.15" of the columns "Date,
+    Counterparty, Balance". "What is the place of the fair?" asks for a property of the event.
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the cell may belong to the event only.
+    """
+    if fit.column == 0 or not has_dated_rows(fit.table):
+        return False
+    # A word at the beginning of a question has a capital letter in any case.
+    names = [word for word in fit.telling if word.is_name and not question.lstrip().startswith(word.typed)]
+    # A word that is no name may name the event.
+    is_named = len(names) < len(fit.telling) or any(0 in places for places in fit.telling.values())
+    return bool(names) and not is_named
+
+
+def has_dated_rows(table: TableExcerpt) -> bool:
+    """Check whether each row of a table begins with a date, as those of visits and of bookings do.
+
+    :param table: The table.
+    :returns: Whether all cells of the first column are dates.
+    """
+    cells = [line.row.cells[0] for line in table.lines.values() if line.row.cells]
+    return all(words_of(cell).days or _DAY.fullmatch(cell) for cell in cells)
+
+
+def naming_column(table: TableExcerpt) -> int | None:
+    """Find the column that names the subjects of the rows.
+
+    It is the last column with a name such as "Surname". If there is none, it is the leftmost column whose cells all
+    differ and have letters. A column of codes, such as "TK-043", has digits in all cells and is left out.
+
+    :param table: The table.
+    :returns: The number of the column; None if there is none.
+    """
+    named = [number for number, name in enumerate(table.columns) if _NAME.fullmatch(name)]
+    if named:
+        return named[-1]
+    return next((number for number in range(len(table.columns)) if _may_name_rows(table, number)), None)
+
+
+def _may_name_rows(table: TableExcerpt, column: int) -> bool:
+    """Check whether the cells of a column all differ, have letters, and are neither codes nor days of the week."""
+    rows = [line.row.cells for line in table.lines.values()]
+    cells = [cells[column] for cells in rows if not repeats_cell(cells, column)]
+    if not cells or len(set(cells)) < len(cells):
+        return False
+    have_letters = all(any(map(str.isalpha, cell)) for cell in cells)
+    are_codes = all(any(map(str.isdigit, cell)) for cell in cells)
+    are_weekdays = all(map(_WEEKDAY.fullmatch, cells))
+    return have_letters and not are_codes and not are_weekdays
+
+
+def repeats_cell(cells: tuple[str, ...], column: int) -> bool:
+    """Check whether a cell stands for the cell above it: it is empty, or has a sign such as a quotation mark.
+
+    For example, ``repeats_cell(("", "Drums"), 0)`` returns ``True``.
+
+    :param cells: The cells of a row.
+    :param column: The number of the column.
+    :returns: Whether the cell stands for the cell above it.
+    """
+    cell = cells[column].strip() if column < len(cells) else ""
+    return not cell or _REPEATED.fullmatch(cell) is not None

@@ -1,0 +1,50 @@
+"""Rows about another subject than the question."""
+
+from tests.components.reader.tables.table_passages import is_stated, passage
+from tests.for_each import for_each
+
+CONTACTS = "Child | Phone | Contact\nMia Berg | 11 | Anna Berg"
+
+
+@for_each(
+    "table, question, stated",
+    (CONTACTS, "What is Anna Berg's phone number?", False),
+    (CONTACTS, "What is Mia Berg's phone number?", True),
+    (CONTACTS, "phone of the contact Anna Berg", False),
+    ("Horse | Born | Owner\nEmber | 2013 | Sunniva Dahl", "When was Sunniva Dahl born?", False),
+    ("Horse | Born | Owner\nEmber | 2013 | Sunniva Dahl", "When was Ember born?", True),
+    ("Boat | Length | Skipper\nTern | 12 m | Kai Moor\nSkua | 9 m | Ida Roe", "length of Kai Moor", False),
+    # A property may tell the subject.
+    ("Member | Role | Phone\nIda Roe | Treasurer | 12\nBo Lind | Chair | 13", "phone of the treasurer", True),
+    # A column of codes names no rows, nor does one of weekdays.
+    ("Ticket | Rack | Item\nTK-043 | 3 | General saddle", "Which rack has the general saddle?", True),
+    ("Day | Course | Teacher\nMonday | Yoga | Ola Brun\nTuesday | Drums | Una Falk", "teacher of yoga", True),
+    # A column "Name" names the rows wherever it stands.
+    ("Role | Name | Phone\nChair | Nora Field | 300\nCook | Paul West | 120", "phone of Paul West", True),
+)
+def test_a_property_of_the_subject_is_not_that_of_another_column(table: str, question: str, stated: bool) -> None:
+    assert is_stated(question, passage(table)) == stated
+
+
+@for_each(
+    "question, stated",
+    ("What is the balance of Ann Low?", False),
+    ("What is the balance of Ann Low on 3 August 2026?", True),
+    ("What is the date of Ann Low?", True),
+)
+def test_a_dated_row_is_about_an_event(question: str, stated: bool) -> None:
+    table = passage("Date | Counterparty | Balance\n2026-08-03 | Ann Low | 19842.15\n2026-08-04 | Bo Lind | 12.00")
+
+    assert is_stated(question, table) == stated
+
+
+def test_the_place_of_a_dated_event_is_stated() -> None:
+    table = passage("Date | Event | Place\n3 August | Jumble sale | Hall\n5 August | Fair | Barn")
+
+    assert is_stated("What is the place of the jumble sale?", table)
+
+    visits = passage(
+        "Date | Horse | Reason | Vet\n3 August | Falcon | colic | Dr. Abel\n5 August | Ember | cough | Dr. Horn"
+    )
+    assert is_stated("Who was the vet for Falcon's colic?", visits)
+    assert not is_stated("Who was the vet of Falcon?", visits)
