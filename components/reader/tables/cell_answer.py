@@ -14,6 +14,7 @@ from haystack import Document
 from prefrag.components.reader.tables.amounts import read_amount
 from prefrag.components.reader.tables.row_doubts import find_row_doubt
 from prefrag.components.reader.tables.row_fit import Fit
+from prefrag.components.reader.tables.row_subject import goes_on_below
 from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, TableExcerpt
 from prefrag.components.reader.tables.table_words import (
     HOW_MANY,
@@ -55,8 +56,8 @@ def answer_with_cell(
     if not value or not _suits(question, value, fit):
         return None
 
-    # Only some rows of a large table are known, and another row may belong to the list.
-    if not fit.table.is_whole and _asks_for_several(question):
+    # Only some rows of a large table are known, and another row may belong to the list. So may the row below.
+    if _asks_for_several(question) and (not fit.table.is_whole or goes_on_below(question, fit)):
         return None
     if fit.line.document is None:
         return None

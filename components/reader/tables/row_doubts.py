@@ -9,6 +9,7 @@ from collections.abc import Callable
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.row_retraction import is_taken_back_by_row, is_taken_back_by_title, is_without
 from prefrag.components.reader.tables.row_subject import (
+    goes_on_below,
     is_of_dated_event,
     is_of_other_subject,
 )
@@ -17,6 +18,7 @@ from prefrag.components.reader.tables.row_subject import (
 _FORMS: dict[str, Callable[[str, Fit], bool]] = {
     "other subject": is_of_other_subject,
     "event": is_of_dated_event,
+    "rows below": goes_on_below,
     "taken back": is_taken_back_by_row,
     "title": is_taken_back_by_title,
     "without": is_without,

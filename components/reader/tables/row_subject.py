@@ -106,6 +106,25 @@ def _may_name_rows(table: TableExcerpt, column: int) -> bool:
     return have_letters and not are_codes and not are_weekdays
 
 
+def goes_on_below(question: str, fit: Fit) -> bool:
+    """Check whether the next row belongs to the same thing, because the cell that the question names is empty there.
+
+    In a table with the rows "Monday, Yoga, Hall" and ", Drums, Attic", the question "What is the room on Monday?" has
+    two answers.
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the next row may have another answer.
+    """
+    lines = fit.table.lines
+    number = next(number for number, line in lines.items() if line is fit.line)
+    below = lines.get(number + 1)
+    if below is None or not fit.telling:
+        return False
+    cells = below.row.cells
+    return all(repeats_cell(cells, column) for places in fit.telling.values() for column in places)
+
+
 def repeats_cell(cells: tuple[str, ...], column: int) -> bool:
     """Check whether a cell stands for the cell above it: it is empty, or has a sign such as a quotation mark.
 

@@ -7,6 +7,7 @@ found nowhere, or if it may mean two columns, there is no answer.
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import dropwhile
 from typing import NamedTuple
 
 from haystack import Document
@@ -18,6 +19,9 @@ from prefrag.components.reader.tables.amounts import (
     read_amounts,
     without_totals,
 )
+from prefrag.components.reader.tables.row_fit import Fit
+from prefrag.components.reader.tables.row_retraction import is_taken_back_by_row, is_taken_back_by_title, is_without
+from prefrag.components.reader.tables.row_subject import has_dated_rows, naming_column, repeats_cell
 from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, TableExcerpt
 from prefrag.components.reader.tables.table_words import HOW_MANY, Word, all_stems, with_dates_of, words_of
 from prefrag.components.text.counted import counted
@@ -26,6 +30,8 @@ from prefrag.components.text.counted import counted
 _MOST_SHOWN = 8
 # The maximum number of values in a list. A longer list is no answer.
 _MOST_LISTED = 20
+# The maximum number of rows whose cells are searched for notes such as "cancelled". A cell takes up to a millisecond.
+_MOST_CHECKED = 100
 # The beginning of a question for a list. It matches "Which customers are open" and "list the boats".
 _LIST = re.compile(r"\W*(?:list|which|what are)\b", re.IGNORECASE)
 # The beginning of a question for a sum. It matches "total of the open invoices" and "What is the sum of the items?".
@@ -41,14 +47,22 @@ _PARTS = re.compile(r"[,;/&\n]|\sand\s|\sund\s", re.IGNORECASE)
 class _Choice(NamedTuple):
     """The rows of a table that a question chooses.
 
+    :param question: The question.
+    :param words: The words of the question, without words such as "list" and "total".
     :param table: The table.
+    :param records: All rows of the table, without a row of totals.
     :param lines: The chosen rows.
     :param names: For each word of the question that names columns, the numbers of these columns.
+    :param wanted: For each column that chooses the rows, the words that its cells must hold.
     """
 
+    question: str
+    words: list[Word]
     table: TableExcerpt
+    records: list[Line]
     lines: list[Line]
     names: dict[Word, set[int]]
+    wanted: dict[int, list[Word]]
 
 
 def answer_with_rows(
@@ -74,7 +88,7 @@ def answer_with_rows(
         return None
 
     current_tables = [table for table in tables if not table.is_outdated(asked, documents)]
-    choices_of_tables = (_choose_rows(asked, table, is_sum=is_sum) for table in current_tables)
+    choices_of_tables = (_choose_rows(question, asked, table, is_sum=is_sum) for table in current_tables)
     choices = [choice for choice in choices_of_tables if choice is not None]
 
     if not is_sum:
@@ -101,16 +115,17 @@ def _only_answer(choices: Sequence[_Choice], answers: Sequence[RowAnswer | None]
     return answer if is_whole else None
 
 
-def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Choice | None:
+def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Choice | None:
     """Choose the rows that a question means.
 
+    :param question: The question.
     :param words: The words of the question, without words such as "list" and "total".
     :param table: The table.
     :param is_sum: Whether the question asks for a sum.
     :returns: The rows; None if a word is found nowhere, or may mean more than one column.
     """
     lines = without_totals(list(table.lines.values()), table)
-    if lines is None or not lines:
+    if not lines or _repeat_cells_above(lines, 0):
         return None
 
     rows = [dict(table.cells(line.row)) for line in lines]
@@ -155,7 +170,13 @@ def _choose_rows(words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Ch
         for word, named in names.items():
             if word != words[0] and not named & {*wanted, 0}:
                 return None
-    return _Choice(table, chosen, names)
+    return _Choice(question, words, table, lines, chosen, names, wanted)
+
+
+def _repeat_cells_above(lines: Sequence[Line], column: int) -> bool:
+    """Check whether an empty cell of a column, or a sign such as a quotation mark, may stand for the cell above it."""
+    below = dropwhile(lambda line: repeats_cell(line.row.cells, column), lines)
+    return any(repeats_cell(line.row.cells, column) for line in below)
 
 
 def _rows_with(
@@ -229,11 +250,26 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     by_key = {value.casefold(): value for value in reversed(values)}
     distinct = list(reversed(by_key.values()))
 
+    is_sure = _lists_all(choice, column)
     if is_count:
-        return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice)
+        return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice, is_sure)
     if len(distinct) > _MOST_LISTED:
         return None
-    return _row_answer(", ".join(distinct), choice)
+    return _row_answer(", ".join(distinct), choice, is_sure)
+
+
+def _lists_all(choice: _Choice, column: int) -> bool:
+    """Check whether a table is about the things in a column, so that it lists all of them.
+
+    A table of visits has the horses that were seen, and not all horses. So all things are counted only in the first
+    column, or in the one that names the rows, and only if none occurs twice. Things with a property, such as those of a
+    day, are counted in any column.
+    """
+    if choice.wanted:
+        return True
+    cells = column_cells(choice.records, column)
+    is_about = column == 0 or (column == naming_column(choice.table) and not has_dated_rows(choice.table))
+    return is_about and len(set(cells)) == len(cells)
 
 
 def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
@@ -310,7 +346,7 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     total = sum((number for _, number, _ in own), Decimal())
     blank = " " if after[:1].isalpha() else ""
     text = f"{before}{total:,}{blank}{after}"
-    return _row_answer(f"{text}, the sum of {counted(len(own), 'row')}", choice)
+    return _row_answer(f"{text}, the sum of {counted(len(own), 'row')}", choice, is_sure=True)
 
 
 def _names_records(lines: Sequence[Line], column: int) -> bool:
@@ -319,9 +355,27 @@ def _names_records(lines: Sequence[Line], column: int) -> bool:
     return all(cells) and len(set(cells)) == len(cells) and not any(map(read_amount, cells))
 
 
-def _row_answer(text: str, choice: _Choice) -> RowAnswer:
-    """Make the answer, with up to eight of its rows. Its passage is the first that shows one of the rows."""
+def _is_taken_back(choice: _Choice) -> bool:
+    """Check whether a title or a cell takes one of the rows back, as a cell "cancelled" does."""
+    places: dict[Word, set[int]] = {word: set() for word in choice.words}
+    for column, words in choice.wanted.items():
+        for word in words:
+            places[word] = {column}
+    fits = [Fit(choice.table, line, None, places) for line in choice.lines[:_MOST_CHECKED]]
+    if any(is_taken_back_by_row(choice.question, fit) for fit in fits):
+        return True
+    return is_taken_back_by_title(choice.question, fits[0]) or is_without(choice.question, fits[0])
+
+
+def _row_answer(text: str, choice: _Choice, is_sure: bool) -> RowAnswer:
+    """Make the answer, with up to eight of its rows. Its passage is the first that shows one of the rows.
+
+    If a row has an empty cell in a column that chooses the rows, the row may belong to the answer. Then it is not sure.
+    Nor is it sure if the table takes a row back.
+    """
+    cells = [cell for column in choice.wanted for cell in column_cells(choice.records, column)]
+    is_sure = is_sure and all(cells) and not _is_taken_back(choice)
     lines = [line.text for line in choice.lines]
     more = [f"and {counted(len(lines) - _MOST_SHOWN, 'more row')}"] if len(lines) > _MOST_SHOWN else []
     document = next((line.document for line in choice.lines if line.document is not None), choice.table.document)
-    return RowAnswer(text, document, "\n".join([*lines[:_MOST_SHOWN], *more]))
+    return RowAnswer(text, document, "\n".join([*lines[:_MOST_SHOWN], *more]), is_sure)

@@ -94,3 +94,10 @@ def test_a_line_above_the_table_takes_the_answer_back(line: str, stated: bool) -
 )
 def test_a_column_is_of_another_price(column: str, question: str, stated: bool) -> None:
     assert is_stated(question, passage(f"Article | {column}\nMash | 18.75")) == stated
+
+
+def test_a_row_that_is_cancelled_is_not_counted_for_sure() -> None:
+    table = passage("Event | Place | Status\nHunt | Hall | cancelled\nFair | Hall |\nBall | Barn |")
+
+    assert not is_stated("How many events are in the hall?", table)
+    assert is_stated("How many events are in the barn?", table)

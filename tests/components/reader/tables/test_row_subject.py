@@ -1,6 +1,6 @@
 """Rows about another subject than the question."""
 
-from tests.components.reader.tables.table_passages import is_stated, passage
+from tests.components.reader.tables.table_passages import is_stated, passage, text_of
 from tests.for_each import for_each
 
 CONTACTS = "Child | Phone | Contact\nMia Berg | 11 | Anna Berg"
@@ -48,3 +48,13 @@ def test_the_place_of_a_dated_event_is_stated() -> None:
     )
     assert is_stated("Who was the vet for Falcon's colic?", visits)
     assert not is_stated("Who was the vet of Falcon?", visits)
+
+
+@for_each("below", "", '"', "ditto", "do.")
+def test_the_row_below_may_belong_to_the_same_day(below: str) -> None:
+    table = passage(f"Day | Course | Room\nMonday | Yoga | Hall\n{below} | Drums | Attic\nTuesday | Chess | Mill")
+
+    assert not is_stated("What is the room on Monday?", table)
+    assert is_stated("What is the room of the drums?", table)
+    assert is_stated("What is the room on Tuesday?", table)
+    assert text_of("Which courses are on Monday?", table) is None

@@ -1,6 +1,6 @@
 """Counts, lists and sums of the rows of a table."""
 
-from tests.components.reader.tables.table_passages import INVOICES, passage, text_of
+from tests.components.reader.tables.table_passages import INVOICES, is_stated, passage, text_of
 from tests.for_each import for_each
 
 
@@ -52,3 +52,31 @@ def test_a_cell_of_several_values_is_not_counted(cells: tuple[str, ...], text: s
     table = passage("Bolt | Colour\n" + "\n".join(f"bolt {number} | {cell}" for number, cell in enumerate(cells)))
 
     assert text_of("How many colours are there?", table) == text
+
+
+@for_each("cell", "", '"', "ditto")
+def test_a_cell_that_stands_for_the_one_above_is_not_left_out(cell: str) -> None:
+    table = passage(f"Day | Course | Fee\nMonday | Yoga | 10\n{cell} | Drums | 20\nTuesday | Chess | 5")
+    whole = passage("Day | Course | Fee\nMonday | Yoga | 10\nMonday | Drums | 20\nTuesday | Chess | 5")
+
+    for question in ("How many courses are on Monday?", "Which courses are on Monday?", "total fee of Monday"):
+        assert text_of(question, table) is None
+        assert is_stated(question, whole)
+
+
+def test_a_row_without_the_property_may_belong_to_the_count() -> None:
+    question = "How many players are in the Reds?"
+
+    assert not is_stated(question, passage("Player | Team\nFinn | Reds\nJule |\nEmil | Blues"))
+    assert is_stated(question, passage("Player | Team\nFinn | Reds\nJule | Reds\nEmil | Blues"))
+
+
+@for_each(
+    "table, stated",
+    ("Horse | Date | Vet\nEmber | 1 May | Horn\nEmber | 3 May | Kern\nFlint | 4 May | Horn", False),
+    ("Date | Horse | Vet\n1 May | Ember | Horn\n3 May | Flint | Kern", False),
+    ("Invoice | Horse\n1 | Ember\n2 | Ember", False),
+    ("Horse | Vet\nEmber | Horn\nFlint | Kern", True),
+)
+def test_only_a_table_about_the_things_has_all_of_them(table: str, stated: bool) -> None:
+    assert is_stated("How many horses are there?", passage(table)) == stated
