@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from prefrag.components.reader.tables.table_excerpt import Line, TableExcerpt
-from prefrag.components.reader.tables.table_words import words_of
+from prefrag.components.reader.tables.table_words import stem_of, words_of
 
 # The maximum effort of the search for sums, as the number of rows squared, times the number of columns. Larger tables
 # are not searched. They count as tables with a sum.
@@ -36,6 +36,14 @@ _DIGITS = re.compile(r"[^\d\s+-]{0,3}\s*([+-]?\d[\d.,]*)\s*\D*")
 _RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average", "prozent", "quote", "anteil", "satz"))
 # Words in the name of a column whose numbers are times. There, 1.30 may mean an hour and a half.
 _TIMES = frozenset(("hour", "hr", "h", "time", "duration", "stunde", "stunden", "std", "zeit", "dauer"))
+# Words in the name of a column that says how many pieces of a thing there are. The price beside it is that of a piece.
+_QUANTITIES = frozenset(("quantity", "qty", "number", "count", "piece", "pcs", "unit", "menge", "anzahl", "st\u00fcck"))
+# Words in the name of a column that says that its numbers are for a piece of a thing, as in "Unit price".
+_PIECE = frozenset(("unit", "each", "single"))
+# The unit that a number is for, which is the group. It matches "Price per kg".
+_PER = re.compile(r"\bper ([^\W\d_]+)", re.IGNORECASE)
+# Words in the name of a column whose numbers are multiplied by the quantity already.
+_MULTIPLIED = _TOTALS | frozenset(("amount", "betrag", "gesamt"))
 # Words in the name of a column that holds the units or currencies of another column.
 _UNITS = frozenset(("currency", "unit", "w\u00e4hrung", "einheit"))
 # A currency. It matches "EUR" and "$".
@@ -105,6 +113,33 @@ def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool
         return False
 
     return not any(_tells_units(title, set(column_cells(lines, other))) for other, title in enumerate(table.columns))
+
+
+def is_multiplied(table: TableExcerpt, column: int) -> bool:
+    """Check whether the numbers of a column are for a piece of a thing, so that their sum lacks the quantities.
+
+    An example is the column "Unit price" beside a column "Quantity".
+
+    :param table: The table.
+    :param column: The number of the column.
+    :returns: Whether the numbers must be multiplied before they are added.
+    """
+    stems = words_of(table.columns[column]).stems
+    if _MULTIPLIED & stems:
+        return False
+    if _PIECE & stems and len(stems) > 1:
+        return True
+
+    piece = _PER.search(table.columns[column])
+    unit = stem_of(piece[1]) if piece is not None else ""
+    for number, name in enumerate(table.columns):
+        cells = column_cells(table.lines.values(), number)
+        texts = [] if number == column else [words_of(text).stems for text in (name, *cells)]
+        if texts and _QUANTITIES & texts[0] and not _QUANTITIES & stems:
+            return True
+        if any(unit in text for text in texts):
+            return True
+    return False
 
 
 def _tells_units(title: str, values: set[str]) -> bool:

@@ -25,6 +25,7 @@ from prefrag.components.reader.tables.table_words import (
     with_dates_of,
     words_of,
 )
+from prefrag.components.reader.tables.value_kind import is_value
 from prefrag.components.state.newness import is_edition, is_newer
 from prefrag.components.state.places import standing_of
 
@@ -53,7 +54,7 @@ def answer_with_cell(
 
     fit = next((fit for fit in fits if fit.line.document is not None), fits[0])
     value = fit.value
-    if not value or not _suits(question, value, fit):
+    if not is_value(question, value) or not _suits(question, value, fit):
         return None
 
     # Only some rows of a large table are known, and another row may belong to the list. So may the row below.

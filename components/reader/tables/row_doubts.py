@@ -13,6 +13,7 @@ from prefrag.components.reader.tables.row_subject import (
     is_of_dated_event,
     is_of_other_subject,
 )
+from prefrag.components.reader.tables.value_kind import is_for_other_quantity, is_of_part, is_other_kind
 
 # The function that checks for each doubt.
 _FORMS: dict[str, Callable[[str, Fit], bool]] = {
@@ -22,6 +23,9 @@ _FORMS: dict[str, Callable[[str, Fit], bool]] = {
     "taken back": is_taken_back_by_row,
     "title": is_taken_back_by_title,
     "without": is_without,
+    "other kind": is_other_kind,
+    "other quantity": is_for_other_quantity,
+    "part": is_of_part,
 }
 
 

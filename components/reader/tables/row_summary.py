@@ -14,6 +14,7 @@ from haystack import Document
 
 from prefrag.components.reader.tables.amounts import (
     column_cells,
+    is_multiplied,
     is_summable,
     read_amount,
     read_amounts,
@@ -339,7 +340,7 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
         return None
 
     own = amounts[chosen[0]]
-    if own is None or not is_summable(table, choice.lines, chosen[0]):
+    if own is None or not is_summable(table, choice.lines, chosen[0]) or is_multiplied(table, chosen[0]):
         return None
 
     before, _, after = own[0]

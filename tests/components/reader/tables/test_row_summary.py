@@ -80,3 +80,16 @@ def test_a_row_without_the_property_may_belong_to_the_count() -> None:
 )
 def test_only_a_table_about_the_things_has_all_of_them(table: str, stated: bool) -> None:
     assert is_stated("How many horses are there?", passage(table)) == stated
+
+
+@for_each(
+    "columns, stated",
+    ("Item | Quantity | Unit price", False),
+    ("Item | Pieces | Price per piece", False),
+    ("Item | Qty | Price", False),
+    ("Item | Size | Price each", False),
+    ("Item | Pieces | Total price", True),
+    ("Item | Size | Price", True),
+)
+def test_a_price_of_a_piece_is_no_total(columns: str, stated: bool) -> None:
+    assert is_stated("total price of mash", passage(f"{columns}\nMash | 10 | 18.75\nHay | 4 | 2.00")) == stated

@@ -1,0 +1,121 @@
+"""Find out whether the value of a cell is of another kind than the question asks for."""
+
+import re
+from collections.abc import Mapping
+
+from prefrag.components.reader.tables.amounts import column_cells, read_amount
+from prefrag.components.reader.tables.row_fit import Fit
+from prefrag.components.reader.tables.table_words import stem_of, words_of
+
+# An error of a program for tables. It matches "#N/A" and "#REF!".
+_ERROR = re.compile(r"#[A-Z]+[A-Z0-9/]*[!?]?")
+# A cell that answers only a question for yes or no. It matches "yes" and "x".
+_YES_OR_NO = re.compile(r"yes|no|y|n|x|true|false|[\u2610-\u2612\u2713-\u2718]", re.IGNORECASE)
+# A question that yes or no does not answer.
+_ASKS_THING = re.compile(r"\W*(?:who|whom|when|where|how)\b", re.IGNORECASE)
+# A cell that only points to another place, or leaves its value open. It matches "see above", "ditto", "tbc" and
+# "not yet known".
+_OPEN = re.compile(
+    r"(?:see|cf\.?|as|like|same(?: as)?) (?:above|below|before|note|page|row|line|p\.)\b.*"
+    r"|ditto|idem|unknown|n/?a|tb[acd]|to be [a-z]+|not yet\b.*|.*\?",
+    re.IGNORECASE,
+)
+# The name of a column that says that something was done, and not who did it. It matches "Delivered" and "Checked on".
+_DONE = re.compile(r"[a-z]+ed(?: (?:on|at|in))?\W*", re.IGNORECASE)
+# A time of the day, a month or a day of the week. It matches "19:05", "6 am", "24 October" and "Tue 7".
+_TIME = re.compile(
+    r"\d[:.h]\d\d|\d ?(?:am|pm|a\.m\.|p\.m\.|o['\u2019]clock|h)\b"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
+    r"|\d\d?[./-]\d\d?\b",
+    re.IGNORECASE,
+)
+# A question for an amount of money or another quantity.
+_HOW_MUCH = re.compile(r"\W*(?:and )?how much\b", re.IGNORECASE)
+# A number directly before a word, in two groups. It matches "15 kg" and "15kg".
+_NUMBERED = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)\s?([^\W\d_]+)")
+# Digits that make no difference before a unit: "1 kg" is a kilogram.
+_SINGLE = frozenset(("1", "1.0", "1,0"))
+
+
+def is_value(question: str, value: str) -> bool:
+    """Check whether a cell has a value at all.
+
+    A cell of signs, such as "?" or "---", has none. Nor has an error, such as "#N/A". A cell "yes" is no value for
+    "Who?", "When?", "Where?" and "How?".
+
+    :param question: The question.
+    :param value: The text of the cell.
+    :returns: Whether the cell has a value.
+    """
+    if not any(map(str.isalnum, value)) or _ERROR.fullmatch(value):
+        return False
+    return _YES_OR_NO.fullmatch(value.strip()) is None or _ASKS_THING.match(question) is None
+
+
+def is_other_kind(question: str, fit: Fit) -> bool:
+    """Check whether the value is of another kind than the question asks for.
+
+    Examples are "see above" for a price, "late" for "Who delivered it?", and "3" for "When were the vaccinations?".
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the value may be no answer.
+    """
+    value, asked = fit.value.strip(), question.strip().lower()
+    if _OPEN.fullmatch(value):
+        return True
+    if asked.startswith("who") and (value.islower() or _DONE.fullmatch(fit.column_name)):
+        return True
+    if asked.startswith("when") and not words_of(value).days and not _TIME.search(value):
+        return True
+    # Among numbers, a text such as "on request" is no number.
+    others = [cell for cell in _other_values(fit) if cell]
+    has_digit = any(map(str.isdigit, value))
+    return bool(others) and not has_digit and all(map(_is_number, others))
+
+
+def _is_number(cell: str) -> bool:
+    """Check whether a cell is a number, with or without a unit, or a number of several parts as of a telephone."""
+    return read_amount(cell) is not None or not any(map(str.isalpha, cell))
+
+
+def _other_values(fit: Fit) -> list[str]:
+    """List the cells of the other rows in the column that the question names."""
+    lines = [line for line in fit.table.lines.values() if line is not fit.line]
+    return [] if fit.column is None else column_cells(lines, fit.column)
+
+
+def is_for_other_quantity(question: str, fit: Fit) -> bool:
+    """Check whether the value is for another quantity than the question names.
+
+    An example is "price of a kg of mash" for a row with the unit "15 kg".
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether a cell or a column has the unit with a number that the question lacks.
+    """
+    # A number alone is no unit. A unit that stands in the name of the row's subject is told by the question too.
+    units = {word.stem for word in fit.places if not word.is_number}
+    for text in (fit.column_name, *fit.other_cells.values()):
+        numbered: Mapping[str, str] = {stem_of(match[2]): match[1] for match in _NUMBERED.finditer(text)}
+        for unit, number in numbered.items():
+            if unit in units and number not in _SINGLE and number not in fit.stems:
+                return True
+    return False
+
+
+def is_of_part(question: str, fit: Fit) -> bool:
+    """Check whether an amount belongs to a thing between the row's subject and the amount.
+
+    An example is "How much did Ember cost?" for the row "Ember, Vaccination, 57.10".
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether a text that the question lacks stands between them.
+    """
+    if fit.column is None or not _HOW_MUCH.match(question) or read_amount(fit.value) is None:
+        return False
+    columns = [column for places in fit.telling.values() for column in places]
+    nearest = max((column for column in columns if column < fit.column), default=fit.column)
+    between = [text for column, text in fit.other_cells.items() if nearest < column < fit.column]
+    return any(text.replace(" ", "").isalpha() for text in between)
