@@ -10,7 +10,9 @@ from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.row_retraction import is_taken_back_by_row, is_taken_back_by_title, is_without
 from prefrag.components.reader.tables.row_subject import (
     goes_on_below,
+    is_in_other_order,
     is_of_dated_event,
+    is_of_other_name,
     is_of_other_subject,
 )
 from prefrag.components.reader.tables.value_kind import is_for_other_quantity, is_of_part, is_other_kind
@@ -19,6 +21,8 @@ from prefrag.components.reader.tables.value_kind import is_for_other_quantity, i
 _FORMS: dict[str, Callable[[str, Fit], bool]] = {
     "other subject": is_of_other_subject,
     "event": is_of_dated_event,
+    "other name": is_of_other_name,
+    "other order": is_in_other_order,
     "rows below": goes_on_below,
     "taken back": is_taken_back_by_row,
     "title": is_taken_back_by_title,

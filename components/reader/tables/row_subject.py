@@ -1,14 +1,16 @@
 """Find out whether a row is about another subject than the question.
 
 A row is about one thing, its subject: the row "Mia Berg, 11, Anna Berg" of the columns "Child, Phone, Contact" is about
-the child Mia Berg. The phone is not that of Anna Berg.
+the child Mia Berg. The phone is not that of Anna Berg. And a name of other words, or of the same words in another
+order, is the name of another subject.
 """
 
 import re
+from itertools import pairwise
 
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.table_excerpt import TableExcerpt
-from prefrag.components.reader.tables.table_words import Word, words_of
+from prefrag.components.reader.tables.table_words import Word, stem_of, words_of
 
 # The name of a column that names the rows wherever it stands. It matches "Name", "First name" and "Surname". It does
 # not match "Owner name".
@@ -19,6 +21,8 @@ _WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|
 _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)? [A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} \d{1,2}")
 # A word of a name, which may be joined from two words. It matches "Anna-Maria".
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
+# A sign between two names that have an order, as those of a match. It matches " - ".
+_AGAINST = r"\s+[-\u2013:/]\s+"
 # A cell that repeats the cell above it. It matches a quotation mark, and "ditto".
 _REPEATED = re.compile(r"[\"\u201c\u201d\u3003]|''|,,|ditto|idem|do\.", re.IGNORECASE)
 
@@ -104,6 +108,78 @@ def _may_name_rows(table: TableExcerpt, column: int) -> bool:
     are_codes = all(any(map(str.isdigit, cell)) for cell in cells)
     are_weekdays = all(map(_WEEKDAY.fullmatch, cells))
     return have_letters and not are_codes and not are_weekdays
+
+
+def is_of_other_name(question: str, fit: Fit) -> bool:
+    """Check whether a name in the row differs from the name in the question by its ending.
+
+    "Jacob Peters" is not "Peter Jacobs", although both have the same stems.
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the row has another name.
+    """
+    cells = fit.other_cells
+    for word, places in fit.telling.items():
+        if not word.is_number and not any(_has_form(word, cells[column]) for column in places):
+            return True
+    return False
+
+
+def _has_form(word: Word, cell: str) -> bool:
+    """Check whether a cell has a word of the question in the same form, or a common noun in another form.
+
+    A word with a capital letter in the question, or behind the first word of a cell, may be a name.
+    """
+    typed = _without_possessive(word.typed)
+    is_other_name = False
+    for place, match in enumerate(_WORD.finditer(cell)):
+        if _without_possessive(match[0]) == typed:
+            return True
+        if stem_of(match[0]) == word.stem:
+            is_other_name = is_other_name or word.is_name or (place > 0 and match[0][:1].isupper())
+        elif word.is_name and word.stem in map(stem_of, re.split(r"[-'\u2019]", match[0])):
+            # "Anna-Maria" is not "Anna".
+            is_other_name = True
+    return not is_other_name
+
+
+def _without_possessive(word: str) -> str:
+    """Return a word in lower case without the ending of a possessive.
+
+    For example, ``_without_possessive("Berg's")`` returns ``"berg"``.
+    """
+    return word.lower().replace("\u2019", "'").removesuffix("'s")
+
+
+def is_in_other_order(question: str, fit: Fit) -> bool:
+    """Check whether names stand in a cell in another order than in the question.
+
+    An example is "What is the result of Hollmar against Eastby?" for the cell "Eastby against Hollmar". A comma turns a
+    name around: "Peters, Jacob" is "Jacob Peters".
+
+    :param question: The question.
+    :param fit: The row.
+    :returns: Whether the order differs.
+    """
+    if any(_is_turned(fit, cell) for cell in fit.other_cells.values()):
+        return True
+    # The two sides of a match stand in two columns.
+    for (first, places), (second, other_places) in pairwise(fit.telling.items()):
+        is_pair = re.search(re.escape(first.typed) + _AGAINST + re.escape(second.typed), question) is not None
+        if is_pair and min(places) > max(other_places):
+            return True
+    return False
+
+
+def _is_turned(fit: Fit, cell: str) -> bool:
+    """Check whether two names of the question stand in a cell in the other order, without a comma between them."""
+    places: list[int] = []
+    for word in fit.telling:
+        matches = [match for match in _WORD.finditer(cell) if stem_of(match[0]) == word.stem]
+        if len(matches) == 1 and (word.is_name or matches[0][0][:1].isupper()):
+            places.append(matches[0].start())
+    return any(left > right and "," not in cell[right:left] for left, right in pairwise(places))
 
 
 def goes_on_below(question: str, fit: Fit) -> bool:

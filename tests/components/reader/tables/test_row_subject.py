@@ -50,6 +50,35 @@ def test_the_place_of_a_dated_event_is_stated() -> None:
     assert not is_stated("Who was the vet of Falcon?", visits)
 
 
+@for_each(
+    "name, question, stated",
+    ("Jacob Peters", "phone of Peter Jacobs", False),
+    ("Jacob Peters", "phone of Jacob Peters", True),
+    ("Jacob Peters", "Jacob Peters's phone", True),
+    ("Peters, Jacob", "phone of Jacob Peters", True),
+    ("Eva Peter", "phone of Eva Peters", False),
+    ("Eva Peter", "phone of eva peters", False),
+    ("Ann Roberts", "phone of Ann Robert", False),
+    ("Anna-Maria Berg", "phone of Anna Berg", False),
+    ("Anna-Maria Berg", "phone of Anna-Maria Berg", True),
+    ("Thomas Martin", "phone of Martin Thomas", False),
+    ("Frank James", "phone of james frank", False),
+    # A common noun may be in the plural.
+    ("Oak board", "phone of oak boards", True),
+    ("Eastby against Hollmar", "phone of Hollmar against Eastby", False),
+    ("Eastby against Hollmar", "phone of Eastby against Hollmar", True),
+)
+def test_a_name_has_its_ending_and_its_order(name: str, question: str, stated: bool) -> None:
+    assert is_stated(question, passage(f"Name | Phone\n{name} | 4417\nIda Roe | 12")) == stated
+
+
+def test_the_sides_of_a_match_have_an_order_over_two_columns() -> None:
+    table = passage("Home | Guest | Score\nTarn | Brae | 2:0\nUlby | Tarn | 1:1")
+
+    assert not is_stated("score of Brae - Tarn", table)
+    assert is_stated("score of Tarn - Brae", table)
+
+
 @for_each("below", "", '"', "ditto", "do.")
 def test_the_row_below_may_belong_to_the_same_day(below: str) -> None:
     table = passage(f"Day | Course | Room\nMonday | Yoga | Hall\n{below} | Drums | Attic\nTuesday | Chess | Mill")
