@@ -32,14 +32,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_648,
-    "components": 19_001,
+    "components": 19_344,
     "evaluation": 9_062,
     "indexing": 3_291,
     "pipelines": 1_813,
     "prefrag": 3_439,
     "server": 4_752,
     "training": 4_830,
-    "tests": 49_294,
+    "tests": 49_503,
 }
 
 
