@@ -46,11 +46,13 @@ from prefrag.indexing.readers.document_title import is_title
 from prefrag.indexing.readers.epub_files import read_epub
 from prefrag.indexing.readers.headings import Outline, find_sections, rows_of_parts
 from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, mark_page, without_tags
-from prefrag.indexing.readers.mail_files import Mail, read_mails
+from prefrag.indexing.readers.mail_files import read_mails
 from prefrag.indexing.readers.markdown_files import mark_notes
 from prefrag.indexing.readers.office_files import read_docx, read_pptx, read_rtf, read_xlsx
 from prefrag.indexing.readers.open_document_files import read_odp, read_ods, read_odt
 from prefrag.indexing.readers.pdf_files import read_pdf
+from prefrag.indexing.readers.struck_office_text import STRUCK
+from prefrag.indexing.readers.struck_page_text import strike_page
 from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, decode_text, looks_like_text
 from prefrag.indexing.readers.text_files import pack_rows, read_csv, read_json, read_rst, write_bar_tables, write_fields
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
@@ -255,6 +257,8 @@ class FileConverter:
         # What could not be read in the attachments that are read.
         losses: list[str] = []
         is_empty = True
+        # The number of texts that are struck out in the mails.
+        struck = 0
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
@@ -263,7 +267,9 @@ class FileConverter:
             title = normalize_unicode(_one_line(mail.subject)) or path.stem
             fields = {name: value for name, value in mail.fields.items() if name != "date"}
             meta_of_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
-            for part in split_into_passages(f"{mail.head}\n\n{self._body(mail)}"):
+            page, struck_in_mail = strike_page(mail.html)
+            struck += struck_in_mail
+            for part in split_into_passages(f"{mail.head}\n\n{self._body(mail.texts, page)}"):
                 text = _plain(part)
                 if text:
                     is_empty = False
@@ -294,16 +300,22 @@ class FileConverter:
             raise CannotRead(f"there is no text in it{details}")
         if refused:
             losses.insert(0, f"{counted(refused.total(), 'part')} not read ({named})")
+        if struck:
+            losses.insert(0, f"{counted(struck, STRUCK)} left out")
         self.loss = "; ".join(losses[:_MOST_REASONS])
 
-    def _body(self, mail: Mail) -> str:
-        """Return the text of a mail without its header lines."""
-        if not mail.html:
-            return "\n\n".join(map(unwrap_lines, mail.texts))
+    def _body(self, texts: Sequence[str], page: str) -> str:
+        """Return the text of a mail without its header lines.
 
-        bare = without_tags(mail.html)
+        :param texts: The parts of the mail in plain text.
+        :param page: The HTML of the mail without struck-out texts. Empty if the mail has plain text.
+        """
+        if not page:
+            return "\n\n".join(map(unwrap_lines, texts))
+
+        bare = without_tags(page)
         outline = Outline()
-        text = "" if forms.HTML in self._missing else outline.read(self._page(mail.html, outline))[0]
+        text = "" if forms.HTML in self._missing else outline.read(self._page(page, outline))[0]
         # The extraction is made for web pages. It may lose most of a short mail, and then all words of the mail are
         # used.
         return text if len(text) > _LEAST_SHARE * len(bare) else bare

@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_html
+from prefrag.indexing.readers.struck_office_text import STRUCK, note_left_out
+from prefrag.indexing.readers.struck_page_text import strike_page
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, place_cells, write_grid
 
 # A title may have at most this many characters between its opening and its closing tag. A longer title is not read.
@@ -103,6 +105,8 @@ def without_tags(page: str) -> str:
 def mark_page(page: str, outline: Outline) -> str:
     """Mark the headings of a page, and replace each table of data by a paragraph for each row.
 
+    Struck-out and hidden elements are removed first. The struck-out elements are counted in ``outline.loss``.
+
     For example, a table with the columns "Item" and "Price" gives paragraphs such as ``<p>Item: Tea; Price: 3</p>``,
     with a mark before each row.
 
@@ -111,6 +115,8 @@ def mark_page(page: str, outline: Outline) -> str:
     :returns: The HTML with marks.
     :raises CannotRead: If the rows of a table are too long in total.
     """
+    page, struck = strike_page(page)
+    note_left_out(outline, struck, STRUCK)
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_TABLE_TAG.finditer(page)):

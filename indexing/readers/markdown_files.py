@@ -10,6 +10,8 @@ import re
 import yaml
 
 from prefrag.indexing.readers.headings import Outline, mark_markdown
+from prefrag.indexing.readers.struck_office_text import STRUCK, note_left_out
+from prefrag.indexing.readers.struck_page_text import strike_markdown
 
 # A front matter with more characters than this is not parsed. It becomes ordinary text.
 _MOST_FRONT_MATTER = 10_000
@@ -65,6 +67,8 @@ def _link_as_words(match: re.Match[str]) -> str:
 def mark_notes(text: str, outline: Outline) -> str:
     """Mark the headings of a Markdown file, and replace links between notes by words.
 
+    Struck-out and hidden texts are removed. The struck-out texts are counted in ``outline.loss``.
+
     :param text: The content of the file.
     :param outline: The outline of the file. The headings are added to it.
     :returns: The Markdown for the converter. A front matter that must not be parsed stands behind an empty line.
@@ -76,6 +80,8 @@ def mark_notes(text: str, outline: Outline) -> str:
 
     match = _FRONT_MATTER.match(linked)
     front = match[0] if match else ""
-    marked = front + mark_markdown(linked[len(front) :], outline)
+    body, struck = strike_markdown(linked[len(front) :], _CODE)
+    note_left_out(outline, struck, STRUCK)
+    marked = front + mark_markdown(body, outline)
     # An empty line before a front matter keeps the converter from parsing it. The front matter then becomes text.
     return marked if _is_small_front_matter(linked) else f"\n{marked}"

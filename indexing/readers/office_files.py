@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 from calendar import month_name
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -21,7 +22,18 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.office_notes import sheet_comments, word_notes
-from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, write_grid
+from prefrag.indexing.readers.struck_office_text import (
+    FILTER,
+    STRUCK,
+    HiddenLines,
+    hidden_lines,
+    note_left_out,
+    strike_rtf,
+    strike_slide_text,
+    strike_word_text,
+    word_styles,
+)
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, without_columns, write_grid
 from prefrag.indexing.report import CannotRead
 
 # The maximum number of bytes of all XML files in an archive, when unpacked. An archive with more is refused, because a
@@ -65,6 +77,11 @@ _UNCOMPUTED = re.compile(
     """,
     re.VERBOSE,
 )
+# Matches the name of a part of an Excel file that may strike words through or have a filter, such as
+# "xl/sharedStrings.xml" or "xl/tables/table1.xml".
+_MAY_STRIKE = re.compile(r"xl/(?:sharedStrings|tables/[^/]+)\.xml", re.IGNORECASE)
+# What the report says about formulas without a value, behind their number.
+_UNCOMPUTED_ADVICE = "without a stored value: open the file in its program, and save it"
 # The maximum number of merged cells to read in a sheet. Further merged cells are ignored.
 _MOST_MERGED = 1_000_000
 # Bold names of columns are looked for only in this many rows at the beginning of a sheet.
@@ -94,7 +111,8 @@ class OfficeText(NamedTuple):
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
     """Read the paragraphs, headings, lists, tables and notes of a Word file.
 
-    Tracked changes are read as if they were accepted.
+    Tracked changes are read as if they were accepted. Struck-out and hidden texts are left out, and counted in
+    ``outline.loss``.
 
     :param data: The bytes of the file.
     :param outline: The outline of the file. The headings and the rows of tables are added to it.
@@ -113,14 +131,25 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     )
     title = document.core_properties.title if has_title else ""
 
-    blocks = [*_word_blocks(document, outline), *word_notes(document, _word_text)]
+    styles = word_styles(document.styles.element)
+    struck = strike_word_text(document.element.body, styles)
+
+    def note_text(element: Any) -> str:
+        """Return the text of a note, and count what is struck out in it."""
+        nonlocal struck
+        struck += strike_word_text(element, styles)
+        return _word_text(element)
+
+    blocks = [*_word_blocks(document, outline), *word_notes(document, note_text)]
+    note_left_out(outline, struck, STRUCK)
     return OfficeText(title or "", "\n\n".join(blocks))
 
 
 def read_pptx(data: bytes, outline: Outline) -> OfficeText:
     """Read the texts, tables and notes of each slide of a PowerPoint file.
 
-    Each slide begins with a heading such as "Slide 3: Costs".
+    Each slide begins with a heading such as "Slide 3: Costs". A hidden slide is named as hidden. Struck-out texts are
+    left out, and counted in ``outline.loss``.
 
     :param data: The bytes of the file.
     :param outline: The outline of the file. The headings and the rows of tables are added to it.
@@ -135,18 +164,25 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
     if title_of_file == _NO_TITLE:
         title_of_file = ""
     slides = []
+    struck = 0
     for number, slide in enumerate(presentation.slides, start=1):
+        struck += strike_slide_text(slide.element)
         title = slide.shapes.title
         words = " ".join(title.text_frame.text.split()) if title is not None else ""
         title_of_file = title_of_file or words
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
+        if slide.element.get("show") in ("0", "false"):
+            heading += " (hidden slide)"
 
         blocks = [outline.mark(1, heading) + heading]
         blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+        if notes is not None:
+            struck += strike_slide_text(slide.notes_slide.element)
         if notes is not None and notes.text.strip():
             blocks.append(f"Notes: {notes.text.strip()}")
         slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
+    note_left_out(outline, struck, STRUCK)
     return OfficeText(title_of_file, "\f".join(slides))
 
 
@@ -154,7 +190,8 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     """Read the sheets and the comments of an Excel file.
 
     Each row of a sheet becomes a line with the names of its columns. A formula is read as its stored result. Formulas
-    without a stored result are counted in ``outline.loss``.
+    without a stored result are counted in ``outline.loss``, and so are struck-out and hidden cells, rows and columns,
+    which are left out.
 
     :param data: The bytes of the file.
     :param outline: The outline of the file. The names of the sheets and the rows of tables are added to it.
@@ -164,7 +201,9 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     import openpyxl
 
     check_package(data)
-    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    has_struck_words, has_filter = _check_strikes_and_filters(data)
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, rich_text=has_struck_words)
+    left_out = Counter[str]()
     uncomputed = 0
     try:
         sheets = []
@@ -177,26 +216,46 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             sheet.reset_dimensions()
 
             name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
-            lines = list(write_grid(_sheet_grid(sheet, xml), outline))
+            grid = _sheet_grid(sheet, xml, hidden_lines(xml, has_filter), left_out)
+            lines = list(write_grid(grid, outline))
             if lines:
                 sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
 
-        comments = "\n".join(sheet_comments(data, {sheet._worksheet_path: sheet.title for sheet in worksheets}))
-        if comments:
-            sheets.append(f"{outline.mark(1, 'Comments')}Comments\n{comments}")
+        sheets += _comments(data, worksheets, outline)
         if uncomputed:
-            say = f"{counted(uncomputed, 'formula')} without a stored value: open the file in its program, and save it"
-            outline.loss = say
+            outline.loss = f"{counted(uncomputed, 'formula')} {_UNCOMPUTED_ADVICE}"
+        for noun, number in left_out.items():
+            note_left_out(outline, number, noun)
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
     finally:
         book.close()
 
 
-def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
+def _comments(data: bytes, worksheets: list[Any], outline: Outline) -> list[str]:
+    """Return the comments on the cells of an Excel file below their heading, as a list of one text or none."""
+    names = {sheet._worksheet_path: sheet.title for sheet in worksheets}
+    comments = "\n".join(sheet_comments(data, names))
+    return [f"{outline.mark(1, 'Comments')}Comments\n{comments}"] if comments else []
+
+
+def _check_strikes_and_filters(data: bytes) -> tuple[bool, bool]:
+    """Check whether single words of an Excel file may be struck through, and whether one of its tables has a filter.
+
+    The fonts of the words in a cell are read only in the first case, because that takes longer.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        parts = {name: package.read(name) for name in package.namelist() if _MAY_STRIKE.match(name)}
+    has_struck_words = any(b"strike" in xml for name, xml in parts.items() if "tables/" not in name)
+    return has_struck_words, any(FILTER.search(xml) for name, xml in parts.items() if "tables/" in name)
+
+
+def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[str]) -> Grid:
     """Return the cells of a sheet as Excel shows them, with its merged cells and its bold rows.
 
     :param sheet: The sheet, as openpyxl opens it.
     :param xml: The XML of the sheet. The merged cells are read from it, because openpyxl does not read them here.
+    :param hidden: The hidden rows and columns of the sheet, which are left out.
+    :param left_out: Counts the hidden rows and columns with text, and the struck-out and hidden cells.
     :returns: The grid, without repeated empty rows. Rows that are bold all over count as names of columns.
     """
     from openpyxl.utils import range_boundaries
@@ -204,15 +263,22 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
     rows: list[list[str]] = []
     numbers: list[int] = []
     headers = set()
+    hidden_columns = set()
     for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS)):
-        line = ["" if cell.value is None else show_cell(cell.value, cell.number_format) for cell in row]
+        cells = [cell for cell in row if cell.value is not None]
+        if number in hidden.rows:
+            left_out["hidden row"] += bool(cells)
+            continue
+        line = [_shown(cell) for cell in row]
+        hidden_columns |= {column for column in hidden.columns if column < len(line) and line[column]}
+        left_out[STRUCK] += sum(not line[cell.column - 1] and cell.value not in ("", 0) for cell in cells)
         while line and not line[-1]:
             line.pop()
         # Keep only the first of several empty rows. A million of them can stand between two rows with text.
         follows_text = bool(rows) and bool(rows[-1])
         if not line and not follows_text:
             continue
-        if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in row if cell.value is not None):
+        if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in cells):
             headers.add(len(rows))
         rows.append(line)
         numbers.append(number)
@@ -221,14 +287,33 @@ def _sheet_grid(sheet: Any, xml: bytes) -> Grid:
     for span in islice(_MERGED.finditer(xml), _MOST_MERGED):
         left, top, right, bottom = (number or 0 for number in range_boundaries(span[1].decode()))
         spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
-    return Grid(rows, spans_of_kept(spans, numbers), frozenset(headers))
+    left_out["hidden column"] += len(hidden_columns)
+    return without_columns(Grid(rows, spans_of_kept(spans, numbers), frozenset(headers)), hidden.columns)
+
+
+def _shown(cell: Any) -> str:
+    """Return the text of a cell as Excel shows it, without what is struck through; "" for an empty cell."""
+    if cell.value is None or cell.font.strike:
+        return ""
+    value = cell.value
+    # A text in several fonts is a list of texts and of pieces with a font.
+    if isinstance(value, list):
+        pieces = [piece if isinstance(piece, str) else piece.text for piece in value if not _is_struck(piece)]
+        value = "".join(pieces).strip()
+    return show_cell(value, cell.number_format)
+
+
+def _is_struck(piece: Any) -> bool:
+    """Check whether a piece of the text of a cell is struck through. A piece without a font of its own is not."""
+    return bool(getattr(getattr(piece, "font", None), "strike", False))
 
 
 def read_rtf(data: bytes, outline: Outline) -> OfficeText:
     """Read the words of an RTF file, without its layout.
 
     :param data: The bytes of the file.
-    :param outline: Not used, because the headings of RTF files are not found.
+    :param outline: The outline of the file. Struck-out and hidden texts are counted in its ``loss``. The headings of
+        RTF files are not found.
     :returns: An empty title, and the text.
     :raises CannotRead: If the content of the file is not RTF.
     """
@@ -238,7 +323,8 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
         raise CannotRead("its name ends in .rtf, but its content is not RTF")
     # The library striprtf takes very long for many links. A line break after `{\field` keeps it from finding links. In
     # RTF, a line break means nothing.
-    text = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
+    text, struck = strike_rtf(_FIELD.sub(r"\g<0>\n", data.decode("latin-1")))
+    note_left_out(outline, struck, STRUCK)
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
@@ -460,6 +546,10 @@ def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterat
 # A cell may have several number formats with semicolons between them. This expression matches the first one, which is
 # `0.0` in `0.0;-0.0;"none; empty"`. A semicolon in quotation marks does not end a number format.
 _SECTION = re.compile(r'(?:"[^"]*"|[^;"])+')
+# Matches a number format that shows no number, such as `;;;` or `;;;@`.
+_NO_NUMBER = re.compile(r";;(?:;.*)?")
+# The number format that shows neither a number nor a text.
+_NO_CELL = ";;;"
 # Matches a condition that says for which numbers a part of a format is, such as `[>100]`. Conditions are not followed.
 _CONDITION = re.compile(r"\[[<>=]")
 # Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`.
@@ -486,10 +576,12 @@ def show_cell(value: object, form: str) -> str:
 
     :param value: The value, such as a number, a date, a text or None.
     :param form: The number format of the cell, such as `0.0%`.
-    :returns: The text; "" for None.
+    :returns: The text; "" for None, and for a number format such as `;;;`, which hides the value.
     """
     if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
-        return "" if value is None else str(value)
+        return "" if value is None or form == _NO_CELL else str(value)
+    if _NO_NUMBER.fullmatch(form):
+        return ""
     sections = _SECTION.findall(form)
     first = sections[0] if sections else ""
     if isinstance(value, date | time):

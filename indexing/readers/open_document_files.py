@@ -13,7 +13,8 @@ from xml.etree.ElementTree import Element
 
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.office_files import OfficeText, check_package
-from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, write_grid
+from prefrag.indexing.readers.struck_office_text import STRUCK, note_left_out, strike_open_document
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, limit_text, without_columns, write_grid
 from prefrag.indexing.report import CannotRead
 
 # The XML namespaces of the elements and attributes. Each name below says what a namespace is for.
@@ -43,7 +44,7 @@ def read_odt(data: bytes, outline: Outline) -> OfficeText:
     :returns: The title and the text, with an empty line between two paragraphs or tables.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, _ = _open(data, "text")
+    title, body, _ = _open(data, "text", outline)
     return OfficeText(title, "\n\n".join(limit_text(_blocks(body, outline))))
 
 
@@ -57,7 +58,7 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
     :returns: The title and the text, with an empty line between two sheets.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, hidden = _open(data, "spreadsheet")
+    title, body, hidden = _open(data, "spreadsheet", outline)
     sheets = []
     for sheet in body.iterfind(f"{_TABLE}table"):
         name = sheet.get(f"{_TABLE}name", "")
@@ -80,7 +81,7 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         a title gets the first title of a slide.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, _ = _open(data, "presentation")
+    title, body, _ = _open(data, "presentation", outline)
     slides = []
     for number, slide in enumerate(body.iterfind(f"{_DRAW}page"), start=1):
         frames = [frame for frame in slide if frame.tag != f"{_PRESENTATION}notes"]
@@ -108,11 +109,12 @@ def _slide_notes(slide: Element) -> str:
     return " ".join(notes).strip()
 
 
-def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
-    """Open a file.
+def _open(data: bytes, kind: str, outline: Outline) -> tuple[str, Element, set[str | None]]:
+    """Open a file, and remove its struck-out and hidden texts.
 
     :param data: The bytes of the file.
     :param kind: The name of the element with the content, such as "text".
+    :param outline: The outline of the file. The removed texts are counted in its ``loss``.
     :returns: The title, the element with the content, and the names of the styles that hide a sheet.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
@@ -123,10 +125,14 @@ def _open(data: bytes, kind: str) -> tuple[str, Element, set[str | None]]:
             raise CannotRead("it is encrypted: save it again without a password")
         title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title") if "meta.xml" in names else ""
         content = ElementTree.fromstring(package.read("content.xml"))
+        roots = [content]
+        if "styles.xml" in names:
+            roots.append(ElementTree.fromstring(package.read("styles.xml")))
 
     body = content.find(f"{_OFFICE}body/{_OFFICE}{kind}")
     if body is None:
         raise CannotRead("its content is of another kind than its name says")
+    note_left_out(outline, strike_open_document(body, roots), STRUCK)
 
     hidden = {
         style.get(f"{_STYLE}name")
@@ -183,14 +189,38 @@ def _grid(table: Element) -> Grid:
         spans += merged
         times = _number(row, "number-rows-repeated", _MOST_REPEATED) if any(cells) else 1
         rows += (list(cells) for _ in range(times))
-    return Grid(rows, spans, frozenset(headers))
+    return without_columns(Grid(rows, spans, frozenset(headers)), _hidden_columns(table))
+
+
+def _hidden_columns(table: Element) -> set[int]:
+    """Return the numbers of the hidden columns of a table, from 0. Folded columns are not among them."""
+    hidden = set[int]()
+    column = 0
+    for group in table:
+        columns = [group] if group.tag == f"{_TABLE}table-column" else []
+        if group.tag in (f"{_TABLE}table-columns", f"{_TABLE}table-header-columns"):
+            columns = list(group)
+        elif group.tag == f"{_TABLE}table-column-group":
+            # The columns of a folded group are hidden only for the moment, so they are only counted.
+            columns = list(group.iter(f"{_TABLE}table-column"))
+        for element in columns:
+            width = _number(element, "number-columns-repeated", MOST_COLUMNS)
+            if group.tag != f"{_TABLE}table-column-group" and element.get(f"{_TABLE}visibility") == "collapse":
+                hidden.update(range(column, min(column + width, MOST_COLUMNS)))
+            column += width
+    return hidden
 
 
 def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
-    """Yield each row of a table, and whether it belongs to the header. The rows of tables inside cells are left out."""
+    """Yield each row of a table, and whether it belongs to the header.
+
+    The rows of tables inside cells are left out, and so are hidden rows. The rows of a folded group are yielded.
+    """
+    is_folded = table.get(f"{_TABLE}display") == "false"
     for child in table:
         if child.tag == f"{_TABLE}table-row":
-            yield child, is_header
+            if is_folded or child.get(f"{_TABLE}visibility") != "collapse":
+                yield child, is_header
         elif child.tag in _GROUPS:
             yield from _own_rows(child, is_header or child.tag == f"{_TABLE}table-header-rows")
 

@@ -15,7 +15,7 @@ as a person sees them. :func:`write_grid` then writes each row of each table in 
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import NamedTuple
@@ -597,3 +597,36 @@ def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
         if begin < end and numbers[begin] == span.row:
             moved.append(Span(begin, span.column, end - begin, span.columns))
     return moved
+
+
+def without_columns(grid: Grid, hidden: Collection[int]) -> Grid:
+    """Remove hidden columns from a sheet.
+
+    A merged cell whose first column is hidden keeps its text if another of its columns is shown.
+
+    :param grid: The cells of the sheet.
+    :param hidden: The numbers of the hidden columns, from 0.
+    :returns: The cells of the other columns.
+    """
+    if not hidden:
+        return grid
+    width = max(map(len, grid.rows), default=0)
+    # For each column of the sheet, the number of shown columns left of it.
+    places = [0]
+    for column in range(max(width, MOST_COLUMNS)):
+        places.append(places[-1] + (column not in hidden))
+
+    rows = [list(row) for row in grid.rows]
+    spans = []
+    for span in grid.spans:
+        begin, end = places[min(span.column, MOST_COLUMNS)], places[min(span.column + span.columns, MOST_COLUMNS)]
+        if begin == end:
+            continue
+        spans.append(span._replace(column=begin, columns=end - begin))
+        row = rows[span.row] if span.row < len(rows) else []
+        shown = next(column for column in range(span.column, span.column + span.columns) if column not in hidden)
+        if shown > span.column and span.column < len(row):
+            row += [""] * (shown + 1 - len(row))
+            row[shown] = row[span.column]
+    shown_rows = [[text for column, text in enumerate(row) if column not in hidden] for row in rows]
+    return Grid(shown_rows, spans, grid.headers)

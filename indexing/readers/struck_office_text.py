@@ -1,0 +1,294 @@
+"""Remove struck-out and hidden text from Office, OpenDocument and RTF files before they are read.
+
+An author who strikes a text through has taken it back, and a reader of the file does not see hidden text. So neither
+may be the source of an answer. The functions here change the XML of a file in place and count what they remove. The
+readers write the count into :attr:`Outline.loss` by :func:`note_left_out`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from prefrag.components.text.counted import counted
+from prefrag.indexing.readers.headings import Outline
+
+# The namespaces of Word, of the drawings in PowerPoint, and of OpenDocument.
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+# What a struck-out or hidden part of a file is called in the report on the file.
+STRUCK = "struck-out or hidden text"
+# The properties of a Word text that strike it through (once or twice) or hide it.
+_WORD_PROPERTIES = ("strike", "dstrike", "vanish")
+# The values with which a Word file turns a property off.
+_OFF = ("0", "false", "off")
+# The values with which a PowerPoint file strikes a text through once or twice.
+_SLIDE_STRIKES = ("sngStrike", "dblStrike")
+# Matches the opening tag of a row in the XML of a sheet, such as `<row r="3" hidden="1">`. The tag may have a prefix.
+_ROW = re.compile(rb"<(?:\w+:)?row\s[^<>]{1,500}>")
+# Matches the tag of one or several columns, such as `<col min="2" max="3" hidden="1"/>`.
+_COLUMN = re.compile(rb"<(?:\w+:)?col\s[^<>]{1,500}>")
+# Matches the attribute of a hidden row or column: hidden="1".
+_HIDDEN = re.compile(rb'\shidden="(?:1|true)"')
+# Matches the attribute of a row or column in a group that can be folded: outlineLevel="1".
+_GROUPED = re.compile(rb'\soutlineLevel="[1-9]')
+# Matches the condition of a filter in a sheet or in a table of a sheet: `<filterColumn colId="0">`.
+FILTER = re.compile(rb"<(?:\w+:)?filterColumn\b")
+# Matches an attribute with a number, such as `min="2"`.
+_NUMBER = re.compile(rb'\s(r|min|max)="(\d{1,7})"')
+# The parts of RTF: a control word with its number, such as `\strike0`; a character by its code, such as `\'e4`; another
+# sign behind a backslash; a brace; plain text.
+_RTF_PART = re.compile(
+    r"(?P<word>\\(?P<name>[a-z]+)(?P<number>-?\d{1,10})?\x20?)|(?P<text>\\'[0-9a-f]{2}|[^\\{}]+)|\\.|[{}]",
+    re.IGNORECASE | re.DOTALL,
+)
+# The control words of RTF that strike text through or hide it.
+_RTF_WORDS = frozenset(("strike", "striked", "v", "deleted"))
+# Matches one of these control words, such as `\strike` or `\v`. Does not match `\viewkind` or `\v0`.
+_RTF_STRIKE = re.compile(r"\\(?:strike|striked1|v|deleted)(?![a-z0])")
+
+
+class HiddenLines(NamedTuple):
+    """The hidden rows and columns of a sheet, by their numbers from 0."""
+
+    rows: frozenset[int]
+    columns: frozenset[int]
+
+
+def note_left_out(outline: Outline, number: int, noun: str) -> None:
+    """Add to ``outline.loss`` that parts of the file are left out. Nothing is added if there are none.
+
+    For example, ``note_left_out(outline, 2, "struck-out or hidden text")`` adds "2 struck-out or hidden texts left
+    out".
+
+    :param outline: The outline of the file.
+    :param number: The number of parts.
+    :param noun: What a part is, in the singular.
+    """
+    if number:
+        outline.loss = "; ".join(filter(None, (outline.loss, f"{counted(number, noun)} left out")))
+
+
+def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int:
+    """Remove the struck-out and hidden texts and the hidden rows from a part of a Word file.
+
+    The source of a tracked move is removed, too, because its text stands where it was moved to.
+
+    :param root: The element of the part, such as its body.
+    :param styles: The properties of each style, from :func:`word_styles`.
+    :returns: The number of paragraphs and rows from which something was removed.
+    """
+    for moved in list(root.iter(f"{_WORD}moveFrom")):
+        for run in list(moved.iter(f"{_WORD}r")):
+            del run[:]
+
+    count = 0
+    for row in list(root.iter(f"{_WORD}tr")):
+        if _is_on(row.find(f"{_WORD}trPr/{_WORD}hidden")):
+            row.getparent().remove(row)
+            count += 1
+    for paragraph in root.iter(f"{_WORD}p"):
+        style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
+        inherited = _properties_of(style, styles)
+        hidden = [run for run in paragraph.iter(f"{_WORD}r") if _is_struck_run(run, inherited, styles)]
+        count += any(run.find(f"{_WORD}t") is not None for run in hidden)
+        for run in hidden:
+            del run[:]
+    return count
+
+
+def word_styles(styles: Any) -> dict[str | None, frozenset[str]]:
+    """Return the properties of each style of a Word file that strike text through or hide it.
+
+    :param styles: The root element of the styles.
+    :returns: The names of the properties, such as "strike", by the ID of the style. A style has those of the style that
+        it is based on.
+    """
+    own: dict[str | None, dict[str, bool]] = {}
+    bases: dict[str | None, str | None] = {}
+    for style in styles.iter(f"{_WORD}style"):
+        key = style.get(f"{_WORD}styleId")
+        base = style.find(f"{_WORD}basedOn")
+        bases[key] = None if base is None else base.get(f"{_WORD}val")
+        own[key] = _own_properties(style.find(f"{_WORD}rPr"))
+
+    if not any(True in properties.values() for properties in own.values()):
+        return {}
+    # A style that is based on itself, or on more than nine other styles, is not followed further.
+    resolved = {key: dict(properties) for key, properties in own.items()}
+    for key in own:
+        base_key = bases[key]
+        for _ in range(9):
+            if base_key not in own:
+                break
+            resolved[key] = own[base_key] | resolved[key]
+            base_key = bases[base_key]
+    return {key: frozenset(name for name, is_on in found.items() if is_on) for key, found in resolved.items()}
+
+
+def _own_properties(properties: Any) -> dict[str, bool]:
+    """Return which properties of :data:`_WORD_PROPERTIES` an element `rPr` turns on or off."""
+    if properties is None:
+        return {}
+    elements = {name: properties.find(f"{_WORD}{name}") for name in _WORD_PROPERTIES}
+    return {name: _is_on(element) for name, element in elements.items() if element is not None}
+
+
+def _is_on(element: Any) -> bool:
+    """Check whether a property of a Word file exists and is not turned off."""
+    return element is not None and element.get(f"{_WORD}val", "1") not in _OFF
+
+
+def _properties_of(style: Any, styles: dict[str | None, frozenset[str]]) -> frozenset[str]:
+    """Return the properties of the style that an element `pStyle` or `rStyle` names."""
+    return frozenset() if style is None else styles.get(style.get(f"{_WORD}val"), frozenset())
+
+
+def _is_struck_run(run: Any, inherited: frozenset[str], styles: dict[str | None, frozenset[str]]) -> bool:
+    """Check whether a run of a Word file is struck through or hidden, by itself, by its style or by its paragraph."""
+    properties = run.find(f"{_WORD}rPr")
+    if properties is None:
+        return bool(inherited)
+    named = inherited | _properties_of(properties.find(f"{_WORD}rStyle"), styles)
+    return any((dict.fromkeys(named, True) | _own_properties(properties)).values())
+
+
+def strike_slide_text(root: Any) -> int:
+    """Remove the struck-out texts from a slide or its notes.
+
+    :param root: The element of the slide.
+    :returns: The number of removed texts.
+    """
+    count = 0
+    for kind in ("r", "fld"):
+        for run in root.iter(f"{_DRAWING}{kind}"):
+            properties = run.find(f"{_DRAWING}rPr")
+            text = run.find(f"{_DRAWING}t")
+            if properties is not None and text is not None and properties.get("strike") in _SLIDE_STRIKES:
+                count += bool(text.text)
+                text.text = ""
+    return count
+
+
+def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
+    """Remove the struck-out and hidden texts from an OpenDocument file.
+
+    :param body: The element with the content of the file.
+    :param roots: The roots of the parts that define styles.
+    :returns: The number of removed texts.
+    """
+    hidden = _hidden_styles(roots)
+    count = 0
+    for element in body.iter():
+        name = element.get(f"{_TEXT}style-name") or element.get(f"{_TABLE}style-name")
+        is_hidden = (
+            (name is not None and name in hidden)
+            or element.get(f"{_TEXT}is-hidden") == "true"
+            or (element.tag == f"{_TEXT}section" and element.get(f"{_TEXT}display") == "none")
+        )
+        if is_hidden and (element.text or len(element)):
+            count += 1
+            element.attrib.pop(f"{_OFFICE}date-value", None)
+            element.text = None
+            del element[:]
+    return count
+
+
+def _hidden_styles(roots: Iterable[Any]) -> set[str | None]:
+    """Return the names of the styles of texts, paragraphs and cells that strike text through or hide it."""
+    own: dict[str | None, bool | None] = {}
+    parents: dict[str | None, str | None] = {}
+    for root in roots:
+        for style in root.iter(f"{_STYLE}style"):
+            name = style.get(f"{_STYLE}name")
+            parents[name] = style.get(f"{_STYLE}parent-style-name")
+            own[name] = _strikes(style.find(f"{_STYLE}text-properties"))
+
+    hidden = set()
+    for name, strikes in own.items():
+        parent = parents[name]
+        # A style that is based on itself, or on more than nine other styles, is not followed further.
+        for _ in range(9):
+            if strikes is not None or parent not in own:
+                break
+            strikes, parent = own[parent], parents[parent]
+        if strikes:
+            hidden.add(name)
+    return hidden
+
+
+def _strikes(properties: Any) -> bool | None:
+    """Check whether the properties of a text strike it through or hide it. None if they do not say it."""
+    if properties is None:
+        return None
+    lines = [properties.get(f"{_STYLE}text-line-through-{name}") for name in ("style", "type")]
+    stated = [line for line in (*lines, properties.get(f"{_TEXT}display")) if line]
+    is_struck = any(line and line != "none" for line in lines)
+    return is_struck or properties.get(f"{_TEXT}display") == "none" if stated else None
+
+
+def hidden_lines(xml: bytes, has_filter: bool = False) -> HiddenLines:
+    """Find the hidden rows and columns in the XML of a sheet.
+
+    Rows that a filter hides are not among them, and neither are folded rows and columns, because both are only hidden
+    for the moment.
+
+    :param xml: The XML.
+    :param has_filter: Whether a table of the file has a filter.
+    :returns: The hidden rows and columns.
+    """
+    if not _HIDDEN.search(xml):
+        return HiddenLines(frozenset(), frozenset())
+    rows: set[int] = set()
+    if not has_filter and not FILTER.search(xml):
+        rows = {numbers[b"r"] - 1 for numbers in _hidden_tags(_ROW, xml) if b"r" in numbers}
+    columns: set[int] = set()
+    for numbers in _hidden_tags(_COLUMN, xml):
+        # Excel has 16,384 columns.
+        columns.update(range(numbers.get(b"min", 1) - 1, min(numbers.get(b"max", 0), 16_384)))
+    return HiddenLines(frozenset(rows), frozenset(columns))
+
+
+def _hidden_tags(pattern: re.Pattern[bytes], xml: bytes) -> Iterator[dict[bytes, int]]:
+    """Yield the numbers in each tag of a hidden row or column that is in no group."""
+    for tag in pattern.finditer(xml):
+        if _HIDDEN.search(tag[0]) and not _GROUPED.search(tag[0]):
+            yield {name: int(number) for name, number in _NUMBER.findall(tag[0])}
+
+
+def strike_rtf(text: str) -> tuple[str, int]:
+    r"""Remove the struck-out and hidden texts from RTF.
+
+    For example, ``{\rtf1 The fee is {\strike 12} 15 euros.}`` becomes ``{\rtf1 The fee is {\strike } 15 euros.}``.
+
+    :param text: The RTF.
+    :returns: The RTF without these texts, and their number.
+    """
+    if not _RTF_STRIKE.search(text):
+        return text, 0
+    pieces: list[str] = []
+    count = 0
+    # The control words that hide the present text, and those of each group around it.
+    hiding: frozenset[str] = frozenset()
+    groups: list[frozenset[str]] = []
+    was_hidden = False
+    for part in _RTF_PART.finditer(text):
+        name = part["name"]
+        is_shown = True
+        if part[0] == "{":
+            groups.append(hiding)
+        elif part[0] == "}":
+            hiding = groups.pop() if groups else frozenset()
+        elif name in _RTF_WORDS:
+            hiding = hiding - {name} if part["number"] == "0" else hiding | {name}
+        elif name == "plain":
+            hiding = frozenset()
+        elif part["text"] or name == "u":
+            is_shown = not hiding
+            count += bool(hiding) and not was_hidden
+            was_hidden = bool(hiding)
+        pieces.append(part[0] if is_shown else "")
+    return "".join(pieces), count
