@@ -8,6 +8,10 @@ of their letters on the page, and puts the lines of the left column before those
 2. Find the gutter, which is the left edge of the right column. Many gaps end there (:func:`_find_gutter`).
 3. Divide the page into blocks, at lines that cross the gutter and at wide spaces between lines (:func:`_blocks`).
 4. In each block in which the two columns take turns and hold sentences, write the left column first (:func:`_order`).
+   Sentences are recognised by the small letters at the beginning of lines, which needs several lines, or by a sentence
+   that goes on from one line of a column to the next (:func:`_runs_on`), which few lines can show.
+5. If only one of the two columns has such a sentence, it is not clear how the page is read. Then each segment becomes a
+   paragraph of its own, so that no sentence is made up across the gap.
 
 The reader of PDF files calls :func:`find_lines` for each page.
 """
@@ -16,9 +20,11 @@ import ctypes
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
+
+from prefrag.components.text.sentences import ends_with_stop
 
 # A gap is wide if it is wider than this many times the height of the letters. Two columns have a wide gap between them.
 # The gaps between the words of a justified text are smaller.
@@ -26,6 +32,8 @@ _WIDE = 1.0
 # At least this many wide gaps must end at the gutter, and each of the two columns must have at least this many lines.
 # Otherwise the page keeps its order.
 _LEAST_LINES = 6
+# If a sentence goes on from line to line in both columns, the gutter needs only this many wide gaps.
+_FEWEST_LINES = 2
 # To save time, only every third line of a page is examined first.
 _SAMPLED = 3
 # At least this many of the examined lines must look as if two columns shared them. Otherwise the page keeps its order.
@@ -42,6 +50,11 @@ _LEAST_WORDS = 3
 _LEAST_FILLED = 0.3
 # 3. At least this share of the lines begins with a small letter.
 _LEAST_GOING_ON = 0.2
+# A sentence must go on at least at this share of the line ends of a column. In a table, it may seem so by chance.
+_LEAST_RUNNING_ON = 0.2
+# Matches the end of a sentence and the first letter of the next one within a line, as in "Lind. He". Does not match
+# "St. Mary", because the abbreviation has fewer than three letters. The letter must be a capital.
+_BORDER = re.compile(r"[^\W\d_]{3}[.!?][\"')\u201d]*\s+(?P<next>[^\W\d_])")
 # Matches a word of at least two letters.
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 # In a block with two columns, the text goes from the left column to the right column at least this many times.
@@ -81,7 +94,8 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
     :param part: The text page object of pypdfium2.
     :param text: The text of the page. Its lines are divided by line breaks of two characters (CR and LF).
     :returns: The begin and the end of each line in ``text``, in characters. If two columns hold sentences and were
-        written line by line, the lines of the left column come first. All other lines keep their order.
+        written line by line, the lines of the left column come first. All other lines keep their order. An empty line
+        stands where the texts on both sides must not be joined.
     """
     lines = list(_split(text))
     # If PDFium and Python count the characters differently, the places of the characters are not known.
@@ -89,9 +103,15 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
         return lines
 
     boxes = _Boxes(part)
-    sampled = list(pairwise(lines))[::_SAMPLED]
-    shared = (pair for pair in sampled if _may_be_shared(text, pair, boxes))
-    first_shared = list(islice(shared, _LEAST_SAMPLES))
+    # The sample has a line of each block of three lines. If it has only one shared line, all lines are examined.
+    pairs = list(pairwise(lines))
+    first_shared = []
+    for sample in (pairs[::_SAMPLED], pairs):
+        first_shared = list(islice((pair for pair in sample if _may_be_shared(text, pair, boxes)), _LEAST_SAMPLES))
+        if not first_shared:
+            return lines
+        if len(first_shared) == _LEAST_SAMPLES:
+            break
     if len(first_shared) < _LEAST_SAMPLES:
         return lines
 
@@ -101,11 +121,11 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
 
 
 def _rejoin(
-    ordered: Sequence[Segment], segments: Sequence[Segment], lines: Sequence[tuple[int, int]]
+    ordered: Sequence[Segment | None], segments: Sequence[Segment], lines: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """Join neighbouring segments of a line that are still neighbours in the new order, as the cells of a table row are.
 
-    :param ordered: The segments in the new order.
+    :param ordered: The segments in the new order. None stands for an empty line.
     :param segments: The same segments in the order of the text.
     :param lines: The begin and the end of each line of the text.
     :returns: The begin and the end of each new line, in characters of the text.
@@ -115,6 +135,9 @@ def _rejoin(
     # Where the present new line begins. None if no line has begun.
     begin = None
     for segment, next_segment in zip(ordered, [*ordered[1:], None], strict=True):
+        if segment is None:
+            yield 0, 0
+            continue
         begin = segment.begin if begin is None else begin
         if next_segment is None or following.get(segment) != next_segment or segment.end in ends:
             yield begin, segment.end
@@ -202,41 +225,130 @@ def _is_beside(before: Segment, after: Segment) -> bool:
     return after.left - before.right > _WIDE * (before.top - before.bottom) and after.top > before.bottom
 
 
-def _order(text: str, segments: list[Segment], columns: int) -> list[Segment]:
+def _order(text: str, segments: list[Segment], columns: int) -> list[Segment | None]:
     """Return the segments in the order of reading: first the left column, then the right column.
 
     :param text: The text of the page.
     :param segments: The segments of the page or of one of its columns, in the order of the text.
     :param columns: Divide into at most this many columns.
+    :returns: The segments. None stands for an empty line, across which nothing is joined.
     """
     gutter = _find_gutter(segments) if columns > 1 else None
     if gutter is None:
-        return segments
+        return [*segments]
 
     blocks = list(_blocks(segments, gutter))
-    # The segments of the left and of the right column, by the number of the block.
+    shared = _shared_blocks(text, blocks, gutter)
+    brief, is_clear = _brief_blocks(text, blocks, gutter)
+
+    ordered: list[Segment | None] = []
+    for is_brief, numbers in groupby(range(len(blocks)), key=lambda number: number in brief and number not in shared):
+        group = list(numbers)
+        if is_brief:
+            together = [segment for number in group for segment in blocks[number]]
+            ordered += _write_brief(text, together, gutter, columns) if is_clear else _write_apart(together)
+            continue
+        for number in group:
+            if number in shared:
+                left, right = shared[number]
+                # Each of the two may consist of several columns itself.
+                ordered += _order(text, left, columns - 1)
+                ordered += _order(text, right, columns - 1)
+            else:
+                ordered += blocks[number]
+    return ordered
+
+
+def _shared_blocks(
+    text: str, blocks: Sequence[list[Segment]], gutter: float
+) -> dict[int, tuple[list[Segment], list[Segment]]]:
+    """Find the blocks in which two columns of many lines take turns.
+
+    :returns: The segments of the left and of the right column, by the number of the block. Empty if the columns of the
+        page have too few lines together.
+    """
     shared: dict[int, tuple[list[Segment], list[Segment]]] = {}
     for number, block in enumerate(blocks):
-        if _is_shared(block, gutter):
+        if _is_shared(block, gutter, _LEAST_TURNS):
             left, right = _sides(block, gutter)
             if _holds_sentences(text, left) and _holds_sentences(text, right):
                 shared[number] = left, right
 
     left_lines = sum(len(left) for left, _ in shared.values())
     right_lines = sum(len(right) for _, right in shared.values())
-    if min(left_lines, right_lines) < _LEAST_LINES:
-        return segments
+    return shared if min(left_lines, right_lines) >= _LEAST_LINES else {}
 
-    ordered: list[Segment] = []
+
+def _brief_blocks(text: str, blocks: Sequence[list[Segment]], gutter: float) -> tuple[set[int], bool]:
+    """Find the blocks in which two columns take turns and a sentence goes on from line to line.
+
+    All blocks of the page are judged together, because a block may have few lines.
+
+    :returns: The numbers of the blocks, and whether a sentence goes on in both columns. If it goes on in one column
+        only, the blocks are judged one by one.
+    """
+    sides = {number: _sides(block, gutter) for number, block in enumerate(blocks) if _is_shared(block, gutter, 1)}
+    wordy = {number for number, pair in sides.items() if all(_has_words(text, side) for side in pair)}
+    columns = [[segment for number in sorted(wordy) for segment in sides[number][side]] for side in (0, 1)]
+    if min(map(len, columns)) >= _FEWEST_LINES and all(_runs_on(text, column) for column in columns):
+        return _with_headings(wordy, blocks, gutter), True
+    return {number for number in wordy if any(_is_prose(text, side) for side in sides[number])}, False
+
+
+def _is_prose(text: str, segments: Sequence[Segment]) -> bool:
+    """Check whether a column of few lines holds sentences, although the column beside it does not.
+
+    The remarks in a table may have two sentences, too. But then all of them begin and end in the same way.
+    """
+    if len(segments) < _FEWEST_LINES or not _runs_on(text, segments):
+        return False
+    beginnings = {text[segment.begin].islower() for segment in segments}
+    ends = {ends_with_stop(_text_of(text, segment)) for segment in segments}
+    return len(beginnings) > 1 or len(ends) > 1
+
+
+def _with_headings(brief: set[int], blocks: Sequence[list[Segment]], gutter: float) -> set[int]:
+    """Add the blocks of a single line with one heading in each column that stand directly above a brief block."""
+    headings = set()
     for number, block in enumerate(blocks):
-        if number in shared:
-            left, right = shared[number]
-            # Each of the two may consist of several columns itself.
-            ordered += _order(text, left, columns - 1)
-            ordered += _order(text, right, columns - 1)
-        else:
-            ordered += block
-    return ordered
+        is_pair = len(block) == 2 and block[0].right < gutter <= block[1].left
+        if is_pair and number + 1 in brief:
+            headings.add(number)
+    return brief | headings
+
+
+def _write_brief(text: str, block: list[Segment], gutter: float, columns: int) -> list[Segment | None]:
+    """Write the left column of a block first, and an empty line before the right column unless a sentence goes on."""
+    left, right = _sides(block, gutter)
+    goes_on = not ends_with_stop(_text_of(text, left[-1])) and text[right[0].begin].islower()
+    between: list[Segment | None] = [] if goes_on else [None]
+    return [*_order(text, left, columns - 1), *between, *_order(text, right, columns - 1), None]
+
+
+def _write_apart(block: Sequence[Segment]) -> list[Segment | None]:
+    """Write each segment of a block as a paragraph of its own."""
+    return [None, *chain.from_iterable((segment, None) for segment in block)]
+
+
+def _runs_on(text: str, segments: Sequence[Segment]) -> bool:
+    """Check whether a sentence goes on from one line of a column to the next.
+
+    The column must have the end of a sentence. Two lines belong to one sentence if the first has no stop at its end,
+    and if the second begins with a small letter or has the end of a sentence within the line.
+    """
+    lines = [_text_of(text, segment) for segment in segments]
+    has_end = [any(border["next"].isupper() for border in _BORDER.finditer(line)) for line in lines]
+    if not any(has_end) and not any(map(ends_with_stop, lines)):
+        return False
+    running = 0
+    for number, (line, following) in enumerate(pairwise(lines), start=1):
+        running += not ends_with_stop(line) and (following[0].islower() or has_end[number])
+    return running >= max(1, _LEAST_RUNNING_ON * (len(lines) - 1))
+
+
+def _text_of(text: str, segment: Segment) -> str:
+    """Return the text of a segment."""
+    return text[segment.begin : segment.end]
 
 
 def _find_gutter(segments: Sequence[Segment]) -> float | None:
@@ -253,7 +365,7 @@ def _find_gutter(segments: Sequence[Segment]) -> float | None:
     # For each end of a gap, count the gaps that begin left of this place and do not end left of it.
     counts = {end: bisect_left(begins, end) - bisect_left(ends, end) for end in ends}
     gutter = max(counts, key=lambda end: (counts[end], -end))
-    return gutter if counts[gutter] >= _LEAST_LINES else None
+    return gutter if counts[gutter] >= _FEWEST_LINES else None
 
 
 def _blocks(segments: Sequence[Segment], gutter: float) -> Iterator[list[Segment]]:
@@ -289,14 +401,18 @@ def _sides(segments: Sequence[Segment], gutter: float) -> tuple[list[Segment], l
     return left, [segment for segment in segments if segment.left >= gutter]
 
 
-def _is_shared(block: Sequence[Segment], gutter: float) -> bool:
+def _is_shared(block: Sequence[Segment], gutter: float, least_turns: int) -> bool:
     """Check whether the text of a block jumps from the left column to the right column at nearly every line.
 
     A list of terms with descriptions at their right is no such block, because each description has several lines.
+
+    :param block: The segments of the block.
+    :param gutter: The left edge of the right column, in points.
+    :param least_turns: The text must jump at least this many times.
     """
     # The numbers of the segments after which the text jumps to the right column.
     turns = [number for number, (before, after) in enumerate(pairwise(block)) if before.right < gutter <= after.left]
-    if len(turns) < _LEAST_TURNS:
+    if len(turns) < least_turns:
         return False
     sides = _sides(block[turns[0] : turns[-1] + 1], gutter)
     return len(turns) >= _LEAST_SHARED * max(map(_count_lines, sides))
@@ -309,10 +425,14 @@ def _count_lines(segments: Sequence[Segment]) -> int:
 
 def _holds_sentences(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether the lines of a column are parts of sentences, and not the cells of a table."""
+    going_on = sum(text[segment.begin].islower() for segment in segments)
+    return _has_words(text, segments) and going_on >= _LEAST_GOING_ON * len(segments)
+
+
+def _has_words(text: str, segments: Sequence[Segment]) -> bool:
+    """Check whether the lines of a column have several words and fill the column."""
     widths = sorted(segment.right - segment.left for segment in segments)
     # Nine of ten lines are not wider than this. A few lines may be wider than the column.
     column_width = widths[len(widths) * 9 // 10]
-    is_filled = median(widths) >= _LEAST_FILLED * column_width
     words = median(len(_LETTERS.findall(text, segment.begin, segment.end)) for segment in segments)
-    going_on = sum(text[segment.begin].islower() for segment in segments)
-    return is_filled and words >= _LEAST_WORDS and going_on >= _LEAST_GOING_ON * len(segments)
+    return median(widths) >= _LEAST_FILLED * column_width and words >= _LEAST_WORDS

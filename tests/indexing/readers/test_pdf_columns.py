@@ -123,3 +123,77 @@ def test_a_table_below_columns_keeps_its_rows():
 
     assert all(re.search(rf"Berth {row}\s+{14 + row} euros", text) for row in range(4))
     assert "closes it at ten at night" in text
+
+
+TOWN = ["The town was quiet in May.", "The captain of the seniors is", "Bo Lind. He has a boat."]
+VET = ["The vet of the town is", "Ann Low. She has a dog.", "The dog is old now."]
+
+
+@for_each(
+    "left, right, sentence",
+    (TOWN, VET, "The captain of the seniors is\nBo Lind."),
+    (
+        ["The choir meets on Monday at", "eight. The leader of the choir is", "Eva Moor. Guests are welcome."],
+        ["Dogs must be on a lead. The", "fine for a dog without one is", "forty euros. Cats may roam."],
+        "The leader of the choir is Eva Moor.",
+    ),
+    (
+        ["The roof was mended in 2021", "by the firm Storm. The bill was", "9,400 euros."],
+        ["The well gives good water. The", "depth of the well is", "31 metres."],
+        "The bill was 9,400 euros.",
+    ),
+)
+def test_columns_of_few_lines_are_read_one_by_one(left: list[str], right: list[str], sentence: str):
+    text = read(across([left, right], width=250))
+
+    assert sentence in text
+    assert text.index(left[-1][:5]) < text.index(right[0])
+
+
+def test_columns_of_few_lines_with_headings_in_three_columns():
+    mill = ["Our shed stands by the mill", "since 1998. Its key hangs", "at the office of the warden."]
+    headings = [(50 + 180 * column, 724, text) for column, text in enumerate(("Seniors", "Vet", "Shed"))]
+
+    text = read([*headings, *across([TOWN, VET, mill], width=180)])
+
+    assert [text.index(line) for line in (TOWN[1], VET[1], mill[1])] == sorted(
+        text.index(line) for line in (TOWN[1], VET[1], mill[1])
+    )
+    assert "Our shed stands by the mill since 1998. Its key hangs at the office of the warden." in text
+
+
+def test_lines_are_not_joined_where_only_one_column_holds_sentences():
+    names = ["Berth of the Tern", "Berth of the Gull", "Berth of the Swan", "Berth of the Coot"]
+    notes = [
+        "The warden opens the gate",
+        "for all boats at six. The",
+        "fee is 14 euros. Dogs must",
+        "be kept on a lead.",
+    ]
+
+    lines = read(across([names, notes], width=250)).split("\n")
+
+    assert lines == [line for pair in zip(names, notes, strict=True) for line in pair]
+
+
+@for_each(
+    "left, right, row",
+    (
+        ["First Monday of May", "Second Monday of May", "Third Monday of May"],
+        ["Meeting of the board.", "Cleaning of the yard.", "Talk about the bees."],
+        "Second Monday of May Cleaning of the yard.",
+    ),
+    (
+        ["Berth of the Tern", "Berth of the Gull", "Berth of the Swan"],
+        ["Paid in full. Waits for winter", "Open. Owner lives in Hollmar", "Paid. The crane is booked"],
+        "Berth of the Gull Open. Owner lives in Hollmar",
+    ),
+    (["Entry fee", "Camp fee", "Boat fee"], ["12 euros", "200 euros", "40 euros"], "Camp fee 200 euros"),
+    (
+        ["Museum of Ships", "Quay of the Tern 5", "20459 Hamburg"],
+        ["Hamburg, 12 May 2026", "Our sign: AB-17", "Your sign: none"],
+        "Museum of Ships Hamburg, 12 May 2026",
+    ),
+)
+def test_the_rows_of_a_short_table_stay_together(left: list[str], right: list[str], row: str):
+    assert row in read(across([left, right], width=250))
