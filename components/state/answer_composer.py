@@ -91,7 +91,7 @@ def compose(
     for document in state.observed:
         mark = marks[identity(document)]
         sentence = _sentence(state, document, text_of_mark.get(mark, ""))
-        documents.append(_document(document, mark, sentence))
+        documents.append(_document(document, mark, sentence, answer if mark in text_of_mark else ""))
     cited = [document for document in documents if document["mark"] in marks_cited]
 
     probability = None if last.probability is None else round(last.probability, 3)
@@ -300,8 +300,14 @@ def _cut_off(state: State) -> list[str]:
 _FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "attachment", "mail", "date_in")}
 
 
-def _document(document: Document, mark: str, sentence: dict[str, int] | None) -> dict[str, object]:
-    """Return the entry for a document. ``sentence`` has the begin and end of the sentence to show, in characters."""
+def _document(document: Document, mark: str, sentence: dict[str, int] | None, answer: str) -> dict[str, object]:
+    """Return the entry for a document.
+
+    :param document: The document.
+    :param mark: The mark of the document.
+    :param sentence: The begin and end of the sentence to show, in characters. None if there is none.
+    :param answer: The answer. Empty if the document is not cited.
+    """
     meta = document.meta
     at = sentence["start"] if sentence else None
     record = {
@@ -324,7 +330,29 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None) ->
         value = meta.get(key)
         if isinstance(value, str | int):
             record[name] = value
-    return {**record, **place_of(document, at), "sentence": sentence}
+    place = place_of(document, at)
+    if sentence:
+        shown = (document.content or "")[sentence["start"] : sentence["end"]]
+        place = _place_with_page(document, sentence["start"], shown, answer)
+    return {**record, **place, "sentence": sentence}
+
+
+def _place_with_page(document: Document, at: int, sentence: str, answer: str) -> dict[str, str | int]:
+    """Return the page and the line of a sentence.
+
+    A sentence may begin on one page and end on the next. Its page is that on which the answer stands in it.
+
+    :param document: The document.
+    :param at: The position of the sentence in the document, in characters.
+    :param sentence: The sentence.
+    :param answer: The answer. If it is empty or no part of the sentence, the page is that of the beginning.
+    """
+    place = place_of(document, at)
+    answer = answer.rstrip(". ")
+    part = find_whole(answer, sentence) if answer else None
+    if part and "page" in place:
+        place["page"] = place_of(document, at + part.start())["page"]
+    return place
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
@@ -349,7 +377,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
     at = (document.content or "").find(evidence.sentence)
-    place_in_file = place_of(document, max(at, 0))
+    place_in_file = _place_with_page(document, max(at, 0), evidence.sentence, answer)
     if at < 0 and document.meta.get(PAGES):
         # The sentence is not copied as it is, for example because it joins several rows. So its page is not known.
         place_in_file.pop("page", None)

@@ -38,8 +38,8 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
 
     :param data: The bytes of the file.
     :param number: The number of the page, from 1.
-    :param sentence: A sentence to find on this page or on the next page. Only letters and digits are compared. "" finds
-        nothing.
+    :param sentence: A sentence to find on this page or on the next page. It may begin at the end of the page before
+        this page. Only letters and digits are compared. "" finds nothing.
     :returns: A dictionary with the following keys:
 
         - `page`: The number of the drawn page. It is ``number``, or the next page if only that page has the sentence.
@@ -71,6 +71,9 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
         page.render(scale=scale).to_pil().save(picture, "PNG")
 
         text = page.get_textpage()
+        marked = _find(text, sentence)
+        if not marked and shown > 1:
+            marked = _find_rest(document[shown - 2].get_textpage(), text, sentence)
         left, bottom, *_ = page.get_bbox()
         box = (left, bottom, width, height)
         return {
@@ -80,7 +83,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
             "width": round(width * scale),
             "height": round(height * scale),
             "runs": list(_runs(text, [_ALL], box)),
-            "marks": list(_runs(text, _find(text, sentence), box)),
+            "marks": list(_runs(text, marked, box)),
         }
     finally:
         document.close()
@@ -143,21 +146,9 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     :returns: For each line that has a part of the sentence, the position of the first character of this part and its
         number of characters. Empty if the page does not have the beginning of the sentence.
     """
-    text = page.get_text_range()
-    # The positions of all letters and digits, in the order of reading.
-    places: list[int] = []
-    # The number of the line for each of these positions.
-    line_numbers: list[int] = []
-    for line_number, (begin, end) in enumerate(find_lines(page, text)):
-        places_in_line = [place for place in range(begin, end) if text[place].isalnum()]
-        places += places_in_line
-        line_numbers += [line_number] * len(places_in_line)
-
-    letters = "".join(text[place] for place in places).lower()
-    wanted = "".join(filter(str.isalnum, sentence)).lower()
-    # A few capitals become two characters when they are made small. Then the positions of all letters behind such a
-    # capital would be wrong.
-    if not wanted or len(letters) != len(places):
+    letters, places, line_numbers = _letters(page)
+    wanted = _plain_letters(sentence)
+    if not wanted:
         return []
 
     first = letters.find(wanted[:_ENDS])
@@ -170,7 +161,61 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     # until the end of this page.
     is_on_page = 0 <= ending_place - first <= 2 * len(wanted)
     last = ending_place + len(ending) if is_on_page else len(places)
+    return _parts(first, last, places, line_numbers)
 
+
+def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, int]]:
+    """Find the rest of a sentence that begins on the page before.
+
+    :param page_before: The text page object of the page before.
+    :param page: The text page object of the page.
+    :param sentence: The sentence.
+    :returns: The parts of the page, as in :func:`_find`. Empty if the two pages do not have the two parts of the
+        sentence.
+    """
+    letters, places, line_numbers = _letters(page)
+    letters_before = _letters(page_before)[0]
+    wanted = _plain_letters(sentence)
+    for cut in range(1, len(wanted)):
+        rest = wanted[cut:]
+        if rest in letters and wanted[max(0, cut - _ENDS) : cut] in letters_before:
+            first = letters.find(rest)
+            return _parts(first, first + len(rest), places, line_numbers)
+    return []
+
+
+def _plain_letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+def _letters(page: Any) -> tuple[str, list[int], list[int]]:
+    """Return the letters and digits of a page in small letters, in the order of reading.
+
+    :param page: The text page object of pypdfium2.
+    :returns: The letters, the position of each letter in the text of the page, and the number of its line. All are
+        empty if a capital becomes two characters when it is made small, because then the positions of the letters
+        behind it would be wrong.
+    """
+    text = page.get_text_range()
+    places: list[int] = []
+    line_numbers: list[int] = []
+    for line_number, (begin, end) in enumerate(find_lines(page, text)):
+        places_in_line = [place for place in range(begin, end) if text[place].isalnum()]
+        places += places_in_line
+        line_numbers += [line_number] * len(places_in_line)
+    letters = "".join(text[place] for place in places).lower()
+    return (letters, places, line_numbers) if len(letters) == len(places) else ("", [], [])
+
+
+def _parts(first: int, last: int, places: Sequence[int], line_numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the part of each line between two letters, as its first character and its number of characters.
+
+    :param first: The number of the first letter.
+    :param last: The number of the letter behind the last letter.
+    :param places: The position of each letter in the text of the page.
+    :param line_numbers: The number of the line of each letter.
+    """
     parts = []
     for _, line in groupby(range(first, last), key=line_numbers.__getitem__):
         places_in_line = [places[number] for number in line]

@@ -181,6 +181,19 @@ class TestDocuments:
         for part in ("documents", "evidence"):
             assert [result[part][0]["page"] for result in results] == [2, 3]
 
+    def test_name_the_page_of_the_answer_if_its_sentence_goes_over_two(self):
+        text = "The tent of the feast costs 180 euros a day. Dogs stay outside."
+        feast = document("feast", text, step=1, page_number=2, page_starts="28 3")
+        run = state(observed_step(feast, query="tent"))
+        mark = prompt_marks(run)[identity(feast)]
+
+        for answer, page in (("180 euros", 3), ("the tent", 2), ("the boat", 2)):
+            evidence = Evidence(feast, text.partition(". ")[0] + ".", "tent")
+            shown = compose(run.with_step(answer_step(f"{answer} [{mark}]")))["documents"]
+
+            assert _evidence(evidence, {identity(feast): "A"}, answer)["page"] == page
+            assert shown[0]["page"] == page
+
     def test_have_no_page_if_rows_from_several_pages_are_shown(self):
         text = "Boat: Tern; Seats: 48\nBoat: Skua; Seats: 72"
         fleet = document("fleet", text, step=1, page_number=2, page_starts="22 3")

@@ -37,6 +37,18 @@ def test_a_sentence_that_stands_on_the_next_page_is_shown_there(sentence: str, p
     assert (drawn["page"], len(drawn["marks"])) == (page, marks)
 
 
+def test_the_rest_of_a_sentence_from_the_page_before_is_marked():
+    data = make_pdf(["Fees.\nThe white tent of the summer feast costs", "180 euros a day.\nThe gate is green."])
+
+    drawn = [HERE.draw(data, page, "The white tent of the summer feast costs 180 euros a day.") for page in (1, 2)]
+
+    assert [shown["page"] for shown in drawn] == [1, 2]
+    assert [[mark["text"].strip() for mark in shown["marks"]] for shown in drawn] == [
+        ["The white tent of the summer feast costs"],
+        ["180 euros a day"],
+    ]
+
+
 @for_each("data, page, reason", (PDF, 3, "has 2 pages"), (PDF, 0, "has 2 pages"), (b"%PDF-1.4 no", 1, "cannot be read"))
 def test_what_cannot_be_drawn_is_refused(data: bytes, page: int, reason: str):
     with pytest.raises(CannotRead, match=reason):
