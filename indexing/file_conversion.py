@@ -22,9 +22,11 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,8 @@ _MOST_SECTIONS = 2_000
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
 # If the extraction keeps no more than this share of the characters of an HTML mail, all words of the mail are used.
 _LEAST_SHARE = 0.9
+# At most this many files of a folder are looked at to find an original of a file such as "rules draft".
+_MOST_NAMES = 10_000
 # The loggers of the converters and their libraries. Their warnings say why a file has no text.
 _LOGGERS = ("haystack.components.converters", "trafilatura", "htmldate", "justext")
 
@@ -130,7 +134,8 @@ class FileConverter:
     ) -> list[Document]:
         """Convert one file in this process, without limits of time and memory.
 
-        :param path: The path of the file. Its suffix shows the form of the file. The file itself is not opened.
+        :param path: The path of the file. Its suffix shows the form of the file. The file itself is not opened. The
+            names of the files beside it are read if it may be a draft of one of them.
         :param data: The bytes of the file.
         :param modified: When the file was last changed, in seconds since 1970. None if the time is not known.
         :param folders: The names of the folders above the file. A file in a folder such as "drafts" or "old" counts as
@@ -380,10 +385,19 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
         if document not in standings:
             beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
             name = str(meta.get("attachment") or path.name)
-            standings[document] = find_standing(meta, beginning, meta["title"], name, folders)
+            # The other files of the folder say nothing about an attachment.
+            names_beside = tuple if meta.get("attachment") else partial(_names_in_folder, path)
+            standings[document] = find_standing(meta, beginning, meta["title"], name, folders, names_beside)
         standing = find_heading_standing(meta.get("heading")) or standings[document]
         if standing:
             meta["standing"] = standing
+
+
+def _names_in_folder(path: Path) -> list[str]:
+    """Return the names of the files in the folder of a file. Empty if the folder cannot be read."""
+    with suppress(OSError):
+        return [entry.name for entry in islice(path.parent.iterdir(), _MOST_NAMES)]
+    return []
 
 
 def _unpack(data: bytes, most: int) -> bytes:

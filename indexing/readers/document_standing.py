@@ -5,6 +5,7 @@ each passage. A word such as "draft" shows a standing only in certain forms:
 
 - alone, in brackets, or in capitals before a dash: "DRAFT", "Rules (draft)", "DRAFT - budget",
 - at the end of a file name, or in capitals inside it: "rules-draft", "lease DRAFT 2 of May",
+- at either end of a file name, if the rest is the name of another file of the folder: "rules draft" beside "rules",
 - after "status", or in a sentence such as "This page is obsolete".
 
 In other sentences, the word may mean something else, as in "draft horse" or "old town". A document without any of these
@@ -44,6 +45,15 @@ _LABEL = re.compile(
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 # Matches a word at the end of a file name, such as "rules-draft" or "rules_old".
 _AT_END = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
+# Matches a file name that begins or ends in a word after or before a blank, such as "draft rules" or "rules old 2". It
+# shows a standing only if another file has the rest of the name, "rules", because "draft horse" and "5 years old" are
+# names of other things. The group "rest" is the rest of the name.
+_BESIDE_OTHER = (
+    re.compile(rf"(?P<rest>.*[^\W_]){_AGES}[\W_]+{_WORD}{_VERSION}", re.IGNORECASE),
+    re.compile(rf"{_WORD}{_VERSION}[\W_]+(?P<rest>[^\W_].*)", re.IGNORECASE),
+)
+# Matches the signs between the words of a file name.
+_SIGNS = re.compile(r"[\W_]+")
 # Matches a word in capitals anywhere in a file name that also has small letters, such as "lease DRAFT 2 of May".
 _LABEL_IN_NAME = re.compile(rf"(?=.*[a-z])(?:.*[\W_])?{_CAPITALS}(?![^\W_])")
 # Matches a line such as "Status: draft" or "document status = obsolete".
@@ -73,7 +83,12 @@ _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
 
 
 def find_standing(
-    meta: Mapping[str, object], text: str, title: str, name: str, folders: Iterable[str] = ()
+    meta: Mapping[str, object],
+    text: str,
+    title: str,
+    name: str,
+    folders: Iterable[str] = (),
+    names_beside: Callable[[], Iterable[str]] = tuple,
 ) -> str | None:
     """Find the standing that a document states about itself.
 
@@ -85,6 +100,8 @@ def find_standing(
     :param title: The title of the document.
     :param name: The file name, with its suffix.
     :param folders: The names of the folders that contain the file.
+    :param names_beside: Returns the names of the files in the same folder. It is called only if the name of the file
+        begins or ends in a word such as "draft".
     :returns: "superseded", "draft" or "old"; None if the document states no standing.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
@@ -111,8 +128,30 @@ def find_standing(
     return (
         _first_standing(_TITLES, title)
         or _first_standing((*_TITLES, _AT_END.search, _LABEL_IN_NAME.match), stem)
+        or _standing_beside(stem, names_beside)
         or above
     )
+
+
+def _standing_beside(stem: str, names_beside: Callable[[], Iterable[str]]) -> str | None:
+    """Return the standing that a file name shows if another file of the folder has the rest of the name.
+
+    :param stem: The file name without its suffix.
+    :param names_beside: Returns the names of the files in the same folder.
+    :returns: "superseded", "draft" or "old"; None if the name shows no standing.
+    """
+    matches = [match for match in (pattern.fullmatch(stem) for pattern in _BESIDE_OTHER) if match]
+    if not matches:
+        return None
+    others = {_plain_name(PurePath(name).stem) for name in names_beside()}
+    return next(
+        (_STANDING_OF_WORD[match["word"].casefold()] for match in matches if _plain_name(match["rest"]) in others), None
+    )
+
+
+def _plain_name(stem: str) -> str:
+    """Return a file name in small letters with blanks for all other signs: "price list" for "Price_List"."""
+    return _SIGNS.sub(" ", stem).strip().casefold()
 
 
 def find_heading_standing(heading: str | None) -> str | None:

@@ -46,3 +46,22 @@ def test_standing_goes_by_form_as_words_in_a_sentence_mislead(
 )
 def test_a_heading_speaks_for_the_passages_below_it(heading: str, standing: str | None):
     assert find_heading_standing(heading) == standing
+
+
+@for_each(
+    "name, others, standing",
+    ("castle draft.txt", ["castle.txt"], "draft"),
+    ("castle old.txt", ["castle.md"], "old"),
+    ("draft castle.txt", ["castle.txt"], "draft"),
+    ("castle Draft 2.txt", ["Castle.txt"], "draft"),
+    ("price list outdated.csv", ["price_list.csv"], "old"),
+    ("fees superseded.txt", ["fees.txt"], "superseded"),
+    ("castle draft.txt", ["castle draft.txt", "tent.txt"], None),
+    ("castle.txt", ["castle draft.txt", "castle old.txt"], None),
+    ("nba draft.txt", ["nba news.txt"], None),
+    ("5 years old.txt", ["5 years.txt"], None),
+    ("draft horse care.txt", ["horse.txt"], None),
+    ("old.txt", [".txt", "castle.txt"], None),
+)
+def test_a_word_beside_the_name_of_another_file_is_a_standing(name: str, others: list[str], standing: str | None):
+    assert find_standing({}, "", "", name, names_beside=lambda: others) == standing
