@@ -104,7 +104,7 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
 
     boxes = _Boxes(part)
     # The sample has a line of each block of three lines. If it has only one shared line, all lines are examined.
-    pairs = list(pairwise(lines))
+    pairs = list(pairwise([*lines, (len(text), len(text))]))
     first_shared = []
     for sample in (pairs[::_SAMPLED], pairs):
         first_shared = list(islice((pair for pair in sample if _may_be_shared(text, pair, boxes)), _LEAST_SAMPLES))
@@ -318,11 +318,14 @@ def _with_headings(brief: set[int], blocks: Sequence[list[Segment]], gutter: flo
 
 
 def _write_brief(text: str, block: list[Segment], gutter: float, columns: int) -> list[Segment | None]:
-    """Write the left column of a block first, and an empty line before the right column unless a sentence goes on."""
+    """Write the left column of a block first, with an empty line before it and behind the right column.
+
+    There is an empty line between the two columns, too, unless a sentence goes on from one to the other.
+    """
     left, right = _sides(block, gutter)
     goes_on = not ends_with_stop(_text_of(text, left[-1])) and text[right[0].begin].islower()
     between: list[Segment | None] = [] if goes_on else [None]
-    return [*_order(text, left, columns - 1), *between, *_order(text, right, columns - 1), None]
+    return [None, *_order(text, left, columns - 1), *between, *_order(text, right, columns - 1), None]
 
 
 def _write_apart(block: Sequence[Segment]) -> list[Segment | None]:

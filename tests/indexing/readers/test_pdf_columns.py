@@ -162,6 +162,12 @@ def test_columns_of_few_lines_with_headings_in_three_columns():
     assert "Our shed stands by the mill since 1998. Its key hangs at the office of the warden." in text
 
 
+def test_columns_of_few_lines_below_a_line_across_the_page():
+    lines = [(50, 712, "The news of the town in May, in short, for all who were away"), *across([TOWN, VET], width=250)]
+
+    assert "The captain of the seniors is\nBo Lind. He has a boat." in read(lines)
+
+
 def test_lines_are_not_joined_where_only_one_column_holds_sentences():
     names = ["Berth of the Tern", "Berth of the Gull", "Berth of the Swan", "Berth of the Coot"]
     notes = [
