@@ -306,7 +306,7 @@ def test_too_many_levels_are_said_so_by_whatever_error(monkeypatch: pytest.Monke
         FileConverter().passages(Path("/a.pdf"), b"%PDF")
 
 
-def test_a_file_named_as_a_draft_of_another_file_of_the_folder_is_a_draft(tmp_path: Path):
+def test_a_file_named_as_a_draft_of_another_is_a_draft(tmp_path: Path):
     content = b"The bouncy castle costs 180 euros."
     for name in ("castle.txt", "castle draft.txt", "tent draft.txt"):
         (tmp_path / name).write_bytes(content)

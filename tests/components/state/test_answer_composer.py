@@ -181,7 +181,7 @@ class TestDocuments:
         for part in ("documents", "evidence"):
             assert [result[part][0]["page"] for result in results] == [2, 3]
 
-    def test_name_the_page_of_the_answer_if_its_sentence_goes_over_two(self):
+    def test_name_the_page_of_the_answer_in_the_sentence(self):
         text = "The tent of the feast costs 180 euros a day. Dogs stay outside."
         feast = document("feast", text, step=1, page_number=2, page_starts="28 3")
         run = state(observed_step(feast, query="tent"))

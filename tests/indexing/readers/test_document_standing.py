@@ -63,5 +63,5 @@ def test_a_heading_speaks_for_the_passages_below_it(heading: str, standing: str 
     ("draft horse care.txt", ["horse.txt"], None),
     ("old.txt", [".txt", "castle.txt"], None),
 )
-def test_a_word_beside_the_name_of_another_file_is_a_standing(name: str, others: list[str], standing: str | None):
+def test_a_word_beside_the_name_of_another_file(name: str, others: list[str], standing: str | None):
     assert find_standing({}, "", "", name, names_beside=lambda: others) == standing

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,18 +9,9 @@ import pytest
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
-from tests.indexing.readers.open_document import HEAD
+from tests.indexing.readers.open_document import make_file
 
 MANY = 'tb:number-columns-repeated="16000"'
-
-
-def make_file(kind: str, body: str, **parts: str) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as package:
-        content = f"<o:document-content{HEAD}><o:body><o:{kind}>{body}</o:{kind}></o:body></o:document-content>"
-        for name, text in {"content.xml": content, **parts}.items():
-            package.writestr(name, text)
-    return archive.getvalue()
 
 
 def cell(text: str, attributes: str = "") -> str:

@@ -150,7 +150,7 @@ def test_columns_of_few_lines_are_read_one_by_one(left: list[str], right: list[s
     assert text.index(left[-1][:5]) < text.index(right[0])
 
 
-def test_columns_of_few_lines_with_headings_in_three_columns():
+def test_three_short_columns_with_headings():
     mill = ["Our shed stands by the mill", "since 1998. Its key hangs", "at the office of the warden."]
     headings = [(50 + 180 * column, 724, text) for column, text in enumerate(("Seniors", "Vet", "Shed"))]
 
@@ -162,13 +162,13 @@ def test_columns_of_few_lines_with_headings_in_three_columns():
     assert "Our shed stands by the mill since 1998. Its key hangs at the office of the warden." in text
 
 
-def test_columns_of_few_lines_below_a_line_across_the_page():
+def test_short_columns_below_a_line_across_the_page():
     lines = [(50, 712, "The news of the town in May, in short, for all who were away"), *across([TOWN, VET], width=250)]
 
     assert "The captain of the seniors is\nBo Lind. He has a boat." in read(lines)
 
 
-def test_lines_are_not_joined_where_only_one_column_holds_sentences():
+def test_lines_stay_apart_if_one_column_holds_sentences():
     names = ["Berth of the Tern", "Berth of the Gull", "Berth of the Swan", "Berth of the Coot"]
     notes = [
         "The warden opens the gate",

@@ -37,7 +37,7 @@ def test_a_sentence_that_stands_on_the_next_page_is_shown_there(sentence: str, p
     assert (drawn["page"], len(drawn["marks"])) == (page, marks)
 
 
-def test_the_rest_of_a_sentence_from_the_page_before_is_marked():
+def test_the_rest_of_a_sentence_is_marked():
     data = make_pdf(["Fees.\nThe white tent of the summer feast costs", "180 euros a day.\nThe gate is green."])
 
     drawn = [HERE.draw(data, page, "The white tent of the summer feast costs 180 euros a day.") for page in (1, 2)]

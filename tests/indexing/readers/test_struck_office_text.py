@@ -12,7 +12,7 @@ import pytest
 from prefrag.indexing.file_conversion import FileConverter
 from tests.for_each import for_each
 from tests.indexing.office import make_docx, with_part
-from tests.indexing.readers.test_open_document_files import make_file
+from tests.indexing.readers.open_document import make_file
 
 pytest.importorskip("docx", reason="the extra 'files' is not installed")
 pytest.importorskip("pptx", reason="the extra 'files' is not installed")
@@ -46,14 +46,14 @@ def _paragraph(properties: str) -> Callable[[Any], None]:
     ('<w:rPr><w:vanish w:val="false"/></w:rPr>', "Fee: 12 15 euros"),
     ("", "Fee: 12 15 euros"),
 )
-def test_struck_out_and_hidden_words_of_a_word_file_are_left_out(properties: str, text: str) -> None:
+def test_struck_out_words_of_a_word_file_are_left_out(properties: str, text: str) -> None:
     read, loss = _read("a.docx", make_docx(_paragraph(properties)))
 
     assert read == text
     assert loss == ("" if "12" in text else "1 struck-out or hidden text left out")
 
 
-def test_a_style_and_the_style_that_it_is_based_on_strike_words_out() -> None:
+def test_styles_and_their_bases_strike_words_out() -> None:
     def write(document: Any) -> None:
         base = document.styles.add_style("Gone", 2)
         base.font.strike = True
@@ -67,7 +67,7 @@ def test_a_style_and_the_style_that_it_is_based_on_strike_words_out() -> None:
     assert _read("a.docx", make_docx(write))[0] == "three four"
 
 
-def test_hidden_rows_and_moved_words_of_a_word_file_are_left_out() -> None:
+def test_hidden_rows_and_moved_words_are_left_out() -> None:
     from docx.oxml import parse_xml
 
     def write(document: Any) -> None:
@@ -118,7 +118,7 @@ def _book(write: Callable[[Any], None]) -> bytes:
 
 
 class TestSheets:
-    def test_struck_out_and_hidden_cells_rows_and_columns_are_left_out(self) -> None:
+    def test_struck_out_cells_and_hidden_lines_are_left_out(self) -> None:
         from openpyxl.styles import Font
 
         def write(sheet: Any) -> None:
@@ -190,13 +190,13 @@ def _styled(kind: str, family: str, properties: str, body: str) -> bytes:
     ('t:display="none"', "Fee: 15"),
     ('st:text-line-through-style="none"', "Fee: 12 15"),
 )
-def test_struck_out_and_hidden_words_of_an_open_document_are_left_out(properties: str, text: str) -> None:
+def test_struck_out_words_of_an_odt_are_left_out(properties: str, text: str) -> None:
     body = '<t:p>Fee: <t:span t:style-name="X">12</t:span> 15</t:p>'
 
     assert _read("a.odt", _styled("text", "text", properties, body))[0] == text
 
 
-def test_struck_out_cells_and_hidden_rows_and_columns_of_an_open_document_are_left_out() -> None:
+def test_struck_out_cells_of_an_ods_are_left_out() -> None:
     def row(*cells: str, attributes: str = "") -> str:
         inner = "".join(f"<tb:table-cell{style}><t:p>{text}</t:p></tb:table-cell>" for text, style in map(_cell, cells))
         return f"<tb:table-row {attributes}>{inner}</tb:table-row>"
@@ -229,5 +229,5 @@ def test_struck_out_cells_and_hidden_rows_and_columns_of_an_open_document_are_le
     (r"The fee is {\strike0 9} \viewkind4 now.", "The fee is 9 now."),
     (r"Caf\'e9 {\strike \'e9\u233?} open.", "Caf\u00e9  open."),
 )
-def test_struck_out_and_hidden_words_of_rtf_are_left_out(rtf: str, text: str) -> None:
+def test_struck_out_words_of_rtf_are_left_out(rtf: str, text: str) -> None:
     assert _read("a.rtf", rf"{{\rtf1\ansi {rtf}}}".encode())[0].split() == text.split()
