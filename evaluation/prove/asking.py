@@ -84,21 +84,26 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
 
     questions, dropped = make_questions(sentences, plan.number, plan.seed)
     changed_values = [change_value(question, sentences) for question in questions]
+    names = [_name(question) for question in questions]
     answered = _read_answers(plan)
-    waiting = [place for place, question in enumerate(questions) if _name(question) not in answered]
+    waiting = [place for place, name in enumerate(names) if name not in answered]
+
     if waiting and time.monotonic() < deadline:
         with ExitStack() as stack:
-            worlds = _make_worlds(plan, questions, changed_values, sentences, stack.enter_context(shadow_folder()))
+            folder = stack.enter_context(shadow_folder())
+            worlds = _make_worlds(plan, questions, changed_values, sentences, folder)
             # The pipelines have files of the shadows open, and Windows does not delete an open file. So the pipelines
             # are dropped before the folder is deleted.
             stack.callback(worlds.clear)
+
             for place in waiting:
                 if time.monotonic() >= deadline:
                     break
+                # The question of the first turn is the one before, or the last one if this is the first.
+                first_question = questions[place - 1] if len(questions) > 1 else None
                 try:
                     question = await _write(plan, questions[place], sentences, worlds)
-                    other = questions[place - 1] if len(questions) > 1 else None
-                    record = await _ask(question, other, changed_values[place], worlds)
+                    record = await _ask(question, first_question, changed_values[place], worlds)
                 except (_Failed, ModelServerError) as error:
                     raise PrefragError(
                         f"The answers to '{questions[place].text}' failed, so they are not counted: {error} "
@@ -110,7 +115,7 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
                 if on_progress is not None:
                     on_progress(len(answered), len(questions))
 
-    cases = [answered[name] for name in map(_name, questions) if name in answered]
+    cases = [answered[name] for name in names if name in answered]
     return {"cases": cases, "dropped": dict(dropped), "questions": len(questions)}
 
 
@@ -148,7 +153,10 @@ def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
     """Read the answers of an earlier call. If that call measured something else, its file is emptied."""
     make_private_folder(plan.answers.parent)
     key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
-    lines = plan.answers.read_text(encoding="utf-8").splitlines() if plan.answers.is_file() else []
+    lines: list[str] = []
+    if plan.answers.is_file():
+        lines = plan.answers.read_text(encoding="utf-8").splitlines()
+    # The first line says what was measured.
     if not lines or lines[0] != key:
         write_private(plan.answers, f"{key}\n")
         return {}
@@ -174,18 +182,24 @@ def _make_worlds(
     for question, value in zip(questions, changed_values, strict=True):
         changed_texts.append(_put(question, value) if value else None)
     denied_texts = [deny(question) or None for question in questions]
+
     worlds = _Worlds()
     for world, texts in ((AS_IS, None), (WITHOUT, removed_texts), (CHANGED, changed_texts), (DENIED, denied_texts)):
-        edited = edit_passages(questions, texts, sentences) if texts is not None else ((), ())
-        make_shadow(plan.index, folder / world, *edited)
+        if texts is None:
+            make_shadow(plan.index, folder / world)
+        else:
+            written, outdated = edit_passages(questions, texts, sentences)
+            make_shadow(plan.index, folder / world, written, outdated)
         worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
 
     for world in (AS_IS, WITHOUT):
-        pipeline = None if web_setting() == "off" else load_on(plan.pipeline, folder / world, plan.replace)
-        if pipeline is not None and hold_queries(pipeline):
-            # The user's consent to the web is written into the shadow only. The consent of the index stays as it is.
-            keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
-            worlds.held_back[world] = pipeline
+        if web_setting() != "off":
+            held_back = load_on(plan.pipeline, folder / world, plan.replace)
+            if hold_queries(held_back):
+                # The user's consent to the web is written into the shadow only. The consent of the index stays as it
+                # is.
+                keep_web_consent(TantivyDocumentStore(path=str(folder / world)), True)
+                worlds.held_back[world] = held_back
         if plan.other_loop:
             looped = load_on(plan.pipeline, folder / world, plan.replace)
             for reasoner in list_open_loops(looped):
@@ -218,39 +232,51 @@ async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _
 
     Return the question by form if there is no model, or if its question does not fit.
     """
-    parts = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
-    if plan.writer is None or not parts or not is_written_about(question):
+    readers = [part for _, part in walk_parts(worlds.closed[AS_IS]) if isinstance(part, ExtractiveReader)]
+    if plan.writer is None or not readers or not is_written_about(question):
         return question
-    checked = check_written(await plan.writer.write(question), question, sentences, parts[0])
+    text = await plan.writer.write(question)
+    checked = check_written(text, question, sentences, readers[0])
     return question if checked is None else checked
 
 
-async def _ask(question: Question, other: Question | None, new_value: str, worlds: _Worlds) -> dict[str, Any]:
+async def _ask(question: Question, first_question: Question | None, new_value: str, worlds: _Worlds) -> dict[str, Any]:
     """Ask a question in all of its worlds at the same time, and return the record for the file.
 
-    ``other`` is the question of the first turn in the world with a second turn. ``new_value`` is the changed value.
+    ``first_question`` is the question of the first turn in the world with a second turn. ``new_value`` is the changed
+    value.
     """
-    history: list[dict[str, str]] = []
-    if other is not None:
-        history = [{"role": "user", "content": other.text}, {"role": "assistant", "content": other.value}]
-
-    asks = {AS_IS: True, WITHOUT: True, CHANGED: bool(new_value), DENIED: bool(deny(question)), SECOND: bool(history)}
-    calls: list[tuple[Any, list[dict[str, str]] | None, bool]] = []
-    for world, should_ask in asks.items():
-        if should_ask and world == SECOND:
-            calls.append((worlds.closed[WITHOUT], history, False))
-        elif should_ask:
-            calls.append((worlds.closed[world], None, False))
-    calls += [(pipeline, None, False) for pipeline in worlds.looped.values()]
-    calls += [(pipeline, None, True) for pipeline in worlds.held_back.values()]
+    asked_worlds = [AS_IS, WITHOUT]
+    if new_value:
+        asked_worlds.append(CHANGED)
+    if deny(question):
+        asked_worlds.append(DENIED)
+    calls = [_ask_in(question.text, worlds.closed[world]) for world in asked_worlds]
+    if first_question is not None:
+        asked_worlds.append(SECOND)
+        first_turn = [
+            {"role": "user", "content": first_question.text},
+            {"role": "assistant", "content": first_question.value},
+        ]
+        calls.append(_ask_in(question.text, worlds.closed[WITHOUT], history=first_turn))
+    n_asked = len(calls)
+    calls += [_ask_in(question.text, pipeline) for pipeline in worlds.looped.values()]
+    n_with_looped = len(calls)
+    calls += [_ask_in(question.text, pipeline, is_held=True) for pipeline in worlds.held_back.values()]
 
     began = time.perf_counter()
     # The results come in the order of the calls: first those of the worlds, then those with the other reply format,
     # then those in which queries are only counted.
-    results = iter(await asyncio.gather(*(_ask_in(question.text, *call) for call in calls)))
-    answers = {world: _record(question, world, new_value, next(results)) for world in asks if asks[world]}
-    looped = {world: _record(question, world, new_value, next(results)) for world in worlds.looped}
-    would_leave_in = {world: would_leave(next(results)) for world in worlds.held_back}
+    results = await asyncio.gather(*calls)
+    answers = {}
+    for world, result in zip(asked_worlds, results[:n_asked], strict=True):
+        answers[world] = _record(question, world, new_value, result)
+    looped = {}
+    for world, result in zip(worlds.looped, results[n_asked:n_with_looped], strict=True):
+        looped[world] = _record(question, world, new_value, result)
+    would_leave_in = {}
+    for world, result in zip(worlds.held_back, results[n_with_looped:], strict=True):
+        would_leave_in[world] = would_leave(result)
 
     meta = question.sentence.passage.meta
     return {
@@ -274,21 +300,25 @@ async def _ask(question: Question, other: Question | None, new_value: str, world
     }
 
 
-async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> Any:
-    """Ask a question in one world and return the result. Raise _Failed if the run or its model failed."""
+async def _ask_in(question: str, pipeline: Any, history: Any = None, is_held: bool = False) -> Any:
+    """Ask a question in one world and return the result. Raise _Failed if the run or its model failed.
+
+    ``history`` has the earlier turns. ``is_held`` says whether the gate of the pipeline only counts queries to the web.
+    """
     from prefrag import pipelines
 
     try:
         # The web is closed even if the user allows it for the index. The questions are made of the sentences of the
-        # index, which must not be sent.
+        # index, which must not be sent. A gate that only counts queries sends none, so it needs no closed web.
         web = None if is_held else False
         result = await pipelines.ask_async(pipeline, question, history=history, web=web)
     except pipelines.RunFailed as error:
         raise _Failed(str(error)) from error
-    failures = (str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed")
+
+    messages = [str(event["message"]) for event in result["trace"] if event["kind"] == "model_failed"]
     # A reply that cannot be used is an answer of the model, and is measured. After any other failure of the model, the
     # extractive reader has answered in its place. Such an answer must not be counted, so the measurement stops.
-    failure = next((message for message in failures if message != UNREAD), "")
+    failure = next((message for message in messages if message != UNREAD), "")
     if failure:
         raise _Failed(failure)
     return result
@@ -296,8 +326,10 @@ async def _ask_in(question: str, pipeline: Any, history: Any, is_held: bool) -> 
 
 def _record(question: Question, world: str, new_value: str, result: dict[str, Any]) -> dict[str, Any]:
     """Return what is stored of one answer: its verdict, its certainty and its evidence."""
-    evidence = result.get("evidence") or [{}]
-    sentence = str(evidence[0].get("sentence") or "")
+    evidence = result.get("evidence")
+    sentence = ""
+    if evidence:
+        sentence = str(evidence[0].get("sentence") or "")
     answer = result.get("answer") or result.get("guess") or ""
     return {
         "verdict": judge_answer(question, world, new_value, result),

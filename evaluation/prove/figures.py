@@ -124,7 +124,9 @@ def say_percent(share: float) -> str:
     :param share: The share, from 0 to 1.
     :returns: The percentage with at most one decimal.
     """
-    return f"{ceil(round(share * 1000, 6)) / 10:g}%"
+    # Without the first rounding, an error of floating point numbers could add a tenth of a percent.
+    tenths = ceil(round(share * 1000, 6))
+    return f"{tenths / 10:g}%"
 
 
 def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
@@ -135,9 +137,12 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
     :returns: Plain values: the main sentence, the bounds, the rates, the threshold and the comparison of the two loops.
     """
     whole = bound(cases)
+
     rates_of_kinds = {}
     for kind in sorted({case["kind"] for case in cases}):
-        rates_of_kinds[kind] = _rates([case for case in cases if case["kind"] == kind])
+        cases_of_kind = [case for case in cases if case["kind"] == kind]
+        rates_of_kinds[kind] = _rates(cases_of_kind)
+
     shared_words = None
     if cases:
         shared_words = round(sum(case["shared"] for case in cases) / len(cases), 3)
@@ -205,16 +210,19 @@ def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
     own_cases = [_only_by(by, case) for case in cases]
     choosing = [case for case in own_cases if half_of(case["document"]) == 0]
     measuring = [case for case in own_cases if half_of(case["document"]) == 1]
-    probabilities = [
-        answer["probability"]
-        for case in choosing
-        for answer in case["worlds"].values()
-        if answer["verdict"] in ("right", "wrong") and answer["probability"] is not None
-    ]
-    if not probabilities or min(bound(choosing).documents, bound(measuring).documents) < _FEWEST:
+    fewest_documents = min(bound(choosing).documents, bound(measuring).documents)
+
+    # The candidates for the threshold: each probability plus 0.001.
+    candidates = set()
+    for case in choosing:
+        for answer in case["worlds"].values():
+            if answer["verdict"] in ("right", "wrong") and answer["probability"] is not None:
+                candidates.add(round(answer["probability"] + 0.001, 3))
+    if not candidates or fewest_documents < _FEWEST:
         return None
-    # The candidates are 0, and each probability plus 0.001.
-    for threshold in (0.0, *sorted({round(value + 0.001, 3) for value in probabilities})):
+
+    # The first candidate is 0, with which all answers stay stated.
+    for threshold in [0.0, *sorted(candidates)]:
         remaining = bound(choosing, threshold)
         if remaining.documents and remaining.wrong <= _AIM * remaining.documents:
             measured = bound(measuring, threshold)
@@ -250,8 +258,9 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
     worse = sum(own > other for own, other in scores)
     wrong = sum(own < 0 for own, _ in scores)
     wrong_other = sum(other < 0 for _, other in scores)
-    # The sign test needs only the signs of the differences. Equal scores do not count.
-    signs = np.array([[1.0]] * better + [[-1.0]] * worse).reshape(-1, 1)
+
+    # The sign test needs only the signs of the differences, in one column. Equal scores do not count.
+    signs = np.array([1.0] * better + [-1.0] * worse).reshape(-1, 1)
     is_beyond_chance = better > worse and compute_p(signs)[0] <= _CHANCE
     return {
         "n": len(answers_of_both),
@@ -265,10 +274,11 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
 
 def _score(worlds: dict[str, Any]) -> int:
     """Return the score of a loop for one question, see :func:`compare_loops`."""
-    verdicts = [worlds[world]["verdict"] for world in (AS_IS, WITHOUT)]
-    if "wrong" in verdicts:
+    with_sentence = worlds[AS_IS]["verdict"]
+    without_sentence = worlds[WITHOUT]["verdict"]
+    if "wrong" in (with_sentence, without_sentence):
         return -1
-    return 1 if verdicts[0] == "right" else 0
+    return 1 if with_sentence == "right" else 0
 
 
 def half_of(document: str) -> int:
@@ -277,7 +287,8 @@ def half_of(document: str) -> int:
     :param document: The name of the document.
     :returns: 0 or 1.
     """
-    return sha256(document.encode(errors="backslashreplace")).digest()[0] % 2
+    first_byte = sha256(document.encode(errors="backslashreplace")).digest()[0]
+    return first_byte % 2
 
 
 def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
@@ -287,17 +298,17 @@ def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
     :param number: The maximum number of answers.
     :returns: The record and the name of the world of each answer.
     """
-    wrong = [
-        (case, world)
-        for case in cases
-        for world, answer in case["worlds"].items()
-        if answer["verdict"] in ("wrong", "unseen")
-    ]
+    wrong: list[tuple[Case, str]] = []
+    for case in cases:
+        for world, answer in case["worlds"].items():
+            if answer["verdict"] in ("wrong", "unseen"):
+                wrong.append((case, world))
 
-    def rank(answered: tuple[Case, str]) -> tuple[bool, float, str]:
+    def rank(case_and_world: tuple[Case, str]) -> tuple[bool, float, str]:
         """Return the sort key of an answer."""
-        case, world = answered
+        case, world = case_and_world
         answer = case["worlds"][world]
-        return answer["verdict"] != "wrong", -(answer["probability"] or 1.0), case["id"]
+        probability = answer["probability"] or 1.0
+        return answer["verdict"] != "wrong", -probability, case["id"]
 
     return sorted(wrong, key=rank)[:number]

@@ -253,17 +253,10 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         return
     yield from _read_cells(sentence)
     yield from _read_field(sentence)
+
     text = sentence.text
-
-    has_length = _LENGTHS[0] <= len(text) <= _LENGTHS[1]
-    is_whole = text[:1].isupper() and text.endswith(".") and "\n" not in text
-    if not has_length or not is_whole:
+    if not _stands_alone(text):
         return
-    if _POINTS_BACK.match(text) or text.split()[0].endswith(("ly", "ly,")) or _ODD.search(text):
-        return
-    if not looks_english(f"what {text}"):
-        return
-
     step = _STEP.match(text)
     if step:
         if len(words(step["aim"])) >= _FEWEST_WORDS:
@@ -271,16 +264,12 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
         return
     if DOUBTFUL.search(text):
         return
-
     dated = _DATE_FIRST.match(text)
     if dated:
-        clause = _CLAUSE_END.split(dated["rest"])[0]
-        dates = find_dates(text)
-        is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == dated.span("date")
-        if is_date and not _NOT_PLAIN.search(clause) and _count_verbs(clause) == 1:
-            yield Formed("date", _ask_when(dated["date"]), _keywords(clause), dated["date"], dated.start("date"))
+        yield from _read_first_date(text, dated)
         return
 
+    # Only the first clause of the sentence is compared with the forms.
     clause = _CLAUSE_END.split(text.removesuffix("."))[0]
     # A clause without a verb is no clause: its end was the comma of a date or of a number. The first word is never the
     # verb.
@@ -289,38 +278,72 @@ def find_formed(sentence: Sentence) -> Iterator[Formed]:
             yield from rule(f"{clause}.")
 
 
+def _stands_alone(text: str) -> bool:
+    """Check whether a text is a whole English sentence that can be understood without the sentence before."""
+    shortest, longest = _LENGTHS
+    if not shortest <= len(text) <= longest:
+        return False
+    is_whole = text[:1].isupper() and text.endswith(".") and "\n" not in text
+    if not is_whole or _POINTS_BACK.match(text) or _ODD.search(text):
+        return False
+    # An adverb at the start, as in "Originally, ...", also refers to the sentence before.
+    first_word = text.split()[0]
+    if first_word.endswith(("ly", "ly,")):
+        return False
+    return looks_english(f"what {text}")
+
+
+def _read_first_date(text: str, dated: re.Match[str]) -> Iterator[Formed]:
+    """Yield the question for a date at the start of a sentence, if the sentence has no other date.
+
+    ``dated`` is the match of the pattern ``_DATE_FIRST``.
+    """
+    clause = _CLAUSE_END.split(dated["rest"])[0]
+    dates = find_dates(text)
+    is_date = len(dates) == 1 and (dates[0].begin, dates[0].end) == dated.span("date")
+    if is_date and not _NOT_PLAIN.search(clause) and _count_verbs(clause) == 1:
+        yield Formed("date", _ask_when(dated["date"]), _keywords(clause), dated["date"], dated.start("date"))
+
+
 def _read_forms(text: str) -> Iterator[Formed]:
     """Compare a sentence with the forms. Of each kind, only the first form that fits counts."""
-    dates = find_dates(text)
-    numbers = numbers_in(text)
     # Dates are masked, so that the forms can recognise them by one character.
     masked = text
-    for date in dates:
+    for date in find_dates(text):
         masked = f"{masked[: date.begin]}{chr(0) * (date.end - date.begin)}{masked[date.end :]}"
+
     kinds_read: set[str] = set()
     for kind, pattern, template in _FORMS:
-        match = None if kind in kinds_read else pattern.fullmatch(masked)
-        if match is None:
+        if kind in kinds_read:
+            continue
+        match = pattern.fullmatch(masked)
+        if match is None or not _is_clear(kind, text, match.span("value")):
             continue
 
+        kinds_read.add(kind)
+        parts = match.groupdict()
+        verb = parts.get("verb") or ""
+        parts["base"] = _BASES.get(verb) or verb.removesuffix("s")
+        # The place of the thing stays open in the question.
+        parts["thing"] = "{thing}"
         begin, end = match.span("value")
-        if kind == "number":
-            is_clear = not dates and len(numbers) == 1 and (begin, end) == numbers[0][:2]
-        elif kind == "date":
-            is_clear = len(dates) == 1 and _count_verbs(text) == 1 and not _goes_on(text, end)
-        elif kind == "name":
-            is_clear = _is_person(text[begin:end], text)
-        else:
-            # Words such as "Mondays" and "May" are no places.
-            is_of_kind = kind == "time" or not _NO_PLACE.search(text[begin:end])
-            is_clear = not dates and is_of_kind
-        if is_clear:
-            kinds_read.add(kind)
-            parts = match.groupdict()
-            verb = parts.get("verb") or ""
-            base = _BASES.get(verb) or verb.removesuffix("s")
-            question = template.format(**{**parts, "base": base, "thing": "{thing}"})
-            yield Formed(kind, question, match["thing"], text[begin:end], begin)
+        yield Formed(kind, template.format(**parts), match["thing"], text[begin:end], begin)
+
+
+def _is_clear(kind: str, text: str, span: tuple[int, int]) -> bool:
+    """Check whether the part of a sentence at ``span`` is a value of this kind, and the only one that is asked for."""
+    begin, end = span
+    dates = find_dates(text)
+    if kind == "number":
+        numbers = [(number_begin, number_end) for number_begin, number_end, _ in numbers_in(text)]
+        return not dates and numbers == [span]
+    if kind == "date":
+        return len(dates) == 1 and _count_verbs(text) == 1 and not _goes_on(text, end)
+    if kind == "name":
+        return _is_person(text[begin:end], text)
+    # Words such as "Mondays" and "May" are no places.
+    is_of_kind = kind == "time" or not _NO_PLACE.search(text[begin:end])
+    return not dates and is_of_kind
 
 
 def _is_person(value: str, text: str) -> bool:
@@ -393,9 +416,10 @@ def _read_number(text: str) -> Iterator[Formed]:
     # What is counted is one word in the plural, or two words whose second is in the plural.
     counted = first_word
     if not _MANY.fullmatch(first_word):
-        if not more_words or _NOT_NOUN.fullmatch(more_words[0]) or not _MANY.fullmatch(more_words[0]):
+        second_word = more_words[0] if more_words else ""
+        if _NOT_NOUN.fullmatch(second_word) or not _MANY.fullmatch(second_word):
             return
-        counted = f"{first_word} {more_words[0]}"
+        counted = f"{first_word} {second_word}"
 
     rest = f"{text[:begin]} {text[end + 1 + len(counted) :]}"
     yield Formed("number", f"how many {counted} {{thing}}", _keywords(rest), text[begin:end], begin)
@@ -422,24 +446,34 @@ def _read_cells(sentence: Sentence) -> Iterator[Formed]:
         rows = [(row, _name_row(row.cells)) for row in table.rows]
         name_counts = Counter(name.lower() for _, name in rows)
         for row, name in rows:
-            # Two rows with the same name cannot be told apart. The sentence may be the whole row or, in a wide table,
-            # its beginning.
-            if not name or name_counts[name.lower()] > 1 or table.write(row) != sentence.text:
+            # Two rows with the same name cannot be told apart.
+            is_only_row = bool(name) and name_counts[name.lower()] == 1
+            if not is_only_row or table.write(row) != sentence.text:
                 continue
+            place = " ".join(filter(None, (table.title, row.group)))
+            # A row may have fewer cells than the table has columns.
             for column, cell in zip(table.columns, row.cells, strict=False):
-                if cell == name or not _COLUMN.fullmatch(column) or not 2 <= len(cell) <= 40:
-                    continue
-                if row.cells.count(cell) > 1 or cell.lower() in sentence.context.lower():
-                    continue
+                is_only_cell = row.cells.count(cell) == 1 and cell.lower() not in sentence.context.lower()
                 at = sentence.text.find(f"{column}: {cell}")
-                # A cell may have one number, perhaps with decimals.
-                most_numbers = 2 if "." in cell else 1
-                is_single = not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= most_numbers
-                if at >= 0 and is_single:
-                    question = f"What is the {column if column.isupper() else column.lower()} of {{thing}}?"
-                    place = " ".join(filter(None, (table.title, row.group)))
-                    begin = at + len(f"{column}: ")
-                    yield Formed("cell", question, name, cell, begin, f"in {place}" if place else "")
+                if cell != name and is_only_cell and _can_be_asked(column, cell) and at >= 0:
+                    heading = column if column.isupper() else column.lower()
+                    yield Formed(
+                        kind="cell",
+                        template=f"What is the {heading} of {{thing}}?",
+                        thing=name,
+                        value=cell,
+                        at=at + len(f"{column}: "),
+                        place=f"in {place}" if place else "",
+                    )
+
+
+def _can_be_asked(column: str, cell: str) -> bool:
+    """Check whether a column has a heading that can be asked for, and its cell one short value, not a list."""
+    if not _COLUMN.fullmatch(column) or not 2 <= len(cell) <= 40:
+        return False
+    # A cell may have one number, perhaps with decimals.
+    most_numbers = 2 if "." in cell else 1
+    return not re.search(r"[;|,/<>]", cell) and len(re.findall(r"\d+", cell)) <= most_numbers
 
 
 def _name_row(cells: tuple[str, ...]) -> str:

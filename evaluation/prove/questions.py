@@ -1,8 +1,9 @@
 """Make the questions that are asked about a folder. Each has its answer in one sentence, and in no other.
 
-The form of a sentence gives a question (see ``forms.py``). Then two checks compare the question with all other
-sentences. No other sentence may answer it in another way (a rival). Sentences that state the same (copies) must be
-known, because they are taken out together.
+The form of a sentence gives a question (see ``forms.py``). The question is then compared with all other sentences. A
+sentence that may answer it in another way is a rival, and a question with a rival is not asked. A sentence that states
+the same as the question's own sentence is a copy. The copies must be known: where the sentence is taken out of the
+folder, its copies are taken out too.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from prefrag.evaluation.prove.forms import find_formed
 from prefrag.evaluation.prove.sentences import Sentence, Sentences, has_kind, says_value
 from prefrag.evaluation.prove.wording import OTHER_WORDS, is_telling, names_in, root, roots, shared
 
-# A question must have at least this many different words, with the words of its title. Words are compared by their
-# roots.
+# The minimum number of different words of a whole question. The words of a title or a table count. Words are compared
+# by their roots, see ``wording.py``.
 _FEWEST_ROOTS = 3
-# A question must have at least this many different words without the words of its title.
+# The minimum number of different words of a question without those that only name its document or its table.
 _FEWEST_OWN = 2
 # The maximum number of questions of a document that are checked, until one passes.
 _MOST_TRIED = 15
-# A sentence with at least this share (0 to 1) of a question's words may answer the question, too.
+# Any sentence with at least this share (0 to 1) of a question's words may be a rival.
 _NEAR = 0.65
-# A sentence with the answer states the same if it and its headings have at least this share of a question's words.
-_SAME = 0.5
-# A sentence with the answer may state the same if it has at least this share of a question's words by itself.
+# A sentence that has the answer may be a copy if it has at least this share of the question's words by itself.
 _PERHAPS = 0.34
+# Such a sentence is a copy if it and its headings together have at least this share of the question's words.
+_SAME = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Question:
     :param at: The position in the sentence at which the answer begins.
     :param shared: The share (0 to 1) of the question's words that the sentence has too.
     :param core: The question without the words that only name its document or its table.
-    :param plain: The question in the words of the sentence. Empty if a model wrote the question.
+    :param plain: The question by form, in the words of the sentence. Empty if a language model wrote the question (see
+        ``written_question.py``).
     :param copies: The other sentences that state the same.
     """
 
@@ -63,8 +65,9 @@ class Question:
 def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Question], Counter[str]]:
     """Make questions, at most one for each document. Folders, kinds of files and years take turns.
 
-    A document gets no question if it states the same as another document that has one. It would be no independent
-    trial. Doubtful questions are dropped here, before anything is asked. So no answer decides what is counted.
+    A document gets no question if it states the same as another document that has one. The answers about two such
+    documents would not be independent. All questions that are not clear enough are dropped here, before anything is
+    asked. So the answers have no influence on which questions are counted.
 
     :param sentences: The sentences of the folder.
     :param number: The maximum number of questions.
@@ -88,25 +91,36 @@ def make_questions(sentences: Sentences, number: int, seed: int) -> tuple[list[Q
             dropped["its document is a copy of one that is asked"] += 1
             continue
 
-        proposals = [question for sentence in files[file] for question in propose(sentence)]
+        proposals: list[Question] = []
+        for sentence in files[file]:
+            proposals += propose(sentence)
         draw.shuffle(proposals)
         # Forms of which there are few questions so far come first.
         proposals.sort(key=lambda question: form_counts[question.form])
-        # The reason for each sentence whose questions were refused.
-        refused: dict[int, str] = {}
-        for proposal in proposals[:_MOST_TRIED]:
-            question, reason = _check(proposal, sentences, used_sentences)
-            if question is None:
-                refused[proposal.sentence.number] = reason
-                continue
+
+        question, reasons = _choose(proposals[:_MOST_TRIED], sentences, used_sentences)
+        dropped.update(reasons)
+        if question is not None:
+            questions.append(question)
             used_sentences |= {sentence.number for sentence in (question.sentence, *question.copies)}
             copied_files.update(copy.file for copy in question.copies)
             form_counts[question.form] += 1
-            refused.pop(proposal.sentence.number, None)
-            questions.append(question)
-            break
-        dropped.update(refused.values())
     return questions, dropped
+
+
+def _choose(
+    proposals: list[Question], sentences: Sentences, used_sentences: set[int]
+) -> tuple[Question | None, list[str]]:
+    """Return the first question that passes the checks, and a reason for each sentence that gave only refused ones."""
+    # Several questions may come from one sentence, so the reasons are stored by the number of the sentence.
+    reasons: dict[int, str] = {}
+    for proposal in proposals:
+        question, reason = _check(proposal, sentences, used_sentences)
+        if question is not None:
+            reasons.pop(proposal.sentence.number, None)
+            return question, list(reasons.values())
+        reasons[proposal.sentence.number] = reason
+    return None, list(reasons.values())
 
 
 def _check(proposal: Question, sentences: Sentences, used_sentences: set[int]) -> tuple[Question | None, str]:
@@ -147,17 +161,26 @@ def propose(sentence: Sentence) -> Iterator[Question]:
     :returns: An iterator over the questions, which are not checked yet.
     """
     for formed in find_formed(sentence):
-        # An hour is left out, because there is no rule for another value. A place such as "the office" is left out,
-        # because other sentences may mean another office.
+        # An hour is left out, because ``worlds.py`` cannot change it into another hour. A place such as "the office" is
+        # left out, because other sentences may mean another office.
         is_common_place = formed.kind == "place" and not formed.value[0].isupper()
         if formed.kind == "time" or is_common_place:
             continue
+
+        # The thing now stands within a question: "The bridge" becomes "the bridge".
         thing = re.sub(r"^(?:The|An?)\b", lambda match: match[0].lower(), formed.thing)
-        phrase = formed.template.replace("{thing}", thing).removesuffix("?")
-        core = _reword(f"{phrase[0].lower()}{phrase[1:]}")
+        question = formed.template.replace("{thing}", thing).removesuffix("?")
+        core = _reword(f"{question[0].lower()}{question[1:]}")
         text = f"{core} {formed.place}".rstrip()
         yield Question(
-            formed.kind, text, sentence, formed.value, formed.at, shared(text, sentence.text), core, formed.text
+            form=formed.kind,
+            text=text,
+            sentence=sentence,
+            value=formed.value,
+            at=formed.at,
+            shared=shared(text, sentence.text),
+            core=core,
+            plain=formed.text,
         )
 
 
@@ -184,27 +207,38 @@ def name_its_sentence(question: Question, sentences: Sentences) -> Question | No
     # A question such as "What is the default?" names too little. A cell, however, is named by its table or document.
     if len(core_roots) < _FEWEST_OWN and question.form != "cell":
         return None
-    for text in (question.text, f"{question.text} {_title_words(title, question)}"):
-        asked = roots(text)
-        names = names_in(text) & asked
-        names_nothing = text == question.text and not names
-        if len(asked) < _FEWEST_ROOTS or asks_beyond_spans(text) or names_nothing:
-            continue
 
-        own = asked & (roots(question.sentence.text) | sentences.context_of(question.sentence))
-        if own != asked or says_value(question.form, question.value, f"{text} {question.sentence.context}"):
-            continue
-        if has_rival(question, core_roots, names, sentences):
+    text = question.text
+    # A question that names nothing, such as no person, can only be asked with the words of the title.
+    if not names_in(text) or not _is_clear(text, question, sentences):
+        text = f"{question.text} {_title_words(title, question)}"
+        if not _is_clear(text, question, sentences):
             return None
-        return replace(question, text=text, shared=shared(text, question.sentence.text))
-    return None
+    if has_rival(question, core_roots, names_in(text), sentences):
+        return None
+    return replace(question, text=text, shared=shared(text, question.sentence.text))
+
+
+def _is_clear(text: str, question: Question, sentences: Sentences) -> bool:
+    """Check whether a text asks for one value, in enough words of the question's sentence, and does not say the value.
+
+    The title and the headings above the sentence count as its words, and must not say the value either.
+    """
+    text_roots = roots(text)
+    if len(text_roots) < _FEWEST_ROOTS or asks_beyond_spans(text):
+        return False
+    sentence_roots = roots(question.sentence.text) | sentences.context_of(question.sentence)
+    if not text_roots <= sentence_roots:
+        return False
+    return not says_value(question.form, question.value, f"{text} {question.sentence.context}")
 
 
 def _title_words(title: str, question: Question) -> str:
     """Return at most four words of the title that the question does not have."""
     question_roots = roots(question.text)
     telling_words = [word for word in re.findall(r"[^\W_]+", title) if is_telling(word.lower())]
-    return " ".join([word for word in telling_words if root(word.lower()) not in question_roots][:4])
+    new_words = [word for word in telling_words if root(word.lower()) not in question_roots]
+    return " ".join(new_words[:4])
 
 
 def has_rival(question: Question, asked: frozenset[str], names: frozenset[str], sentences: Sentences) -> bool:
@@ -217,7 +251,7 @@ def has_rival(question: Question, asked: frozenset[str], names: frozenset[str], 
     :returns: True if there is such a sentence.
     """
     similar = sentences.sharing(asked, ceil(_NEAR * len(asked)))
-    return any(_is_rival(question, names, *other) for other in similar)
+    return any(_is_rival(question, names, other, covered) for other, covered in similar)
 
 
 def _is_rival(question: Question, names: frozenset[str], other: Sentence, covered: frozenset[str]) -> bool:
@@ -237,7 +271,7 @@ def find_copies(question: Question, sentences: Sentences) -> list[Sentence] | No
 
     :param question: The question.
     :param sentences: The sentences of the folder.
-    :returns: These sentences. None if another sentence may state the same and its words do not tell.
+    :returns: These sentences. None if it is uncertain whether another sentence states the same.
     """
     question_roots = roots(question.text)
     own_sentence = question.sentence
@@ -245,16 +279,22 @@ def find_copies(question: Question, sentences: Sentences) -> list[Sentence] | No
     for other in sentences.saying(question.form, question.value):
         if other.number == own_sentence.number:
             continue
-        common = question_roots & roots(other.text)
-        covered = common | (question_roots & sentences.context_of(other))
-        may_say_same = len(common) >= _PERHAPS * len(question_roots)
-        if may_say_same and len(covered) >= _SAME * len(question_roots):
+        # The roots of the question that the other sentence has by itself, and those that it has with its headings.
+        in_sentence = question_roots & roots(other.text)
+        with_headings = in_sentence | (question_roots & sentences.context_of(other))
+        may_be_copy = len(in_sentence) >= _PERHAPS * len(question_roots)
+        if may_be_copy and len(with_headings) >= _SAME * len(question_roots):
             copies.append(other)
-        elif may_say_same or other.file == own_sentence.file:
+        elif may_be_copy or other.file == own_sentence.file:
+            # The other sentence has the answer, but too few words of the question to be sure.
             return None
-    # The sentences beside its own may speak of the same thing without naming the thing.
+
+    # The three sentences before and behind its own may speak of the same thing without naming the thing.
     neighbours = sentences.all[max(0, own_sentence.number - 3) : own_sentence.number + 4]
-    beside = [other for other in neighbours if other.file == own_sentence.file and other not in (own_sentence, *copies)]
-    if any(says_value(question.form, question.value, other.text) for other in beside):
-        return None
+    for other in neighbours:
+        is_examined = other == own_sentence or other in copies
+        if is_examined or other.file != own_sentence.file:
+            continue
+        if says_value(question.form, question.value, other.text):
+            return None
     return copies

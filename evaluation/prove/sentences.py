@@ -22,8 +22,10 @@ from prefrag.evaluation.prove.wording import NUMBER_WORDS, root, roots
 _FIGURE = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
 # Matches a year or a day of the week: "1931", "Monday" or "mondays".
 _DAY_OR_YEAR = re.compile(r"\b(?:\d{4}\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day)", re.IGNORECASE)
-# Matches a number word, such as "seven". "Zero" and "one" are left out, because in most sentences they count nothing.
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word not in ('zero', 'one'))})\b", re.I)
+# The number words without "zero" and "one", which count nothing in most sentences.
+_COUNTING_WORDS = [word for word in NUMBER_WORDS if word not in ("zero", "one")]
+# Matches one of these words, such as "seven".
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_COUNTING_WORDS)})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def sentences_of(passage: Document, number: int = 0) -> Iterator[Sentence]:
     for place, (begin, end) in enumerate(sentence_spans(text), number):
         title = str(passage.meta.get("title") or "")
         heading = heading_of(passage.meta, begin)
-        yield Sentence(place, passage, begin, text[begin:end], " ".join(filter(None, (title, heading))))
+        context = " ".join(filter(None, (title, heading)))
+        yield Sentence(place, passage, begin, text[begin:end], context)
 
 
 class Sentences:
@@ -103,7 +106,11 @@ class Sentences:
         # fewest sentences.
         by_rarity = sorted(asked, key=lambda word: (len(self._holding.get(word, ())), word))
         rarest = by_rarity[: len(asked) - least + 1]
-        for number in sorted({number for word in rarest for number in self._holding.get(word, ())}):
+        numbers: set[int] = set()
+        for word in rarest:
+            numbers.update(self._holding.get(word, ()))
+
+        for number in sorted(numbers):
             sentence = self.all[number]
             own_roots = asked & roots(sentence.text)
             if len(own_roots) >= least:
@@ -122,7 +129,11 @@ class Sentences:
             keys = frozenset(key for key in keys if len(key) == 4)
         elif kind != "number":
             keys = frozenset([root(telling_part(kind, value))])
-        for number in sorted({number for key in keys for number in self._holding.get(key, ())}):
+        numbers: set[int] = set()
+        for key in keys:
+            numbers.update(self._holding.get(key, ()))
+
+        for number in sorted(numbers):
             if says_value(kind, value, self.all[number].text):
                 yield self.all[number]
 
@@ -135,8 +146,10 @@ def numbers_of(text: str) -> frozenset[str]:
     :param text: The text.
     :returns: The numbers as digits. The parts of "1,250" are listed too.
     """
-    digits = (figure.replace(",", "") for figure in re.findall(r"\d[\d,]*(?:\.\d+)?|\d+", text))
-    return frozenset([*digits, *re.findall(r"\d+", text), *(number for _, _, number in numbers_in(text))])
+    whole_numbers = [figure.replace(",", "") for figure in re.findall(r"\d[\d,]*(?:\.\d+)?|\d+", text)]
+    parts_of_numbers = re.findall(r"\d+", text)
+    from_words = [number for _, _, number in numbers_in(text)]
+    return frozenset([*whole_numbers, *parts_of_numbers, *from_words])
 
 
 def telling_part(kind: str, value: str) -> str:
@@ -180,9 +193,12 @@ def says_value(kind: str, value: str, text: str) -> bool:
     :returns: True if the text has the value.
     """
     if kind == "date":
-        own_dates = find_dates(value)
         text_dates = find_dates(text)
-        return any(date.first <= other.last and other.first <= date.last for date in own_dates for other in text_dates)
+        # Two dates fit if they overlap, as a year and a day of this year do.
+        for own in find_dates(value):
+            if any(own.first <= other.last and other.first <= own.last for other in text_dates):
+                return True
+        return False
     if kind == "number":
         numbers_of_value = {number for _, _, number in numbers_in(value)}
         return bool(numbers_of_value & numbers_of(text))
@@ -200,4 +216,7 @@ def has_kind(kind: str, text: str) -> bool:
         return bool(find_dates(text)) or _DAY_OR_YEAR.search(text) is not None
     if kind == "number":
         return re.search(r"\d", text) is not None or bool(numbers_in(text))
-    return kind == "cell" or re.search(r"(?<!^)\b[A-Z][a-z]", text) is not None
+    if kind == "cell":
+        return True
+    # A name or a place has a capital, also within the sentence.
+    return re.search(r"(?<!^)\b[A-Z][a-z]", text) is not None

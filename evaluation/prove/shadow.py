@@ -44,12 +44,16 @@ def shadow_folder() -> Iterator[Path]:
     """
     make_data_directory()
     shadows_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+    # At the end, the stack first closes the locked file and then deletes the folder.
     with ExitStack() as stack:
+        # Without this lock, another process could delete the new folder before its file is locked.
         with hold_lock(shadows_folder() / ".lock", _WAIT_SECONDS, "making shadows of an index"):
             sweep_shadows()
             folder = Path(tempfile.mkdtemp(prefix="prove-", dir=shadows_folder()))
             stack.callback(_delete, folder)
-            take_lock(stack.enter_context((folder / _LOCK).open("ab")).fileno())
+            lock = stack.enter_context((folder / _LOCK).open("ab"))
+            # The file is new, so no other process has locked it.
+            take_lock(lock.fileno())
         yield folder
 
 
@@ -78,7 +82,8 @@ def _delete(folder: Path) -> None:
 def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), outdated: Sequence[str] = ()) -> None:
     """Copy an index without its vectors, and change passages in the copy.
 
-    The copy has no threshold of an earlier proof. So the product is always measured without such a threshold.
+    An earlier measurement (a proof) may have chosen a probability from which answers are given as *Stated*. The copy
+    does not have this threshold, because the measurement may choose another one.
 
     :param index: The folder of the index.
     :param folder: The folder of the copy, which does not exist yet.
@@ -100,7 +105,9 @@ def load_on(pipeline: str, folder: Path, replace: Mapping[str, Any] | None = Non
     """
     from prefrag import pipelines
 
-    store = {"TantivyDocumentStore.index": None, "TantivyDocumentStore.path": str(folder)}
-    loaded = pipelines.load(pipeline, replace={**store, **(replace or {})})
+    replacements: dict[str, Any] = {"TantivyDocumentStore.index": None, "TantivyDocumentStore.path": str(folder)}
+    if replace:
+        replacements.update(replace)
+    loaded = pipelines.load(pipeline, replace=replacements)
     loaded.warm_up()
     return loaded

@@ -64,14 +64,17 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
         fit = _fits(answer, expected, question)
         if fit != "wrong":
             return fit
-    if world != AS_IS and _fits(answer, question.value, question) != "wrong" and _is_left(question, world, result):
+    # In all other worlds, the answer may be the value that was taken out.
+    is_old_value = world != AS_IS and _fits(answer, question.value, question) != "wrong"
+    if is_old_value and _is_left(question, world, result):
         return "unseen"
     return "wrong"
 
 
 def _has_step(question: Question, result: dict[str, Any]) -> bool:
     """Check whether the answer or its evidence has the step of the question."""
-    told_text = " ".join([result["answer"], *(evidence["sentence"] for evidence in result.get("evidence", ()))])
+    sentences = [evidence["sentence"] for evidence in result.get("evidence", ())]
+    told_text = " ".join([result["answer"], *sentences])
     return question.value in told_text
 
 
@@ -95,8 +98,9 @@ def _says(question: Question, text: str) -> bool:
 
 def _is_edited(question: Question, text: str) -> bool:
     """Check whether a text is the changed sentence of a question: it has at least 80% of the words of the sentence."""
-    words = set(_WORD.findall(question.sentence.text.lower()))
-    return len(words & set(_WORD.findall(text.lower()))) >= 0.8 * len(words)
+    sentence_words = set(_WORD.findall(question.sentence.text.lower()))
+    common_words = sentence_words & set(_WORD.findall(text.lower()))
+    return len(common_words) >= 0.8 * len(sentence_words)
 
 
 def _tokens(text: str) -> list[str]:
@@ -138,27 +142,37 @@ def _tells(part: list[str], value_tokens: list[str]) -> bool:
 
 def _says_more(answer: str, value: str, question: Question) -> bool:
     """Check whether an answer that has the value takes it back, changes it, or has another value beside it."""
-    taken_back = {match[0].lower() for match in _TAKES_BACK.finditer(answer)}
-    if taken_back - {match[0].lower() for match in _TAKES_BACK.finditer(f"{value} {question.text}")}:
+    # The value or the question may itself have a word such as "or".
+    taking_back = {match[0].lower() for match in _TAKES_BACK.finditer(answer)}
+    expected = {match[0].lower() for match in _TAKES_BACK.finditer(f"{value} {question.text}")}
+    if not taking_back <= expected:
         return True
 
+    # The words of the question, of the rest of its sentence and of the value may stand in an answer. Any other word is
+    # examined.
     sentence = question.sentence
     end = question.at + len(question.value)
     context = f"{question.text} {sentence.text[: question.at]} {sentence.text[end:]} {sentence.context}"
-    # The words of the question, of the rest of its sentence and of the value may stand in an answer. Any other word is
-    # examined.
-    expected_roots = {root(word) for text in (context, value) for word in _WORD.findall(text.lower().replace(",", ""))}
+    expected_roots = set(_roots(_WORD.findall(f"{context.lower()} {value.lower()}".replace(",", ""))))
 
     words = _WORD.findall(answer)
-    all_roots = [root(word.lower().replace(",", "")) for word in words]
-    for at, word in enumerate(all_roots):
-        if word in expected_roots:
+    answer_roots = _roots(words)
+    for at, word in enumerate(words):
+        if answer_roots[at] in expected_roots:
             continue
-        is_first_and_plain = words[at].lower() in PLAIN_WORDS | _FORMS_OF_ADDRESS
-        is_name = words[at][0].isupper() and not is_first_and_plain
-        beside = all_roots[max(0, at - 1) : at + 2]
-        is_beside_number = any(near[:1].isdigit() for near in beside) and words[at].lower() not in _BESIDE_NUMBER
-        is_another_name = is_name and re.search(r"[A-Z]", value)
-        if word[:1].isdigit() or is_beside_number or is_another_name:
+        # A root may be empty, such as that of the "s" in "mayor's".
+        if answer_roots[at][:1].isdigit():
+            return True
+        beside = answer_roots[max(0, at - 1) : at + 2]
+        is_beside_number = any(near[:1].isdigit() for near in beside)
+        if is_beside_number and word.lower() not in _BESIDE_NUMBER:
+            return True
+        is_name = word[0].isupper() and word.lower() not in PLAIN_WORDS | _FORMS_OF_ADDRESS
+        if is_name and re.search(r"[A-Z]", value):
             return True
     return False
+
+
+def _roots(words: list[str]) -> list[str]:
+    """Return the root of each word. A number such as "1,250" is written without its comma."""
+    return [root(word.lower().replace(",", "")) for word in words]

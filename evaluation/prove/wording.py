@@ -26,7 +26,8 @@ received got|receives gets|designed drawn|entire whole|rebuilt reconstructed|ren
 assembled gathered|fee charge|wage pay|lessons classes|garden grounds|keeper guardian|visitors guests|meal dinner
 ship vessel|ships vessels|usually normally
 """
-# For each word of a pair, the other word. If a word is in several pairs, the first pair counts.
+# For each word of a pair, the other word. If a word is in several pairs, the first pair counts. A line break separates
+# two pairs as a bar does.
 OTHER_WORDS: dict[str, str] = {}
 for _pair in _PAIRS.replace("\n", "|").strip("|").split("|"):
     _left, _right = _pair.split()
@@ -79,10 +80,13 @@ def root(word: str) -> str:
     :param word: The word in lower case.
     :returns: The root. For a number word, the digits.
     """
-    word = NUMBER_WORDS.get(word, word)
-    other = OTHER_WORDS.get(word)
-    word = min(word, other) if other else word
-    return word if word[0].isdigit() else word[:5].rstrip("s")
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    # Of two words that may stand for each other, the first in the alphabet is taken for both.
+    common = min(word, OTHER_WORDS.get(word, word))
+    if common[0].isdigit():
+        return common
+    return common[:5].rstrip("s")
 
 
 def roots(text: str) -> frozenset[str]:

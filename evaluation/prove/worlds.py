@@ -66,12 +66,18 @@ def change_value(question: Question, sentences: Sentences) -> str:
 
 def _list_values(question: Question) -> Iterable[str]:
     """List values of the same form as the answer to a question. There are none if its form has no rule."""
-    form = _form_of_cell(question.value) if question.form == "cell" else question.form
+    form = question.form
+    if form == "cell":
+        form = _form_of_cell(question.value)
     if form == "date":
         return (_other_date(question.value, step) for step in range(3, 40))
     if form == "number" and numbers_in(question.value):
         return (_other_number(question.value, step) for step in range(3, 60))
-    return {"name": _PEOPLE, "place": _PLACES}.get(form, ())
+    if form == "name":
+        return _PEOPLE
+    if form == "place":
+        return _PLACES
+    return ()
 
 
 def _form_of_cell(value: str) -> str:
@@ -83,13 +89,21 @@ def _form_of_cell(value: str) -> str:
         return "date"
     if numbers_in(value):
         return "number"
-    return "name" if re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", value) else ""
+    if re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+", value):
+        return "name"
+    return ""
 
 
 def _telling(value: str) -> list[str]:
-    """List those words of a value that must be new in the text around it."""
-    # In "14 July 1931", only the numbers have to be new. If there are no numbers, only the first word has to be new.
-    return re.findall(r"\d[\d.,]*\d|\d", value) or re.findall(r"\w+", value.lower())[:1]
+    """List those words of a value that must be new in the text around it.
+
+    In "14 July 1931", only the numbers have to be new. If there are no numbers, only the first word has to be new.
+    """
+    numbers: list[str] = re.findall(r"\d[\d.,]*\d|\d", value)
+    if numbers:
+        return numbers
+    all_words: list[str] = re.findall(r"\w+", value.lower())
+    return all_words[:1]
 
 
 def _other_date(value: str, step: int) -> str:
@@ -100,12 +114,15 @@ def _other_date(value: str, step: int) -> str:
 
     def change(match: re.Match[str]) -> str:
         """Return another number: an earlier year, or another day from 1 to 28."""
-        number = int(match[0])
-        if len(match[0]) == 4:
-            return str(number - step)
+        digits = match[0]
+        if len(digits) == 4:
+            return str(int(digits) - step)
         # In "2026-05-03", the month stays: only the last number is the day.
-        is_day = not re.match(r"-\d", value[match.end() :])
-        return f"{(number + step) % 28 + 1:0{len(match[0])}}" if is_day else match[0]
+        is_month = re.match(r"-\d", value[match.end() :]) is not None
+        if is_month:
+            return digits
+        day = (int(digits) + step) % 28 + 1
+        return str(day).zfill(len(digits))
 
     return re.sub(r"\d+", change, value)
 
@@ -126,8 +143,9 @@ def _other_number(value: str, step: int) -> str:
         if old_text[0].isupper():
             other = other.capitalize()
     elif "." in old_text:
-        decimals = len(old_text.rpartition(".")[2])
-        other = f"{float(old_text.replace(',', '')) + step:.{decimals}f}"
+        _, _, decimals = old_text.rpartition(".")
+        new_decimal = float(old_text.replace(",", "")) + step
+        other = f"{new_decimal:.{len(decimals)}f}"
     else:
         number = int(old_text.replace(",", ""))
         # A large number changes in proportion to its size.
@@ -149,27 +167,34 @@ def deny(question: Question) -> str:
     text = question.sentence.text
     if question.form in ("cell", "step"):
         return ""
-    end = question.at + len(question.value)
+    value_span = (question.at, question.at + len(question.value))
     if question.sentence.number % 2 == 0:
         for verb in _PAST_PASSIVE.finditer(text):
-            if _are_together(text, verb.span(), (question.at, end)):
+            if _are_together(text, verb.span(), value_span):
                 return f"{text[: verb.end()]}to be {text[verb.end() :]}"
 
-    verbs = [verb for verb in _BE.finditer(text) if _are_together(text, verb.span(), (question.at, end))]
+    verbs = [verb for verb in _BE.finditer(text) if _are_together(text, verb.span(), value_span)]
     if len(verbs) == 1:
-        verb_end = verbs[0].start() + len(verbs[0][0].split()[0])
+        verb = verbs[0]
+        # In "has been", the "not" comes behind the "has".
+        first_word_of_verb = verb[0].split()[0]
+        verb_end = verb.start() + len(first_word_of_verb)
         return f"{text[:verb_end]} not{text[verb_end:]}"
 
-    first_word = text.split()[0]
-    starts_plain = first_word in ("The", "A", "An", "In", "On") and not text.startswith(question.value)
     # A sentence without a suitable verb is denied as a whole.
-    return f"It is not true that {text[0].lower() if starts_plain else text[0]}{text[1:]}"
+    first_word = text.split()[0]
+    first_letter = text[0]
+    if first_word in ("The", "A", "An", "In", "On") and not text.startswith(question.value):
+        first_letter = first_letter.lower()
+    return f"It is not true that {first_letter}{text[1:]}"
 
 
-def _are_together(text: str, span: tuple[int, int], other: tuple[int, int]) -> bool:
+def _are_together(text: str, span: tuple[int, int], other_span: tuple[int, int]) -> bool:
     """Check whether two parts of a text stand in the same clause and do not overlap."""
-    left, right = sorted((span, other))
-    return left[1] <= right[0] and _BREAK.search(text[left[1] : right[0]]) is None
+    (_, begin_between), (end_between, _) = sorted((span, other_span))
+    if begin_between > end_between:
+        return False
+    return _BREAK.search(text[begin_between:end_between]) is None
 
 
 def edit_passages(
@@ -186,32 +211,32 @@ def edit_passages(
     """
     # The sentences that change, with their new texts, by passage.
     changes: defaultdict[str, list[tuple[Sentence, str]]] = defaultdict(list)
-    # The rows of tables that change, by file: the old and the new value of a cell, or None if the row is taken out.
+    # The rows of tables that change, by file and by the text of the row. The value is the old and the new value of a
+    # cell, or None if the row is taken out.
     rows: defaultdict[str, dict[str, tuple[str, str] | None]] = defaultdict(dict)
     for question, text in zip(questions, new, strict=True):
         if text is None:
             continue
+        # Only the value was replaced, so it has grown by as many characters as the whole text has.
+        growth = len(text) - len(question.sentence.text)
+        new_value = text[question.at : question.at + len(question.value) + growth]
         for sentence in (question.sentence, *question.copies):
-            is_same = sentence.text == question.sentence.text
-            changes[sentence.passage.id].append((sentence, text if is_same else ""))
-            # Only the value was replaced, so it has grown by as many characters as the whole text has.
-            growth = len(text) - len(sentence.text)
-            value = text[question.at : question.at + len(question.value) + growth]
-            rows[sentence.file][sentence.text] = (question.value, value) if text and is_same else None
+            if text and sentence.text == question.sentence.text:
+                changes[sentence.passage.id].append((sentence, text))
+                rows[sentence.file][sentence.text] = (question.value, new_value)
+            else:
+                changes[sentence.passage.id].append((sentence, ""))
+                rows[sentence.file][sentence.text] = None
 
     passages = {sentence.passage.id: sentence.passage for sentence in sentences.all}
-    written, outdated = [], []
+    written = []
+    outdated = []
     for passage in passages.values():
-        rows_of_file = rows.get(str(passage.meta.get("file_path") or passage.id), {})
+        rows_of_file = rows.get(str(passage.meta.get("file_path") or passage.id))
         tables = _change_tables(passage.meta, rows_of_file) if rows_of_file else None
         if passage.id not in changes and tables is None:
             continue
-        content = passage.content or ""
-        # The last sentence is changed first, so that the positions of the others still fit.
-        for sentence, text in sorted(changes.get(passage.id, ()), key=lambda change: -change[0].begin):
-            end = sentence.begin + len(sentence.text)
-            after = content[end:] if text else content[end:].lstrip(" ")
-            content = f"{content[: sentence.begin]}{text}{after}"
+        content = _change_sentences(passage.content or "", changes.get(passage.id, ()))
         meta = passage.meta if tables is None else {**passage.meta, TABLES: tables}
         if content.strip():
             written.append(replace(passage, content=content, meta=meta))
@@ -220,28 +245,40 @@ def edit_passages(
     return written, outdated
 
 
+def _change_sentences(content: str, changes: Iterable[tuple[Sentence, str]]) -> str:
+    """Replace sentences of a passage by their new texts. If a text is empty, the blanks behind the sentence go too."""
+    # The last sentence is changed first, so that the positions of the others still fit.
+    last_first = sorted(changes, key=lambda change: -change[0].begin)
+    for sentence, text in last_first:
+        before = content[: sentence.begin]
+        after = content[sentence.begin + len(sentence.text) :]
+        if not text:
+            after = after.lstrip(" ")
+        content = f"{before}{text}{after}"
+    return content
+
+
 def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] | None]) -> str | None:
     """Change the rows in a passage's metadata, and return the tables as JSON. None if no row has changed."""
-    tables = read_tables(meta)
-    texts_by_table = {}
-    for table in tables:
-        texts_by_table[table.number] = [table.write(row) for row in table.rows]
-    if not any(text in rows for texts in texts_by_table.values() for text in texts):
-        return None
-
+    has_changed = False
     changed_tables = []
-    for table in tables:
+    for table in read_tables(meta):
         rows_left = []
-        for row, text in zip(table.rows, texts_by_table[table.number], strict=True):
+        for row in table.rows:
+            text = table.write(row)
             if text not in rows:
                 rows_left.append([row.group, *row.cells])
                 continue
+            has_changed = True
             change = rows[text]
             if change is not None:
                 before, after = change
                 cells = [after if cell == before else cell for cell in row.cells]
                 rows_left.append([row.group, *cells])
-        size = table.size - len(table.rows) + len(rows_left)
+        # A table of which no row is left is dropped.
         if rows_left:
+            size = table.size - len(table.rows) + len(rows_left)
             changed_tables.append([table.number, table.title, list(table.columns), table.first, size, rows_left])
+    if not has_changed:
+        return None
     return json.dumps(changed_tables, ensure_ascii=False)

@@ -61,8 +61,11 @@ class QuestionWriter(ChatModel):
         prompt = _PROMPT.format(title=title, sentence=question.sentence.text, value=question.value)
         parameters = {"temperature": 0.0, "max_tokens": _REPLY_TOKENS}
         output = await self.run_async([ChatMessage.from_user(prompt)], parameters)
-        lines = strip_reasoning(output["replies"][0].text or "").strip().splitlines()
-        return lines[0].strip().removeprefix("Question: ").strip("\"'` ") if lines else ""
+        reply = strip_reasoning(output["replies"][0].text or "")
+        lines = reply.strip().splitlines()
+        if not lines:
+            return ""
+        return lines[0].strip().removeprefix("Question: ").strip("\"'` ")
 
 
 def is_written_about(question: Question) -> bool:
@@ -98,9 +101,12 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
         return None
 
     question_roots = roots(text)
-    own_roots = question_roots & (roots(question.sentence.text) | sentences.context_of(question.sentence))
+    sentence_roots = roots(question.sentence.text) | sentences.context_of(question.sentence)
+    own_roots = question_roots & sentence_roots
     names = names_in(text)
-    if not names or not names <= own_roots or len(own_roots) < max(2, _LEAST_OWN * len(question_roots)):
+    if not names or not names <= own_roots:
+        return None
+    if len(own_roots) < max(2, _LEAST_OWN * len(question_roots)):
         return None
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
 
@@ -115,4 +121,6 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     alone = Document(content=question.sentence.text, meta={"title": title})
     best = next(iter(reader.read(text, [alone])), None)
     as_stated = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
-    return written if judge_answer(written, AS_IS, "", as_stated) == "right" else None
+    if judge_answer(written, AS_IS, "", as_stated) != "right":
+        return None
+    return written
