@@ -53,24 +53,27 @@ class Against:
     @property
     def brief(self) -> str:
         """The result for accuracy. It is the end of a sentence that begins with "accuracy of REFERENCE"."""
+        # Methods whose accuracy must be 0.
+        without_answers: list[str] = []
+        methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _BRIEF}
+        for comparison in self.comparisons:
+            method = comparison.other.method
+            difference = comparison.differences.get(ACC.key)
+            if _answers_nothing(comparison.other):
+                without_answers.append(method)
+            elif difference is not None:
+                numbers = f"{difference.mean_text}; {difference.interval_text}; {difference.p_text}"
+                methods_by_verdict[difference.verdict].append(f"{method} ({numbers})")
+
         parts = []
-        by_construction = [
-            comparison.other.method for comparison in self.comparisons if _answers_nothing(comparison.other)
-        ]
-
-        for verdict, words in _BRIEF.items():
-            methods = []
-            for comparison in self.comparisons:
-                difference = comparison.differences.get(ACC.key)
-                if difference and difference.verdict == verdict and not _answers_nothing(comparison.other):
-                    numbers = f"{difference.mean_text}; {difference.interval_text}; {difference.p_text}"
-                    methods.append(f"{comparison.other.method} ({numbers})")
+        for verdict, methods in methods_by_verdict.items():
             if methods:
-                parts.append(f"{words} {', '.join(methods)}")
-
-        if by_construction:
-            parts.append(f"is not compared with {', '.join(by_construction)}: the simulated reader needs passages")
-        return "; ".join(parts or ["was not measured"]) + "."
+                parts.append(f"{_BRIEF[verdict]} {', '.join(methods)}")
+        if without_answers:
+            parts.append(f"is not compared with {', '.join(without_answers)}: the simulated reader needs passages")
+        if not parts:
+            parts.append("was not measured")
+        return "; ".join(parts) + "."
 
 
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
@@ -87,27 +90,39 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
     tables: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
-            of_dataset = [run for run in runs if run.dataset == dataset]
+            own_runs = [run for run in runs if run.dataset == dataset]
             # Runs are grouped by their settings. Two groups may differ only in settings that a method does not use.
             # Then the method's run in the other group also belongs here.
-            from_other_groups = []
+            fitting = list(own_runs)
             for other_setting, other_runs in settings.items():
                 if other_setting != setting:
-                    from_other_groups += [run for run in other_runs if run.dataset == dataset and setting.holds(run)]
-            fitting = sorted([*of_dataset, *from_other_groups], key=lambda run: run.order)
+                    fitting += [run for run in other_runs if run.dataset == dataset and setting.holds(run)]
+            fitting.sort(key=lambda run: run.order)
             reference = _choose_reference(fitting, method)
-            # If the reference is from another group, the other runs from there are compared in their own group.
-            candidates = fitting if reference in of_dataset else of_dataset
 
+            # If the reference is from another group, the other runs from there are compared in their own group.
+            candidates = fitting if reference in own_runs else own_runs
             others = []
             for run in candidates:
                 if run is not reference and set(list_differences(reference, run)) <= OF_METHODS:
                     others.append(run)
-            if others:
-                main = dataset not in {table.dataset for table in tables}
-                left_out = _explain_left_out(reference, others, every) if main else ()
-                family = tuple(compare([(reference, run) for run in others]))
-                tables.append(Against(dataset, setting, reference, family, main, tuple(left_out)))
+            if not others:
+                continue
+
+            is_first = all(table.dataset != dataset for table in tables)
+            not_compared: tuple[str, ...] = ()
+            if is_first:
+                not_compared = tuple(_explain_left_out(reference, others, every))
+            tables.append(
+                Against(
+                    dataset=dataset,
+                    setting=setting,
+                    reference=reference,
+                    comparisons=tuple(compare([(reference, run) for run in others])),
+                    main=is_first,
+                    not_compared=not_compared,
+                )
+            )
     return tables
 
 
@@ -120,33 +135,48 @@ def compare_one_change(settings: Settings, tables: Sequence[Against]) -> list[Co
     :param tables: The comparisons with the reference, which are not repeated.
     :returns: The comparisons. Those on the same dataset with the same changed setting are corrected together.
     """
-    compared_names = {
-        frozenset((comparison.run.name, comparison.other.name))
-        for against in tables
-        for comparison in against.comparisons
-    }
+    # The names of the two runs of each pair that was compared before.
+    compared_names: set[frozenset[str]] = set()
+    for against in tables:
+        for comparison in against.comparisons:
+            compared_names.add(frozenset((comparison.run.name, comparison.other.name)))
     first_names = {run.name for run in next(iter(settings.values()))}
-    methods: dict[tuple[str, str], list[Run]] = {}
-    for run in sorted((run for group in settings.values() for run in group), key=lambda run: run.order):
-        methods.setdefault((run.dataset, run.family), []).append(run)
 
+    runs_of_methods: dict[tuple[str, str], list[Run]] = {}
+    for run in _list_runs(settings):
+        runs_of_methods.setdefault((run.dataset, run.family), []).append(run)
+
+    # The pairs, by the dataset and the name of the changed setting.
     families: dict[tuple[str, str], list[tuple[Run, Run]]] = {}
-    for (dataset, _), runs in methods.items():
+    for (dataset, _), runs in runs_of_methods.items():
         for run, other in itertools.combinations(runs, 2):
-            if first_names.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in compared_names:
+            names = frozenset((run.name, other.name))
+            if names in compared_names or first_names.isdisjoint(names):
                 continue
             differing = list_differences(run, other)
             # The accuracy of the simulated reader says nothing about the accuracy of a model. So the two are not
             # compared.
             if len(differing) <= 1 and run.simulated == other.simulated:
-                families.setdefault((dataset, "".join(differing)), []).append((run, other))
-    return [comparison for _, pairs in sorted(families.items()) for comparison in compare(pairs)]
+                changed_setting = differing[0] if differing else ""
+                families.setdefault((dataset, changed_setting), []).append((run, other))
+
+    comparisons = []
+    for _, pairs in sorted(families.items()):
+        comparisons += compare(pairs)
+    return comparisons
+
+
+def _list_runs(settings: Settings) -> list[Run]:
+    """Return the runs of all groups, in the order of the tables."""
+    runs = [run for group in settings.values() for run in group]
+    return sorted(runs, key=lambda run: run.order)
 
 
 def _explain_left_out(reference: Run, compared: Sequence[Run], all_runs: Sequence[Run]) -> Iterator[str]:
     """Yield a sentence for each reason why runs on the reference's dataset are not compared with the reference."""
-    methods = {run.method: run for run in (*compared, reference)}
-    names = {run.name for run in (reference, *compared)}
+    compared_runs = [*compared, reference]
+    methods = {run.method: run for run in compared_runs}
+    names = {run.name for run in compared_runs}
     # For each method that was not compared at all: the settings in which its most similar run differs.
     reasons: dict[str, tuple[str, ...]] = {}
     # For methods that were compared: the settings in which their other runs differ. The dictionary is an ordered set.
@@ -154,15 +184,18 @@ def _explain_left_out(reference: Run, compared: Sequence[Run], all_runs: Sequenc
     for run in all_runs:
         if run.dataset != reference.dataset or run.name in names:
             continue
-        obstacles = list_obstacles(methods.get(run.method, reference), run)
         if run.method in methods:
+            obstacles = list_obstacles(methods[run.method], run)
             further_obstacles.update(dict.fromkeys(obstacles))
-        elif run.method not in reasons or len(obstacles) < len(reasons[run.method]):
+            continue
+        obstacles = list_obstacles(reference, run)
+        if run.method not in reasons or len(obstacles) < len(reasons[run.method]):
             reasons[run.method] = obstacles
 
     for reason in dict.fromkeys(reasons.values()):
         methods_left_out = ", ".join(method for method, other in reasons.items() if other == reason)
-        yield f"Not compared: {methods_left_out} (different {', '.join(reason) or 'settings'})."
+        different = ", ".join(reason) or "settings"
+        yield f"Not compared: {methods_left_out} (different {different})."
     if further_obstacles:
         yield f"Not compared here: runs of the same methods with different {', '.join(further_obstacles)}."
 
@@ -174,9 +207,15 @@ def _answers_nothing(run: Run) -> bool:
 
 def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
     """Return the run of this method. If there is none, return PrefRAG's run, or else the last run in the tables."""
-    named_runs = [(run.method, run) for run in runs]
-    named_runs += [(run.family, run) for run in runs]
-    return next((run for name in (method, REFERENCE) for run_name, run in named_runs if run_name == name), runs[-1])
+    for name in (method, REFERENCE):
+        # A method with this whole name comes before one that only has another retriever.
+        for run in runs:
+            if run.method == name:
+                return run
+        for run in runs:
+            if run.family == name:
+                return run
+    return runs[-1]
 
 
 def list_variations(settings: Settings, against: Sequence[Against]) -> list[Table]:
@@ -186,21 +225,23 @@ def list_variations(settings: Settings, against: Sequence[Against]) -> list[Tabl
     :param against: The comparisons with the reference, whose differences the tables show.
     :returns: The tables. Top-k has no table here, because a paper's table shows it.
     """
-    runs = sorted((run for group in settings.values() for run in group), key=lambda run: run.order)
+    runs = _list_runs(settings)
     main = next(iter(settings))
     references = ", ".join(sorted({table.reference.method for table in against})) or "a reference"
-    differences = {
-        comparison.other.name: comparison.differences[ACC.key]
-        # A method without a judge is compared once at each judge error of the others. Its first comparison is shown,
-        # because a later item replaces an earlier one.
-        for table in reversed(against)
-        for comparison in table.comparisons
-        if ACC.key in comparison.differences
-    }
+    # The difference in accuracy of each run from the reference, by the name of the run. A method without a judge is
+    # compared once at each judge error of the others. Its first comparison is shown, so the last ones come first here
+    # and are replaced.
+    differences: dict[str, Difference] = {}
+    for table in reversed(against):
+        for comparison in table.comparisons:
+            if ACC.key in comparison.differences:
+                differences[comparison.other.name] = comparison.differences[ACC.key]
 
     tables = []
     for name, _ in main.values:
-        values = {} if name == TOP_K else vary(runs, main, name)
+        if name == TOP_K:
+            continue
+        values = vary(runs, main, name)
         if values:
             note = _NOTE_OF_VARIATIONS.format(reference=references)
             tables.append(_make_table(name, note, values, differences))
@@ -211,7 +252,11 @@ def _make_table(
     name: str, note: str, values: Mapping[Value, Sequence[Run]], differences: Mapping[str, Difference]
 ) -> Table:
     """Make the table of one setting. Its columns are the values of the setting on each dataset."""
-    by_column = {(run.dataset, value, run.method): run for value, runs in values.items() for run in runs}
+    # The runs by their dataset, the value of the setting and their method.
+    runs_of_cells: dict[tuple[str, Value, str], Run] = {}
+    for value, runs in values.items():
+        for run in runs:
+            runs_of_cells[run.dataset, value, run.method] = run
     order = list(values)
 
     def position(column: tuple[str, Value]) -> tuple[str, int]:
@@ -219,15 +264,15 @@ def _make_table(
         dataset, value = column
         return dataset, order.index(value)
 
-    columns = sorted({(dataset, value) for dataset, value, _ in by_column}, key=position)
+    columns = sorted({(dataset, value) for dataset, value, _ in runs_of_cells}, key=position)
     datasets = [dataset for dataset, _ in columns]
     groups = tuple((dataset, datasets.count(dataset)) for dataset in dict.fromkeys(datasets))
     headings = tuple(describe(name, value) for _, value in columns)
-    methods = [run.method for run in sorted(by_column.values(), key=lambda run: run.order)]
+    methods = [run.method for run in sorted(runs_of_cells.values(), key=lambda run: run.order)]
 
     rows = []
     for method in dict.fromkeys(methods):
-        cells = [_fill_cell(by_column.get((*column, method)), differences) for column in columns]
+        cells = [_fill_cell(runs_of_cells.get((dataset, value, method)), differences) for dataset, value in columns]
         rows.append(Row(method, tuple(cells)))
     id = "by-" + name.replace(" ", "-").replace("/", "-")
     return Table(id, f"Accuracy by {name}", note, groups, headings, tuple(rows))
@@ -237,8 +282,12 @@ def _fill_cell(run: Run | None, differences: Mapping[str, Difference]) -> Cell:
     """Return the cell of a run: its accuracy, and below it the difference from the reference, if there is one."""
     if run is None:
         return Cell(DASH)
-    text, difference = ACC.text(run.value(ACC)), differences.get(run.name)
+    text = ACC.text(run.value(ACC))
+    difference = differences.get(run.name)
     if difference is None:
         return Cell(text)
-    star = " *" if difference.verdict in ("better", "worse") else ""
-    return Cell(text, ACC.text(-difference.interval.mean, sign=True) + star)
+    # The difference is the value of the reference minus that of the run. The cell shows the opposite.
+    below = ACC.text(-difference.interval.mean, sign=True)
+    if difference.verdict in ("better", "worse"):
+        below += " *"
+    return Cell(text, below)

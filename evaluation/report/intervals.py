@@ -65,15 +65,21 @@ def intervals(
     means = np.full((resamples, quantities), np.nan)
     random = np.random.default_rng(seed)
 
-    for start in range(0, resamples if questions else 0, _BLOCK):
+    n_resamples = resamples if questions else 0
+    for start in range(0, n_resamples, _BLOCK):
         size = min(_BLOCK, resamples - start)
-        drawn = random.integers(questions, size=(size, questions))
+        # The numbers of the drawn rows, with a line for each resample.
+        drawn_rows = random.integers(questions, size=(size, questions))
         if repetitions > 1:
+            # The first row of each drawn question, and from there the drawn repetitions.
+            first_rows = drawn_rows[:, :, None] * repetitions
             drawn_repetitions = random.integers(repetitions, size=(size, questions, repetitions))
-            drawn = (drawn[:, :, None] * repetitions + drawn_repetitions).reshape(size, rows)
+            drawn_rows = (first_rows + drawn_repetitions).reshape(size, rows)
         # Each resample gets its own range of row numbers. So one call of `bincount` counts the rows of all resamples.
-        drawn = drawn + rows * np.arange(size)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
+        own_ranges = rows * np.arange(size)[:, None]
+        counts = np.bincount((drawn_rows + own_ranges).ravel(), minlength=size * rows)
+        # How often each resample has each row.
+        weights = counts.reshape(size, rows).astype(float)
         for column in range(quantities):
             # Columns are summed one at a time, because a matrix product may add in another order on another processor.
             n_drawn = rows if complete else weights @ has_value[column]
@@ -92,8 +98,10 @@ def intervals(
         # If few questions have a value, some resamples have no value and so no mean.
         drawn_means = means[~np.isnan(means[:, column]), column]
         low, high = np.percentile(drawn_means, [tail, 100 - tail])
+        mean = values_or_zero[column].sum() / n_values
+        # A question has a value if any of its repetitions has one.
         n = int(present[:, column].reshape(questions, repetitions).any(axis=1).sum())
-        column_intervals.append(Interval(float(values_or_zero[column].sum() / n_values), float(low), float(high), n))
+        column_intervals.append(Interval(float(mean), float(low), float(high), n))
     return column_intervals
 
 
@@ -110,7 +118,9 @@ def wilson(percent: float, n: int) -> Interval:
     share = round(percent * n / 100) / n
     centre = share + z * z / (2 * n)
     width = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
+    divisor = 1 + z * z / n
+    low = 100 * (centre - width) / divisor
+    high = 100 * (centre + width) / divisor
     return Interval(percent, max(0.0, low), min(100.0, high), n)
 
 
@@ -137,14 +147,18 @@ def tango(better: int, worse: int, n: int) -> Interval:
         variance = n * (2 * share + difference * (1 - difference))
         return (better - worse - n * difference) ** 2 <= z * z * variance
 
-    bounds = []
-    for end in (-1.0, 1.0):
-        inside, outside = (better - worse) / n, end
+    def find_bound(outside: float) -> float:
+        """Return the bound between the observed difference and the end of the range, in percentage points."""
+        inside = (better - worse) / n
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if is_possible(middle) else (inside, middle)
-        bounds.append(round(100 * inside, _DECIMALS))
-    return Interval(100 * (better - worse) / n, bounds[0], bounds[1], n)
+            if is_possible(middle):
+                inside = middle
+            else:
+                outside = middle
+        return round(100 * inside, _DECIMALS)
+
+    return Interval(100 * (better - worse) / n, find_bound(-1.0), find_bound(1.0), n)
 
 
 def clopper_pearson(events: int, n: int) -> float:
@@ -167,12 +181,18 @@ def clopper_pearson(events: int, n: int) -> float:
     log_trials = math.lgamma(n + 1)
     ways = [log_trials - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(events + 1)]
 
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         # Logarithms are needed, because the number of combinations of many trials is larger than a float can be.
-        log_event, log_no_event = math.log(middle), math.log1p(-middle)
+        log_event = math.log(middle)
+        log_no_event = math.log1p(-middle)
+        # The probability of at most so many events, if the proportion is `middle`.
         probability = math.fsum(math.exp(ways[k] + k * log_event + (n - k) * log_no_event) for k in range(events + 1))
-        low, high = (middle, high) if probability > 1 - CONFIDENCE / 100 else (low, middle)
+        if probability > 1 - CONFIDENCE / 100:
+            low = middle
+        else:
+            high = middle
     # The bound is between `low` and `high`. It is rounded up, so that it is never too low.
     return high

@@ -54,8 +54,11 @@ class Measure:
         """
         if value is None or math.isnan(value):
             return DASH
-        digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"
-        return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
+        digits = f"{value:+.{self.decimals}f}" if sign else f"{value:.{self.decimals}f}"
+        if float(digits) == 0:
+            # A zero has no sign.
+            return digits.lstrip("+-")
+        return digits.replace("-", "\N{MINUS SIGN}")
 
 
 # Scores of answers. Accuracy is the share of answers that contain a gold answer.

@@ -4,6 +4,7 @@ The tests use the differences between two runs on the same questions. They do no
 differences.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -37,26 +38,36 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
     drawn_columns = []
     for column, values in enumerate(differences.T):
         sizes = np.abs(values[values != 0])
-        if np.allclose(sizes, sizes[:1]):
+        have_one_size = len(sizes) == 0 or np.allclose(sizes, sizes[0])
+        if have_one_size:
             ps[column] = _sign_test(int((values > 0).sum()), len(sizes))
         elif len(sizes) <= _ENUMERATED:
-            # All combinations of signs: the bits of a number are the signs of one combination.
-            signs = 1.0 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
+            # All combinations of signs. For two sizes, these are (1, 1), (1, -1), (-1, 1) and (-1, -1).
+            signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(sizes))))
             ps[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
         else:
             drawn_columns.append(column)
 
-    drawn_differences = differences[:, drawn_columns]
-    observed, as_far = drawn_differences.sum(axis=0), np.zeros(len(drawn_columns))
+    if drawn_columns:
+        drawn_ps = _draw_signs(differences[:, drawn_columns], resamples, seed)
+        for column, p in zip(drawn_columns, drawn_ps, strict=True):
+            ps[column] = p
+    return ps
+
+
+def _draw_signs(differences: np.ndarray, resamples: int, seed: int) -> list[float]:
+    """Return the p-value of each column of differences, from random draws of all signs."""
+    observed = differences.sum(axis=0)
+    # For each column, the number of draws whose sum is as far from zero as the observed sum.
+    as_far = np.zeros(differences.shape[1])
 
     random = np.random.default_rng(seed)
-    for start in range(0, resamples if drawn_columns else 0, _BLOCK):
-        signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(drawn_differences)))
-        as_far += _is_as_far(signs @ drawn_differences, observed).sum(axis=0)
-    for column, number in zip(drawn_columns, as_far, strict=True):
-        # The observed signs count as one more draw, so that p is never 0.
-        ps[column] = float((number + 1) / (resamples + 1))
-    return ps
+    for start in range(0, resamples, _BLOCK):
+        size = min(_BLOCK, resamples - start)
+        signs = random.choice((-1.0, 1.0), size=(size, len(differences)))
+        as_far += _is_as_far(signs @ differences, observed).sum(axis=0)
+    # The observed signs count as one more draw, so that p is never 0.
+    return [float((number + 1) / (resamples + 1)) for number in as_far]
 
 
 def correct(ps: Sequence[float]) -> list[float]:
@@ -68,9 +79,14 @@ def correct(ps: Sequence[float]) -> list[float]:
     :returns: The corrected p-values, in the same order.
     """
     order = np.argsort(ps)
-    stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
+    ascending = np.asarray(ps, dtype=float)[order]
+    # The smallest p-value is multiplied by the number of tests, the next one by one less, and the last one by 1.
+    multiplied = ascending * np.arange(len(ps), 0, -1)
+    # A corrected p-value is at least as large as all before it, and at most 1.
+    stepped = np.minimum(1.0, np.maximum.accumulate(multiplied))
+
     corrected = np.empty(len(ps))
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    corrected[order] = stepped
     return [float(p) for p in corrected]
 
 
@@ -88,5 +104,6 @@ def _sign_test(positive: int, n: int) -> float:
         return 1.0
     rarer = min(positive, n - positive)
     combinations = sum(math.comb(n, number) for number in range(rarer + 1))
+    # There are 2 ** n results. Few heads and few tails count, so the share of the combinations is doubled.
     p: float = combinations / 2 ** (n - 1)
     return min(1.0, p)
