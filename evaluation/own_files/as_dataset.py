@@ -7,10 +7,11 @@ Other studies, such as `four_worlds`, read datasets, in which a question names i
 passages that contain the sentences of the question.
 
 Some questions are left out: those without an answer, and those with earlier turns. A question is also left out if one
-of its sentences stands in several passages, because any of these would do. The same is true if no passage contains the
-whole sentence.
+of its sentences stands in several passages, because then it is not clear which passage is gold. It is left out too if
+one of its sentences stands in no passage as a whole.
 
-About half of the files are put into the second source. A hash of the name of a file decides.
+A dataset has two sources: a local one, and one in place of the web. About half of the files are put into the source
+"web", and all others into "local". A hash of the name of a file decides.
 """
 
 import hashlib
@@ -33,19 +34,20 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
     :param texts: The texts of the passages as :func:`squeeze` writes them, by the ids of the passages.
     :returns: The ids of the passages. Empty if a sentence stands in several passages, or in none as a whole.
     """
-    gold: dict[str, None] = {}
-    for part in filter(None, (question, question.get("first_hop"))):
-        for sentence in part["sentences"]:
-            # A row of a table has a bar between its cells. In the passage, the cells may stand apart.
-            cells = list(map(squeeze, sentence.split(" | ")))
-            holding = []
-            for passage_id, text in texts.items():
-                if all(cell in text for cell in cells):
-                    holding.append(passage_id)
-            if len(holding) != 1:
-                return []
-            gold |= dict.fromkeys(holding)
-    return list(gold)
+    sentences = list(question["sentences"])
+    if question.get("first_hop"):
+        sentences += question["first_hop"]["sentences"]
+
+    gold: list[str] = []
+    for sentence in sentences:
+        # A row of a table has a bar between its cells. In the passage, the cells may stand apart.
+        cells = [squeeze(cell) for cell in sentence.split(" | ")]
+        ids = [id for id, text in texts.items() if all(cell in text for cell in cells)]
+        if len(ids) != 1:
+            return []
+        gold += ids
+    # Two sentences may stand in one passage.
+    return list(dict.fromkeys(gold))
 
 
 def make_dataset(
@@ -78,8 +80,8 @@ def make_dataset(
 def _source_of(file: str) -> str:
     """Return the source of a file: "local" or "web"."""
     # The first byte of a hash is odd for about half of all names. For one name, it is the same in every run.
-    is_odd = hashlib.sha256(file.encode()).digest()[0] % 2
-    return "web" if is_odd else "local"
+    first_byte = hashlib.sha256(file.encode()).digest()[0]
+    return "web" if first_byte % 2 else "local"
 
 
 app = typer.Typer(add_completion=False)
@@ -92,15 +94,25 @@ def main(
     folder: Annotated[Path, typer.Argument(help="Where to write the dataset.")],
 ) -> None:
     """Write a dataset of the questions about people's own files."""
-    is_folder = Path(collection).is_dir()
-    store = TantivyDocumentStore(path=collection) if is_folder else TantivyDocumentStore(index=collection)
+    if Path(collection).is_dir():
+        store = TantivyDocumentStore(path=collection)
+    else:
+        store = TantivyDocumentStore(index=collection)
     questions = read_questions(part)
     question_records, corpus = make_dataset(questions, list(store.iterate_documents()))
+
+    # The part "person/questions" is a file in a folder. Only the name of the file is taken.
+    name = Path(part).name
     folder.mkdir(parents=True, exist_ok=True)
-    for name, records in ((Path(part).name, question_records), ("corpus", corpus)):
-        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    _write_lines(folder / f"{name}.jsonl", question_records)
+    _write_lines(folder / "corpus.jsonl", corpus)
     typer.echo(f"{folder}: {len(question_records)} of {len(questions)} questions, {len(corpus)} passages.")
+
+
+def _write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
+    """Write records as JSON lines."""
+    lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ def read_text(path: Path) -> str:
     """
     data = path.read_bytes()
     if path.suffix == ".pdf":
-        return read_pdf(data, Outline())[1]
+        _, text_of_pdf = read_pdf(data, Outline())
+        return text_of_pdf
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # The parts of each office format that contain its text.
@@ -77,22 +78,26 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
     """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
-    squeezed = {question_id: squeeze(text) for question_id, text in texts.items()}
+    squeezed = {path: squeeze(text) for path, text in texts.items()}
     faults = []
     for question in questions:
         question_id = question["id"]
-        parts = [question.get("first_hop")]
+        # A question and its first hop each have a document and sentences.
+        parts = []
         if question["answerable"]:
-            parts.insert(0, question)
-        for part in filter(None, parts):
+            parts.append(question)
+        if question.get("first_hop"):
+            parts.append(question["first_hop"])
+        for part in parts:
             text = squeezed.get(part["document"], "")
             for sentence in part["sentences"]:
                 if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
                     faults.append(f"{question_id}: this sentence is not in {part['document']}: {sentence}")
 
-        for answer in () if question.get("answer_elsewhere") else question["answers"]:
-            if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
-                faults.append(f"{question_id}: the answer {answer} is in none of the question's sentences")
+        if not question.get("answer_elsewhere"):
+            for answer in question["answers"]:
+                if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
+                    faults.append(f"{question_id}: the answer {answer} is in none of the question's sentences")
 
         absent = question.get("absent")
         if absent:

@@ -53,14 +53,21 @@ def find_package(package: dict[str, Any], folder: Path) -> bytes:
     :returns: The content of the file.
     :raises BadInput: If the file is missing and cannot be downloaded, or if its SHA-256 differs.
     """
-    name, version = package["package"], package["version"]
+    name = package["package"]
+    version = package["version"]
     # A version may begin with an epoch, as in "2:1.0". File names on a mirror lack the epoch. apt-get writes it as
     # "2%3a1.0".
-    patterns = [f"{name}_{version.split(':')[-1]}_*.deb", f"{name}_{version.replace(':', '%3a')}_*.deb"]
-    if not any(list(folder.glob(pattern)) for pattern in patterns) and shutil.which("apt-get"):
+    _, _, without_epoch = version.rpartition(":")
+    with_epoch = version.replace(":", "%3a")
+
+    def find_files() -> list[Path]:
+        """List the .deb files of the package in the folder."""
+        return sorted([*folder.glob(f"{name}_{without_epoch}_*.deb"), *folder.glob(f"{name}_{with_epoch}_*.deb")])
+
+    if not find_files() and shutil.which("apt-get"):
         command = ["apt-get", "download", f"{name}={version}"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True, timeout=300)
-    files = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    files = find_files()
     if not files:
         raise BadInput(f"{name} {version} is not in {folder}, and apt does not know it: put its .deb file there.")
     data = files[0].read_bytes()
@@ -77,6 +84,7 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
     """
     start = len(b"!<arch>\n")
     while start < len(deb):
+        # The header has the name in its first 16 bytes, and the size of the member from byte 48 to 58.
         name = deb[start : start + 16]
         size = int(deb[start + 48 : start + 58])
         start += 60
@@ -86,7 +94,8 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
                     file = archive.extractfile(member) if member.isfile() else None
                     if file is not None:
                         yield member.name.removeprefix("./"), file.read()
-        start += size + size % 2
+        padding = size % 2
+        start += size + padding
 
 
 def _format_manual_page(source: bytes) -> bytes:
@@ -105,18 +114,22 @@ def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
     """
     folder.mkdir(parents=True, exist_ok=True)
     n_written = 0
-    for name, data in _read_members(deb):
-        if not data or not any(fnmatch(name, pattern) for pattern in package["take"]):
+    for member, content in _read_members(deb):
+        is_wanted = any(fnmatch(member, pattern) for pattern in package["take"])
+        if not content or not is_wanted:
             continue
-        if name.endswith(".gz"):
-            name, data = name.removesuffix(".gz"), gzip.decompress(data)
-        if _MANUAL_PAGE.fullmatch(name):
+        path = member.removesuffix(".gz")
+        data = gzip.decompress(content) if member.endswith(".gz") else content
+        if _MANUAL_PAGE.fullmatch(path):
             # A page that begins like this only names another page.
             if data.startswith(b".so "):
                 continue
             data = _format_manual_page(data)
-        name = PurePosixPath(name).name.replace(".rst.txt", ".rst")
-        folder.joinpath(name if name.endswith(_SUFFIXES) else f"{name}.txt").write_bytes(data)
+
+        name = PurePosixPath(path).name.replace(".rst.txt", ".rst")
+        if not name.endswith(_SUFFIXES):
+            name += ".txt"
+        folder.joinpath(name).write_bytes(data)
         n_written += 1
     return n_written
 
@@ -131,12 +144,15 @@ def make_documents(
     debs = packages or folder.with_name(f"{folder.name}-packages")
     debs.mkdir(parents=True, exist_ok=True)
 
-    # The list of packages, and the names of the sets of questions.
-    pins, sets = "packages.json", ["dev", "test"]
+    package_list = "packages.json"
+    question_sets = ["dev", "test"]
     if train:
-        pins, sets = "packages_train.json", ["train"]
+        package_list = "packages_train.json"
+        question_sets = ["train"]
     elif languages:
-        pins, sets = "languages.json", ["languages"]
+        package_list = "languages.json"
+        question_sets = ["languages"]
+
     missing_packages: list[str] = []
     try:
         if train and languages:
@@ -145,7 +161,7 @@ def make_documents(
             raise BadInput(f"{folder} exists already: name a new folder.")
         if not shutil.which("groff"):
             raise BadInput("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
-        for package in read_packages(pins):
+        for package in read_packages(package_list):
             target_folder = package.get("folder", f"manuals/{package['package']}")
             try:
                 deb = find_package(package, debs)
@@ -162,7 +178,10 @@ def make_documents(
     if not languages:
         print(f"organisations: {write_organisations(folder / 'office', train)} files")
 
-    faults = find_faults([question for name in sets for question in read_questions(name)], folder)
+    questions = []
+    for name in question_sets:
+        questions += read_questions(name)
+    faults = find_faults(questions, folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults or missing_packages))
 

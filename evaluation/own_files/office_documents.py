@@ -24,8 +24,11 @@ def read_organisations(train: bool = False) -> list[dict[str, Any]]:
     :param train: Whether to read the organisations for training, or those for dev and test.
     :returns: The files. Each has its path and its content.
     """
-    sources = sorted(Path(__file__).parent.glob("organisations/train/*.yaml" if train else "organisations/*.yaml"))
-    return [file for source in sources for file in yaml.safe_load(source.read_text("utf-8"))]
+    pattern = "organisations/train/*.yaml" if train else "organisations/*.yaml"
+    files: list[dict[str, Any]] = []
+    for source in sorted(Path(__file__).parent.glob(pattern)):
+        files += yaml.safe_load(source.read_text("utf-8"))
+    return files
 
 
 def write_organisations(folder: Path, train: bool = False) -> int:
@@ -103,7 +106,8 @@ def _make_docx(blocks: list[Any]) -> bytes:
                     cell.text = value
         else:
             for block in rows:
-                document.add_paragraph(block.removeprefix("# "), "Heading 1" if block.startswith("# ") else None)
+                style = "Heading 1" if block.startswith("# ") else None
+                document.add_paragraph(block.removeprefix("# "), style)
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()
@@ -131,7 +135,8 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
     show = Presentation()
     for title, *points in slides:
         shapes = show.slides.add_slide(show.slide_layouts[1]).shapes
-        shapes.title.text, shapes.placeholders[1].text = title, "\n".join(points)
+        shapes.title.text = title
+        shapes.placeholders[1].text = "\n".join(points)
     file = io.BytesIO()
     show.save(file)
     return file.getvalue()
@@ -199,13 +204,15 @@ def _make_pdf(pages: list[str]) -> bytes:
     ]
     for i, page in enumerate(pages):
         # Backslashes and parentheses must be escaped in a text.
-        lines = re.sub(r"([\\()])", r"\\\1", page.strip()).split("\n")
-        stream = "BT /F1 11 Tf 14 TL 72 740 Td " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
+        escaped = re.sub(r"([\\()])", r"\\\1", page.strip())
+        lines = [f"({line}) Tj T*" for line in escaped.split("\n")]
+        stream = f"BT /F1 11 Tf 14 TL 72 740 Td {' '.join(lines)} ET"
         layout = f"/MediaBox [0 0 595 842] /Contents {5 + 2 * i} 0 R /Resources << /Font << /F1 3 0 R >> >>"
         bodies.append(f"<< /Type /Page /Parent 2 0 R {layout} >>")
         bodies.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     # The table at the end says at which byte each object begins.
-    data, table = b"%PDF-1.4\n", "0000000000 65535 f \n"
+    data = b"%PDF-1.4\n"
+    table = "0000000000 65535 f \n"
     for number, body in enumerate(bodies, start=1):
         table += f"{len(data):010d} 00000 n \n"
         data += f"{number} 0 obj\n{body}\nendobj\n".encode("cp1252")

@@ -4,6 +4,7 @@ For each measure, such as accuracy, the two values of every question are subtrac
 a confidence interval, a p-value and a verdict.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,14 +69,16 @@ class Difference:
             return "too few questions"
         if self.corrected > 1 - CONFIDENCE / 100:
             return "no difference shown"
-        return "better" if (self.interval.mean > 0) == self.measure.higher_is_better else "worse"
+        is_higher = self.interval.mean > 0
+        return "better" if is_higher == self.measure.higher_is_better else "worse"
 
     @property
     def words(self) -> str:
         """The verdict in words. For counts, the words also say whether the first run has fewer or more."""
-        if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
-            return self.verdict
-        return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
+        verdict = self.verdict
+        if self.measure.higher_is_better or verdict not in ("better", "worse"):
+            return verdict
+        return "better: fewer" if verdict == "better" else "worse: more"
 
     @property
     def mean_text(self) -> str:
@@ -85,7 +88,8 @@ class Difference:
     @property
     def interval_text(self) -> str:
         """The interval in digits."""
-        low, high = (self.measure.text(bound, sign=True) for bound in (self.interval.low, self.interval.high))
+        low = self.measure.text(self.interval.low, sign=True)
+        high = self.measure.text(self.interval.high, sign=True)
         return f"{low} to {high}"
 
     @property
@@ -129,14 +133,14 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
         by_size.setdefault((len(run.predictions), len(run.runs)), []).append(run)
 
     by_measure: dict[tuple[str, str], Interval] = {}
-    for (_, repetitions), sharing in by_size.items():
-        columns = np.hstack([_collect_repetitions(run) for run in sharing])
-        computed = iter(intervals(columns, repetitions=repetitions))
-        for run in sharing:
-            for measure in MEASURES:
-                interval = next(computed)
-                if interval.n:
-                    by_measure[run.name, measure.key] = _widen(measure, interval)
+    for (_, repetitions), runs_of_size in by_size.items():
+        # There is a column for each measure of each run.
+        columns = np.hstack([_collect_repetitions(run) for run in runs_of_size])
+        runs_and_measures = itertools.product(runs_of_size, MEASURES)
+        computed = intervals(columns, repetitions=repetitions)
+        for (run, measure), interval in zip(runs_and_measures, computed, strict=True):
+            if interval.n:
+                by_measure[run.name, measure.key] = _widen(measure, interval)
     return by_measure
 
 
@@ -157,16 +161,15 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
     :returns: The comparison of each pair, in the same order.
     """
     # Pairs that share the same questions are computed together.
-    by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
+    pairs_by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
-        by_ids.setdefault(paired_ids(run, other), []).append((run, other))
+        pairs_by_ids.setdefault(paired_ids(run, other), []).append((run, other))
 
-    by_names = {
-        (comparison.run.name, comparison.other.name): comparison
-        for ids, sharing in by_ids.items()
-        for comparison in _compare(sharing, ids)
-    }
-    return _correct([by_names[run.name, other.name] for run, other in pairs])
+    comparisons: dict[tuple[str, str], Comparison] = {}
+    for ids, pairs_with_ids in pairs_by_ids.items():
+        for comparison in _compare(pairs_with_ids, ids):
+            comparisons[comparison.run.name, comparison.other.name] = comparison
+    return _correct([comparisons[run.name, other.name] for run, other in pairs])
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
@@ -182,10 +185,12 @@ def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
     """Compare pairs of runs over the questions with these ids, without the correction of p-values."""
+    # There is a column for each measure of each pair.
     columns = [_collect_values(run, ids, COMPARED) - _collect_values(other, ids, COMPARED) for run, other in pairs]
     stacked = np.hstack(columns)
+    # The interval, the p-value and the differences of each column. The columns of a pair are taken one after another.
     results = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
-    common = set(ids)
+    common_ids = set(ids)
 
     comparisons = []
     for run, other in pairs:
@@ -193,36 +198,51 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
         for measure in COMPARED:
             interval, p, values = next(results)
             if interval.n:
-                differences[measure.key] = Difference(measure, _choose_interval(measure, interval, values), p, p)
-        only_run = tuple(id for id in run.predictions if id not in other.predictions)
-        only_other = tuple(id for id in other.predictions if id not in run.predictions)
-        unlike = tuple(id for id in run.predictions if id in other.predictions and id not in common)
-        differing = list_differences(run, other)
-        comparisons.append(Comparison(run, other, len(ids), only_run, only_other, unlike, differing, differences))
+                chosen = _choose_interval(measure, interval, values)
+                differences[measure.key] = Difference(measure, chosen, p, corrected=p)
+
+        ids_of_both = [id for id in run.predictions if id in other.predictions]
+        comparisons.append(
+            Comparison(
+                run=run,
+                other=other,
+                n=len(ids),
+                only_run=tuple(id for id in run.predictions if id not in other.predictions),
+                only_other=tuple(id for id in other.predictions if id not in run.predictions),
+                unlike=tuple(id for id in ids_of_both if id not in common_ids),
+                differing=list_differences(run, other),
+                differences=differences,
+            )
+        )
     return comparisons
 
 
 def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndarray) -> Interval:
     """Return Tango's interval if few answers differ and no answer is partly right, otherwise the bootstrap interval."""
+    if measure not in (ACC, EM):
+        return bootstrap
     better = int((differences == 100).sum())
     worse = int((differences == -100).sum())
     has_partly_right = better + worse != np.count_nonzero(differences)
-    if measure in (ACC, EM) and better + worse < FEW_DIFFERING and not has_partly_right:
-        return tango(better, worse, len(differences))
-    return bootstrap
+    if has_partly_right or better + worse >= FEW_DIFFERING:
+        return bootstrap
+    return tango(better, worse, len(differences))
 
 
 def _correct(family: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of each measure for the number of comparisons."""
-    corrected: list[dict[str, Difference]] = [dict(comparison.differences) for comparison in family]
+    # The differences of each comparison. They are replaced by corrected ones, measure by measure.
+    family_differences: list[dict[str, Difference]] = [dict(comparison.differences) for comparison in family]
     for measure in COMPARED:
-        with_measure = [differences for differences in corrected if measure.key in differences]
+        with_measure = [differences for differences in family_differences if measure.key in differences]
         ps = correct([differences[measure.key].p for differences in with_measure])
         for differences, p in zip(with_measure, ps, strict=True):
             differences[measure.key] = replace(differences[measure.key], corrected=p)
-    return [
-        replace(comparison, differences=differences) for comparison, differences in zip(family, corrected, strict=True)
-    ]
+
+    corrected = []
+    for comparison, differences in zip(family, family_differences, strict=True):
+        corrected.append(replace(comparison, differences=differences))
+    return corrected
 
 
 def _collect_repetitions(run: Run) -> np.ndarray:

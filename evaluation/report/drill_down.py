@@ -68,9 +68,14 @@ def differing_ids(comparison: Comparison) -> list[str]:
     :param comparison: The comparison of the two runs.
     :returns: The ids of the questions, in order.
     """
-    run, other = comparison.run.predictions, comparison.other.predictions
-    ids = paired_ids(comparison.run, comparison.other)
-    return [id for id in ids if {run[id].right, other[id].right} == {True, False}]
+    ids = []
+    for id in paired_ids(comparison.run, comparison.other):
+        right = comparison.run.predictions[id].right
+        other_right = comparison.other.predictions[id].right
+        # Accuracy may not have been measured. Then one of the two is None.
+        if right is not None and other_right is not None and right != other_right:
+            ids.append(id)
+    return ids
 
 
 def _mark_right(run: Run, numbers: _Numbers) -> str:
@@ -95,23 +100,29 @@ def _collect_traces(
     by_question: dict[int, dict[int, Any]] = {}
     # The number of bytes that are left.
     room = limit
-    left_out = set[tuple[str, str]]()
+    # The names of the runs and the ids of the questions whose traces are left out.
+    left_out: set[tuple[str, str]] = set()
     for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
+        # A trace may already be there, because its run is in several pairs.
         wanted = [run for run in (pair.run, pair.other) if number not in by_question.get(numbers[run.name], {})]
         traces = []
+        size = 0
         if room > 0:
-            traces = [(run, _trace(next(run.full([id])))) for run in wanted]
-        size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
-        if not room or size > room:
+            for run in wanted:
+                trace = _trace(next(run.full([id])))
+                traces.append((run, trace))
+                size += len(json.dumps(trace, ensure_ascii=False).encode())
+
+        if room != 0 and size <= room:
+            room -= size
+            for run, trace in traces:
+                by_question.setdefault(numbers[run.name], {})[number] = trace
+        else:
             # From now on no trace is added. A pair with only one trace is useless, and the remaining questions matter
             # less.
             room = 0
             left_out.update((run.name, id) for run in wanted)
-            continue
-        room -= size
-        for run, trace in traces:
-            by_question.setdefault(numbers[run.name], {})[number] = trace
     return by_question, len(left_out)
 
 
@@ -147,7 +158,10 @@ def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], g
     # An action is named only if it could not be performed. The other fields show what was performed.
     action = step.get("action")
     verdict = step.get("verdict")
-    words = trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ") if verdict else ""
+    verdict_text = ""
+    if verdict:
+        verdict_text = trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ")
+    # The title of each document, and whether it is a gold passage.
     titles = []
     for id in step.get("documents") or ():
         title = documents.get(id, {}).get("title") or id
@@ -158,7 +172,7 @@ def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], g
         "query": _shorten(step.get("query")),
         "searched": ", ".join(step.get("searched") or ()),
         "kept": step.get("source") or "",
-        "verdict": _shorten(words),
+        "verdict": _shorten(verdict_text),
         "documents": titles,
         "answer": _shorten(step.get("answer")),
         "label": step.get("label") or "",
@@ -172,5 +186,7 @@ def _shorten(text: object, longest: int = _LONGEST) -> str:
 
     For example, ``_shorten("one two three", 8)`` returns ``"one two…"``.
     """
-    words = " ".join(str(text or "").split())
-    return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
+    line = " ".join(str(text or "").split())
+    if len(line) <= longest:
+        return line
+    return line[: longest - 1].rstrip() + "…"

@@ -49,7 +49,8 @@ def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment:
     template = environment.get_template("table.tex.jinja")
     names = []
     for task, table in tables:
-        name = "-".join(_NAME.sub("-", part.lower()).strip("-") for part in (task, table.id) if part)
+        parts = [_NAME.sub("-", part.lower()).strip("-") for part in (task, table.id) if part]
+        name = "-".join(parts)
         _write_csv(output / f"{name}.csv", _list_lines(table))
         (output / f"{name}.tex").write_text(template.render(table=table), "utf-8")
         names += [f"{name}.csv", f"{name}.tex"]
@@ -66,20 +67,21 @@ def write_comparisons(
     :param output: The folder.
     :returns: The name of the file.
     """
-    head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
+    head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions"]
+    head += ["difference", "low", "high", "p", "p corrected", "verdict"]
     entries = [(task, table.setting.text, comparison) for task, table in against for comparison in table.comparisons]
     entries += [(task, "one setting changed", comparison) for task, comparison in one_change]
 
     lines = []
     for task, setting, comparison in entries:
-        runs = [task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name]
+        differing = ", ".join(comparison.differing)
+        pair = [task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name, differing]
         for difference in comparison.differences.values():
             interval = difference.interval
             numbers = [f"{number:.4f}" for number in (interval.mean, interval.low, interval.high)]
             numbers += [f"{p:.3g}" for p in (difference.p, difference.corrected)]
-            differing = ", ".join(comparison.differing)
-            lines.append([*runs, differing, difference.measure.key, interval.n, *numbers, difference.words])
-    _write_csv(output / COMPARISONS, [[*head, "low", "high", "p", "p corrected", "verdict"], *lines])
+            lines.append([*pair, difference.measure.key, interval.n, *numbers, difference.words])
+    _write_csv(output / COMPARISONS, [head, *lines])
     return COMPARISONS
 
 
@@ -99,15 +101,18 @@ def _list_lines(table: Table) -> list[list[str]]:
 
     Each line begins with its heading and its label. Each interval has a column of its own.
     """
+    # Whether any cell of a column has an interval, for each column.
     has_interval = []
+    rows_with_cells = [row for row in table.rows if row.cells]
     for place in range(len(table.columns)):
-        has_interval.append(any(row.cells and row.cells[place].interval for row in table.rows))
+        has_interval.append(any(row.cells[place].interval for row in rows_with_cells))
 
     head = ["setting", table.label.lower()]
     for column, with_interval in zip(table.flat_columns, has_interval, strict=True):
         head += [column, f"{column} interval"] if with_interval else [column]
 
-    lines, heading = [head], ""
+    lines = [head]
+    heading = ""
     for row in table.rows:
         if not row.cells:
             heading = row.label

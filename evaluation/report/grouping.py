@@ -36,39 +36,51 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     :param runs: The runs of one task.
     :returns: The runs by their settings.
     """
+    values = _count_values(runs)
     groups: dict[Setting, list[Run]] = {}
     # The values of top-k that each method was run with.
     top_ks: dict[str, set[int | None]] = {}
-
-    # How often each value of a setting occurs, by the model and the name of the setting.
-    values: dict[tuple[str, str], Counter[Value]] = {}
-    for run in runs:
-        top_ks.setdefault(run.method, set()).add(run.top_k)
-        for name, value in run.settings.items():
-            counter = values.setdefault((run.model, name), Counter())
-            if value is not None:
-                counter[value] += 1
     for run in runs:
         groups.setdefault(_complete(run, values), []).append(run)
-    largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
+        top_ks.setdefault(run.method, set()).add(run.top_k)
+
     # Each run goes to the largest group that fits.
+    largest_first = _order(groups)
     by_setting: dict[Setting, list[Run]] = {}
     for run in runs:
-        own_setting = next(setting for setting in largest_first if setting.holds(run))
+        run_setting = next(setting for setting in largest_first if setting.holds(run))
         # The methods of this group may all have only one top-k. Then a larger group may fit that differs only in top-k.
-        if all(len(top_ks[other.method]) == 1 for other in groups[own_setting]):
-            larger = largest_first[: largest_first.index(own_setting)]
-            own_setting = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own_setting)
-        by_setting.setdefault(own_setting, []).append(run)
+        if all(len(top_ks[other.method]) == 1 for other in groups[run_setting]):
+            for larger in largest_first[: largest_first.index(run_setting)]:
+                if larger.put(TOP_K, run.top_k).holds(run):
+                    run_setting = larger
+                    break
+        by_setting.setdefault(run_setting, []).append(run)
+
     # The text of a group leaves out what all groups share.
-    shared = frozenset.intersection(*(frozenset(setting.parts) for setting in by_setting))
+    parts_of_settings = [frozenset(setting.parts) for setting in by_setting]
+    shared = frozenset.intersection(*parts_of_settings)
     different_ks = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(different_ks) > 1:
         # The runs differ in top-k, so the text of every group names its top-k.
         shared -= different_ks
+    return {replace(setting, shared=shared): by_setting[setting] for setting in _order(by_setting)}
 
-    order = sorted(by_setting, key=lambda setting: (-len(by_setting[setting]), -setting.usual))
-    return {replace(setting, shared=shared): by_setting[setting] for setting in order}
+
+def _count_values(runs: Sequence[Run]) -> dict[tuple[str, str], Counter[Value]]:
+    """Count how often each value of a setting occurs, by the model and the name of the setting."""
+    values: dict[tuple[str, str], Counter[Value]] = {}
+    for run in runs:
+        for name, value in run.settings.items():
+            counter = values.setdefault((run.model, name), Counter())
+            if value is not None:
+                counter[value] += 1
+    return values
+
+
+def _order(groups: Mapping[Setting, Sequence[Run]]) -> list[Setting]:
+    """Sort settings by the sizes of their groups, the largest first. Of equally large ones, the most usual is first."""
+    return sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
@@ -103,7 +115,9 @@ def sort_key(value: Value) -> tuple[float, str]:
     :param value: The value of a setting.
     :returns: The key.
     """
-    return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
+    if isinstance(value, str):
+        return 0.0, value
+    return value or 0.0, ""
 
 
 def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
@@ -115,6 +129,8 @@ def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Set
     for name, value in setting.values:
         choices = values[run.model, name]
         if value is None and choices:
-            most_common = choices.most_common(1)[0][0]
-            setting = setting.put(name, USUAL[name] if USUAL.get(name) in choices else most_common)
+            [(filled, _)] = choices.most_common(1)
+            if USUAL.get(name) in choices:
+                filled = USUAL[name]
+            setting = setting.put(name, filled)
     return setting

@@ -75,7 +75,8 @@ class Task:
     @property
     def comparisons(self) -> list[Comparison]:
         """Every comparison, the most important first."""
-        return [*(comparison for table in self.against for comparison in table.comparisons), *self.one_change]
+        with_reference = [comparison for table in self.against for comparison in table.comparisons]
+        return [*with_reference, *self.one_change]
 
     @property
     def compared(self) -> list[Measure]:
@@ -223,13 +224,19 @@ def _short_path(path: object) -> str:
 
     For example, ``_short_path("/data/hotpotqa/corpus.jsonl")`` returns ``"hotpotqa/corpus.jsonl"``.
     """
-    return "/".join(Path(str(path)).parts[-2:]) if path else DASH
+    if not path:
+        return DASH
+    folder_and_file = Path(str(path)).parts[-2:]
+    return "/".join(folder_and_file)
 
 
 def _name_some(ids: Sequence[str]) -> str:
     """Name the first ids, and say how many more there are."""
-    more = len(ids) - _IDS_NAMED
-    return ", ".join(ids[:_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
+    names = ", ".join(ids[:_IDS_NAMED])
+    unnamed = len(ids) - _IDS_NAMED
+    if unnamed > 0:
+        names += f" and {unnamed} more"
+    return names
 
 
 def _markdown(value: object) -> str:

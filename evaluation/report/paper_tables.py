@@ -75,8 +75,9 @@ class _Rows:
     def place(self, run: Run) -> int | None:
         """Return the position of a run's line in the table. None if the table has no line for the run."""
         for place, name in enumerate(self.methods):
-            fits = run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name
-            if fits:
+            if run.family == name:
+                return place
+            if name.endswith("*") and run.family.startswith(name.removesuffix("*")):
                 return place
         return None
 
@@ -114,17 +115,20 @@ def _certainty(settings: Settings, intervals: Intervals) -> Table | None:
         runs = [run for run in reader_runs if run.dataset == dataset]
         return [_plain(measure, ranked=False) for measure in CERTAINTY if _is_measured(measure, runs)]
 
-    return _table_by_setting(
-        "certainty",
-        "Answers given and withheld, without a language model",
+    note = (
         "Percentages, with 95% intervals below (see METRICS.md). Given: answerable questions with an answer. Said "
         "unknown: unanswerable questions for which the reply says so. Right of given, Fair of given: given answers "
         "that are right, or that a person would accept. Sentence first, Among three: a gold sentence is first, or "
         "among the first three. Needless queries: a query was sent although the preferred source has the answer. "
-        "Words typed: query words that the user had typed.",
-        by_reader,
-        intervals,
-        columns,
+        "Words typed: query words that the user had typed."
+    )
+    return _table_by_setting(
+        id="certainty",
+        title="Answers given and withheld, without a language model",
+        note=note,
+        settings=by_reader,
+        intervals=intervals,
+        columns=columns,
     )
 
 
@@ -132,15 +136,18 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
     """Make the table of all methods."""
     question_counts = {run.dataset: len(run.predictions) for group in settings.values() for run in group}
     questions = ", ".join(f"{dataset} {question_counts[dataset]}" for dataset in sorted(question_counts))
-    return _table_by_setting(
-        "overall",
-        "All methods",
+    note = (
         "Scores in percent, with 95% intervals below (bootstrap, or Wilson's if all scores are 0 or all are 100). "
         "The best score of each column is bold. Avg is the mean of Acc, F1 and EM. Datasets of yes/no questions have "
-        f"only Acc. Numbers of questions: {questions}.",
-        settings,
-        intervals,
-        _scores,
+        f"only Acc. Numbers of questions: {questions}."
+    )
+    return _table_by_setting(
+        id="overall",
+        title="All methods",
+        note=note,
+        settings=settings,
+        intervals=intervals,
+        columns=_scores,
     )
 
 
@@ -176,14 +183,18 @@ def _top_ks(settings: Settings, intervals: Intervals) -> Table | None:
     runs = [run for group in settings.values() for run in group]
     values = vary(runs, next(iter(settings)), TOP_K)
     title = "Documents per retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)"
-    return _table_of_values("top-k", title, TOP_K, values, intervals, lambda run: run.method)
+    return _table_of_values(
+        id="top-k", title=title, name=TOP_K, values=values, intervals=intervals, label=lambda run: run.method
+    )
 
 
 def _retrievers(settings: Settings, intervals: Intervals) -> Table | None:
     """Make the table of retrievers."""
     values = _by_retriever(next(iter(settings.values())))
     title = "Retrievers (PrefRAG, table 17)"
-    return _table_of_values("retrievers", title, "retriever", values, intervals, lambda run: run.family)
+    return _table_of_values(
+        id="retrievers", title=title, name="retriever", values=values, intervals=intervals, label=lambda run: run.family
+    )
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
@@ -200,27 +211,33 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
         """Return the columns of accuracy and of all counts."""
         return [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)]
 
-    return _table_by_setting(
-        "counts",
-        "Retrievals per question (PrefRAG, A.6)",
+    note = (
         "Means per question. The paper prints sums over its questions. Used: retrievals whose documents the model was "
-        "shown. Look-ups: the queries that the retrievals sent to an index or to the web.",
-        _only(settings, has_counts),
-        intervals,
-        columns,
+        "shown. Look-ups: the queries that the retrievals sent to an index or to the web."
+    )
+    return _table_by_setting(
+        id="counts",
+        title="Retrievals per question (PrefRAG, A.6)",
+        note=note,
+        settings=_only(settings, has_counts),
+        intervals=intervals,
+        columns=columns,
     )
 
 
 def _recall(settings: Settings, intervals: Intervals) -> Table | None:
     """Make the table of recall."""
-    return _table_by_setting(
-        "recall",
-        "Recall by documents given",
+    note = (
         "Recall: the share of a question's gold passages that the model was given. All found: the share of questions "
-        "for which the model was given all gold passages. Documents: the number of documents given per question.",
-        _only(settings, lambda run: run.value(RECALL) is not None),
-        intervals,
-        _recalls,
+        "for which the model was given all gold passages. Documents: the number of documents given per question."
+    )
+    return _table_by_setting(
+        id="recall",
+        title="Recall by documents given",
+        note=note,
+        settings=_only(settings, lambda run: run.value(RECALL) is not None),
+        intervals=intervals,
+        columns=_recalls,
     )
 
 
@@ -244,7 +261,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
         return [*scores, _plain(CALLS, ranked=False), time]
 
     title = "Calls and time relative to single-step RAG (DR-RAG, table 2)"
-    return _table_by_setting("cost", title, note, settings, intervals, columns)
+    return _table_by_setting(id="cost", title=title, note=note, settings=settings, intervals=intervals, columns=columns)
 
 
 def _relative_time(runs: Sequence[Run]) -> Column:
@@ -256,10 +273,14 @@ def _relative_time(runs: Sequence[Run]) -> Column:
         """Return the multiple of a run, and compute it at the first call."""
         if run.name not in multiples:
             seconds = run.value(SECONDS)
+            single_seconds = None
             single = find_single_step(run, runs)
             # Seconds include waiting for concurrent questions. So the concurrency of both runs must be equal.
-            single_seconds = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
-            multiples[run.name] = seconds / single_seconds if seconds is not None and single_seconds else None
+            if single and single.concurrency == run.concurrency:
+                single_seconds = single.value(SECONDS)
+            multiples[run.name] = None
+            if seconds is not None and single_seconds:
+                multiples[run.name] = seconds / single_seconds
         return multiples[run.name]
 
     return Column(Measure("time", "Time", "count", 2), relative, ranked=False)
@@ -273,11 +294,19 @@ def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
     :returns: A run on the same dataset with the same model, if possible with the same top-k and concurrency. None if
         there is no such run.
     """
-    candidates = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
-    # False sorts before True. So the runs with the same top-k come first, and among them those with the same
-    # concurrency.
-    candidates.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
-    return next((other for name in SINGLE_STEP for other in candidates if other.method == name), None)
+
+    def unlikeness(other: Run) -> tuple[bool, bool]:
+        """Return the sort key of a candidate. False sorts before True, so the most similar run comes first."""
+        has_other_k = run.top_k is not None and other.top_k != run.top_k
+        return has_other_k, other.concurrency != run.concurrency
+
+    candidates = [other for other in runs if other.dataset == run.dataset and other.model == run.model]
+    candidates.sort(key=unlikeness)
+    for name in SINGLE_STEP:
+        for other in candidates:
+            if other.method == name:
+                return other
+    return None
 
 
 def _scores(dataset: str) -> list[Column]:
@@ -306,36 +335,48 @@ def _average(run: Run) -> float | None:
     """Return the mean of accuracy, F1 and EM. None if one of the three is missing."""
     values = [run.value(measure) for measure in (ACC, F1, EM)]
     present = [value for value in values if value is not None]
-    return sum(present) / len(present) if len(present) == len(values) else None
+    if len(present) < len(values):
+        return None
+    return sum(present) / len(present)
 
 
-# The tables of the papers: id, title, methods, columns, needed methods, and a note.
+# The tables of the papers.
 _PAPERS = (
     _Rows(
-        "prefrag-1",
-        "Overall (PrefRAG, tables 1 and 4)",
-        ("no_retrieval", "vanilla_local", "vanilla_mix", "flare", "self_rag", "crag", "react", "react_mix", "prefrag"),
-        _scores,
-        ("prefrag",),
+        id="prefrag-1",
+        title="Overall (PrefRAG, tables 1 and 4)",
+        methods=(
+            "no_retrieval",
+            "vanilla_local",
+            "vanilla_mix",
+            "flare",
+            "self_rag",
+            "crag",
+            "react",
+            "react_mix",
+            "prefrag",
+        ),
+        columns=_scores,
+        needed=("prefrag",),
     ),
     _Rows(
-        "prefrag-2",
-        "Ablation and PrefRAG_Direct (PrefRAG, tables 2, 6 and 15)",
-        ("prefrag", "prefrag_without_*", "prefrag_direct"),
-        _scores,
-        ("prefrag_without_", "prefrag_direct"),
+        id="prefrag-2",
+        title="Ablation and PrefRAG_Direct (PrefRAG, tables 2, 6 and 15)",
+        methods=("prefrag", "prefrag_without_*", "prefrag_direct"),
+        columns=_scores,
+        needed=("prefrag_without_", "prefrag_direct"),
     ),
     _Rows(
-        "prefrag-5",
-        "One retrieval from each source (PrefRAG, table 5)",
-        ("vanilla_local", "vanilla_web", "vanilla_mix"),
-        _scores,
-        SINGLE_STEP,
+        id="prefrag-5",
+        title="One retrieval from each source (PrefRAG, table 5)",
+        methods=("vanilla_local", "vanilla_web", "vanilla_mix"),
+        columns=_scores,
+        needed=SINGLE_STEP,
     ),
     _Rows(
-        "mspr-1",
-        "Overall (MSPR, table I)",
-        (
+        id="mspr-1",
+        title="Overall (MSPR, table I)",
+        methods=(
             "no_retrieval",
             "vanilla_local",
             "vanilla_web",
@@ -346,20 +387,20 @@ _PAPERS = (
             "react",
             "mspr",
         ),
-        lambda dataset: [_plain(F1), _plain(EM)],
-        ("mspr",),
+        columns=lambda dataset: [_plain(F1), _plain(EM)],
+        needed=("mspr",),
     ),
     _Rows(
-        "mspr-2",
-        "Ablation (MSPR, table II)",
-        ("mspr_without_*", "mspr *", "mspr"),
-        lambda dataset: [_plain(F1), _plain(EM)],
-        ("mspr_without_", "mspr "),
+        id="mspr-2",
+        title="Ablation (MSPR, table II)",
+        methods=("mspr_without_*", "mspr *", "mspr"),
+        columns=lambda dataset: [_plain(F1), _plain(EM)],
+        needed=("mspr_without_", "mspr "),
     ),
     _Rows(
-        "dr-rag-2",
-        "Answers in one call and in several (DR-RAG, table 2)",
-        (
+        id="dr-rag-2",
+        title="Answers in one call and in several (DR-RAG, table 2)",
+        methods=(
             "vanilla_local",
             "self_rag",
             "adaptive_retrieval",
@@ -370,28 +411,32 @@ _PAPERS = (
             "dr_rag_cfs",
             "dr_rag_cfs_analysis",
         ),
-        lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
-        ("dr_rag_",),
-        "Calls are the paper's Step. Time: seconds per question as a multiple of those of single-step RAG, if both ran "
-        "as many questions at once.",
+        columns=lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
+        needed=("dr_rag_",),
+        note=(
+            "Calls are the paper's Step. Time: seconds per question as a multiple of those of single-step RAG, if both "
+            "ran as many questions at once."
+        ),
         is_timed=True,
     ),
     _Rows(
-        "dr-rag-4",
-        "Ablation (DR-RAG, table 4)",
-        ("dr_rag_qdc", "dr_rag_cis*", "dr_rag_cfs*"),
-        lambda dataset: [_plain(EM), _plain(F1), _plain(ACC)],
-        ("dr_rag_cis_", "dr_rag_cfs_", "dr_rag_cis ", "dr_rag_cfs "),
+        id="dr-rag-4",
+        title="Ablation (DR-RAG, table 4)",
+        methods=("dr_rag_qdc", "dr_rag_cis*", "dr_rag_cfs*"),
+        columns=lambda dataset: [_plain(EM), _plain(F1), _plain(ACC)],
+        needed=("dr_rag_cis_", "dr_rag_cfs_", "dr_rag_cis ", "dr_rag_cfs "),
     ),
     _Rows(
-        "dr-rag-5",
-        "Recall by documents given (DR-RAG, table 5)",
-        ("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
-        lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
-        ("dr_rag_",),
-        "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5, which suits a classifier "
-        "trained on as many positive as negative pairs. The paper's row Similarity Matching is "
-        "vanilla_local_dense, and its BM25 is vanilla_local.",
+        id="dr-rag-5",
+        title="Recall by documents given (DR-RAG, table 5)",
+        methods=("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
+        columns=lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
+        needed=("dr_rag_",),
+        note=(
+            "CIS and CFS select by a threshold on the pair classifier's score, by default 0.5, which suits a "
+            "classifier trained on as many positive as negative pairs. The paper's row Similarity Matching is "
+            "vanilla_local_dense, and its BM25 is vanilla_local."
+        ),
     ),
 )
 
@@ -413,7 +458,8 @@ def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
         retrievers_of_method.setdefault(run.family, set()).add(run.retriever)
     by_retriever: dict[Value, list[Run]] = {}
     for run in runs:
-        if len(retrievers_of_method[run.family] - {None}) > 1:
+        retrievers = retrievers_of_method[run.family] - {None}
+        if len(retrievers) > 1:
             by_retriever.setdefault(run.retriever, []).append(run)
     return {value: by_retriever[value] for value in sorted(by_retriever, key=sort_key)}
 
@@ -426,9 +472,11 @@ def _table_by_setting(
     for setting, group in settings.items():
         lines = Lines()
         for run in group:
+            label = run.method
             # The line of a run says its top-k if it differs from that of the group.
-            own_k = "" if run.top_k in (None, setting.get(TOP_K)) else f" (k {run.top_k})"
-            lines.add(run.method, run.method + own_k, run)
+            if run.top_k is not None and run.top_k != setting.get(TOP_K):
+                label += f" (k {run.top_k})"
+            lines.add(run.method, label, run)
         blocks.append((setting.text, lines))
     runs = [run for group in settings.values() for run in group]
     return fill_table(id, title, note, blocks, runs, intervals, columns, folded=True)
@@ -450,7 +498,15 @@ def _table_of_values(
             lines.add(label(run), label(run), run)
         blocks.append((describe(name, value), lines))
     runs = [run for group in values.values() for run in group]
-    return fill_table(id, title, "All other settings are equal.", blocks, runs, intervals, _scores)
+    return fill_table(
+        id=id,
+        title=title,
+        note="All other settings are equal.",
+        blocks=blocks,
+        runs=runs,
+        intervals=intervals,
+        columns=_scores,
+    )
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:
@@ -473,18 +529,31 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
     rows = []
     for (dataset, corpus), ids_by_question in sorted(gold.items()):
         label = dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})"
-        gold_ids = {id for ids in ids_by_question.values() for id in ids}
-        rows.append(Row(label, _fill_cells(ids_by_question, _read_sources(Path(corpus), gold_ids))))
+        gold_ids: set[str] = set()
+        for ids in ids_by_question.values():
+            gold_ids.update(ids)
+        sources = _read_sources(Path(corpus), gold_ids)
+        rows.append(Row(label, _fill_cells(ids_by_question, sources)))
 
     columns = ("Questions", "Gold passages", "Local only %", "Web only %", "Both %", "Neither half alone")
     title = "The split (dataset statistics: PrefRAG, table 3)"
-    return Table("shares", title, _NOTE_OF_SPLIT, (("", len(columns)),), columns, tuple(rows), label="Dataset")
+    return Table(
+        id="shares",
+        title=title,
+        note=_NOTE_OF_SPLIT,
+        groups=(("", len(columns)),),
+        columns=columns,
+        rows=tuple(rows),
+        label="Dataset",
+    )
 
 
 def _fill_cells(ids_by_question: Mapping[str, Sequence[str]], sources: Mapping[str, str] | None) -> tuple[Cell, ...]:
     """Return the cells of one corpus. If the corpus cannot be read, all but the number of questions are dashes."""
+    n_questions = str(len(ids_by_question))
     if not sources:
-        return (Cell(str(len(ids_by_question))), *[Cell(DASH)] * 5)
+        texts = [n_questions, DASH, DASH, DASH, DASH, DASH]
+        return tuple(Cell(text) for text in texts)
     passages_of_source = Counter(sources.values())
     shares = [f"{100 * passages_of_source[source] / len(sources):.1f}" for source in _SOURCES]
     n_neither = 0
@@ -493,7 +562,7 @@ def _fill_cells(ids_by_question: Mapping[str, Sequence[str]], sources: Mapping[s
         # No source alone has all gold passages: some are only in the local source, and some only on the web.
         if {"local", "web"} <= sources_of_question:
             n_neither += 1
-    texts = [str(len(ids_by_question)), str(len(sources)), *shares, str(n_neither)]
+    texts = [n_questions, str(len(sources)), *shares, str(n_neither)]
     return tuple(Cell(text) for text in texts)
 
 

@@ -128,7 +128,15 @@ def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> 
         points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
         if len(points) > 1:
             name = f"{task}-{dataset}"
-            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals per question", "Accuracy (%)", name)
+            svg = _scatter(
+                points,
+                across=TOTAL,
+                up=ACC,
+                intervals=intervals,
+                x_label="Retrievals per question",
+                y_label="Accuracy (%)",
+                name=name,
+            )
             yield Plot(dataset, setting.text, svg)
 
 
@@ -139,7 +147,8 @@ def _sources(settings: Settings, task: str) -> Iterator[Plot]:
     """
     for dataset, setting, runs in _runs_to_draw(settings):
         shown = [run for run in runs if run.value(TOTAL_LOCAL) is not None and run.value(TOTAL_WEB) is not None]
-        if not {run.method for run in shown} >= _REACT_MIX_AND_PREFRAG:
+        methods = {run.method for run in shown}
+        if not _REACT_MIX_AND_PREFRAG.issubset(methods):
             continue
 
         figure, axes = _new_figure(1.1 + 0.27 * len(shown))
@@ -199,16 +208,23 @@ def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plo
 
         shown = [run for run in runs_by_name.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
-            x_label = "Documents given to the model per question"
             name = f"{task}-{dataset}"
-            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, x_label, "Recall (%)", name, lines)
+            svg = _scatter(
+                shown,
+                across=DOCUMENTS,
+                up=RECALL,
+                intervals=intervals,
+                x_label="Documents given to the model per question",
+                y_label="Recall (%)",
+                name=name,
+                lines=lines,
+            )
             yield Plot(dataset, setting.text, svg)
 
 
 def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     """Draw the seconds per question."""
     for dataset, setting, shown in _runs_to_draw(settings):
-        note = setting.text
         timed = [run for run in shown if run.value(SECONDS)]
         timed.sort(key=lambda run: run.value(SECONDS) or 0.0)
         if len(timed) < 2:
@@ -232,6 +248,7 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
         axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("Seconds per question")
+        note = setting.text
         if any(run.simulated for run in timed):
             note += "; without the time that a language model would take"
         if len({run.concurrency for run in timed}) > 1:
@@ -252,9 +269,13 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
             continue
 
         figure, axes = _new_figure(3.3)
+        # How many methods of each family were drawn so far.
         drawn_of_family: Counter[int] = Counter()
         for line in shown:
-            method, colour, family = line[0].method, _colour(line[0]), _family_number(line[0])
+            # All runs of a line have the same method.
+            first_run = line[0]
+            colour = _colour(first_run)
+            family = _family_number(first_run)
             # Methods of one family share a colour. So each method gets a stroke of its own.
             stroke = _STROKES[drawn_of_family[family] % len(_STROKES)]
             drawn_of_family[family] += 1
@@ -266,7 +287,7 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
                 highs = [interval.high for interval in bounds]
                 axes.fill_between(xs, lows, highs, color=colour, alpha=0.14, linewidth=0)
             style: dict[str, Any] = {"color": colour, "marker": _MARKS[family], "ls": stroke}
-            axes.plot(xs, ys, **style, markersize=5, linewidth=1.6, label=method)
+            axes.plot(xs, ys, **style, markersize=5, linewidth=1.6, label=first_run.method)
 
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
@@ -298,8 +319,13 @@ def _scatter(
         axes.plot(xs, ys, color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
 
     # The points on a line have the name and the mark of the line. The number beside each point is its top-k.
-    on_line = {run.name: run.method for line in lines if len(line) > 1 for run in line}
+    on_line: dict[str, str] = {}
+    for line in lines:
+        if len(line) > 1:
+            on_line.update((run.name, run.method) for run in line)
+
     marks: dict[str, str] = {}
+    # How many different marks of each family were drawn so far.
     drawn_of_family: Counter[int] = Counter()
     for run, label in zip(runs, _labels(runs), strict=True):
         x = run.value(across) or 0.0
@@ -333,8 +359,10 @@ def _scatter(
 def _labels(runs: Sequence[Run]) -> list[str]:
     """Return a label for each run: its method, and what distinguishes it from other runs of the same method."""
     methods = [run.method for run in runs]
-    most_common = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
-    usual_k = most_common[0][0] if most_common else None
+    k_counts = Counter(run.top_k for run in runs if run.top_k is not None)
+    usual_k: int | None = None
+    if k_counts:
+        [(usual_k, _)] = k_counts.most_common(1)
 
     labels = []
     for run in runs:
@@ -350,8 +378,10 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     # Runs that still have the same label get the name of their folder.
     distinct_labels = []
     for label, run in zip(labels, runs, strict=True):
-        is_distinct = labels.count(label) == 1 or methods.count(run.method) == 1
-        distinct_labels.append(label if is_distinct else f"{label} ({run.folder.name})")
+        if labels.count(label) > 1 and methods.count(run.method) > 1:
+            distinct_labels.append(f"{label} ({run.folder.name})")
+        else:
+            distinct_labels.append(label)
     return distinct_labels
 
 
@@ -386,8 +416,12 @@ def _colour(run: Run) -> str:
 
 def _family_number(run: Run) -> int:
     """Return the position of a method's family, or the number of families for any other method."""
+    # A method without retrieval has the colour of the simplest methods with one.
     method = "vanilla" if run.method == "no_retrieval" else run.method
-    return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
+    for place, name in enumerate(_FAMILIES):
+        if method.startswith(name):
+            return place
+    return len(_FAMILIES)
 
 
 def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:

@@ -180,16 +180,19 @@ class Run:
         if self.simulated:
             return "simulated reader"
         kind = self.llm.get("kind")
-        model_name = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
+        model_name = self.llm.get("model") or self.llm.get("name") or ""
         if kind == "embedded":
-            return f"embedded model {model_name or ''}".strip()
+            return f"embedded model {model_name}".strip()
+
         if kind == "reader":
             reader_facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
-            model_name = ", ".join(["extractive reader, no language model", *reader_facts])
-        model = str(model_name or kind or "model not recorded")
+            model = ", ".join(["extractive reader, no language model", *reader_facts])
+        else:
+            model = str(model_name or kind or "model not recorded")
         judge = self.llm.get("judge")
         if isinstance(judge, Mapping):
-            return f"{model}, judge {judge.get('model') or 'not recorded'}"
+            judge_name = judge.get("model") or "not recorded"
+            return f"{model}, judge {judge_name}"
         return model
 
     @property
@@ -203,13 +206,18 @@ class Run:
     @property
     def top_k(self) -> int | None:
         """The number of documents per retrieval. None if `config.json` does not say, or if nothing is retrieved."""
-        return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
+        top_k = self.config.get("top_k")
+        if top_k is None or self.family == "no_retrieval":
+            return None
+        return int(top_k)
 
     @property
     def retriever(self) -> str | None:
         """The kind of retriever. None if `config.json` does not say, or if nothing is retrieved."""
         retriever = self.config.get("retriever")
-        return None if not retriever or self.family == "no_retrieval" else str(retriever)
+        if not retriever or self.family == "no_retrieval":
+            return None
+        return str(retriever)
 
     @property
     def seed(self) -> int | None:
@@ -220,8 +228,11 @@ class Run:
     @property
     def concurrency(self) -> int | None:
         """The number of questions that run at the same time. None if `config.json` does not say."""
+        concurrency = self.config.get("concurrency")
+        if concurrency is None:
+            return None
         workers = self.config.get("workers") or 1
-        return None if self.config.get("concurrency") is None else int(self.config["concurrency"]) * int(workers)
+        return int(concurrency) * int(workers)
 
     @cached_property
     def settings(self) -> dict[str, Value]:
@@ -263,8 +274,12 @@ class Run:
     @property
     def order(self) -> tuple[Any, ...]:
         """The sort key for the position of the run in a table."""
-        best_match = max((name for name in _ORDER if self.method.startswith(name)), key=len, default=None)
-        return (_ORDER.index(best_match) if best_match else len(_ORDER), self.method, self.dataset, self.name)
+        # A method is placed by the longest name that it begins with. All other methods come last.
+        matches = [name for name in _ORDER if self.method.startswith(name)]
+        place = len(_ORDER)
+        if matches:
+            place = _ORDER.index(max(matches, key=len))
+        return place, self.method, self.dataset, self.name
 
     def value(self, measure: Measure) -> float | None:
         """Get the value of a measure over all questions, from ``metrics.json``.
@@ -273,7 +288,9 @@ class Run:
         :returns: The value. None if there is none.
         """
         value = self.metrics.get(measure.key)
-        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+        if isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+        return None
 
     def full(self, ids: Iterable[str]) -> Iterator[PredictionLine]:
         """Read whole predictions from ``predictions.jsonl``, because they are too large to stay in memory.
@@ -295,7 +312,10 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     :raises FileNotFoundError: If a folder does not exist.
     :raises ValueError: If a folder has no run, or a file is invalid.
     """
-    folders_of_runs = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
+    # A dictionary has each folder once, in the order in which it was found.
+    folders_of_runs: dict[Path, None] = {}
+    for folder in folders:
+        folders_of_runs.update(dict.fromkeys(_run_folders(Path(folder))))
     if not folders_of_runs:
         raise ValueError("There are no runs to report: give the folders that `prefrag evaluate --output` wrote.")
     root = Path(os.path.commonpath([run.parent for run in folders_of_runs]))
@@ -315,7 +335,9 @@ def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
         config = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
         llm = {key: value for key, value in run.llm.items() if key != "seed"}
         questions = [asdict(prediction.asked) for _, prediction in sorted(run.predictions.items())]
-        groups.setdefault(json.dumps([config, llm, questions], sort_keys=True, default=str), []).append(run)
+        key = json.dumps([config, llm, questions], sort_keys=True, default=str)
+        groups.setdefault(key, []).append(run)
+
     merged = []
     for group in groups.values():
         # The runs of a group are merged only if each has a seed of its own.
@@ -420,10 +442,13 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
     """Read the predictions of a run, without their traces. Return them with the warnings about unusual lines."""
     predictions: dict[str, Prediction] = {}
     warnings = []
-    lines, offset = 0, 0
+    n_lines = 0
+    # The position in bytes at which the next line starts.
+    next_start = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            start, offset = offset, offset + len(line)
+            start = next_start
+            next_start += len(line)
             if not line.strip():
                 continue
             try:
@@ -434,12 +459,12 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
                 # A run that is killed may leave an unfinished line. It is cut off when the run is continued.
                 warnings.append("the last line of the predictions is incomplete and left out")
                 continue
-            lines += 1
+            n_lines += 1
             predictions[prediction.asked.id] = prediction
     if not predictions:
         raise ValueError(f"{path} holds no predictions, because the run answered no question: run `evaluate` again.")
 
-    repeated = lines - len(predictions)
+    repeated = n_lines - len(predictions)
     if repeated:
         warnings.append(f"ids that occur twice (the last prediction of each counts): {repeated}")
     return predictions, warnings

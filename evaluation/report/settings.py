@@ -67,7 +67,9 @@ class Setting:
         If all runs share all values, the text has top-k and the unusual values.
         """
         unlike = [part for part in self.parts if part not in self.shared]
-        return ", ".join(unlike or [describe(*part) for part in self.values if _is_worth_naming(*part)])
+        if not unlike:
+            unlike = [describe(name, value) for name, value in self.values if _is_worth_naming(name, value)]
+        return ", ".join(unlike)
 
     @property
     def usual(self) -> int:
@@ -102,12 +104,16 @@ def describe(name: str, value: Value) -> str:
     :param value: Its value.
     :returns: The words.
     """
-    digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    # In Python, True and False are numbers too.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = f"{value:g}" if is_number else str(value)
     if name == "model":
-        return digits
+        return text
     if name == "prompts":
-        return f"{digits} prompts"
-    return f"k {digits}" if name == TOP_K else f"{name} {digits}"
+        return f"{text} prompts"
+    if name == TOP_K:
+        return f"k {text}"
+    return f"{name} {text}"
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
@@ -117,13 +123,20 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
     :param other: Another run.
     :returns: The names of the settings. A setting that one of the runs lacks counts as equal.
     """
-    values, other_values = _list_all(run), _list_all(other)
-    names = {**values, **other_values}
+    values = _list_all(run)
+    other_values = _list_all(other)
+    names = dict.fromkeys([*values, *other_values])
     if run.method != other.method:
         # The files of two methods always differ.
         names.pop("pipeline file")
-    pairs = ((name, values.get(name), other_values.get(name)) for name in names)
-    return tuple(name for name, value, another in pairs if None not in (value, another) and value != another)
+
+    differing = []
+    for name in names:
+        value = values.get(name)
+        other_value = other_values.get(name)
+        if value is not None and other_value is not None and value != other_value:
+            differing.append(name)
+    return tuple(differing)
 
 
 def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:
@@ -133,7 +146,9 @@ def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:
     :param other: A run of another method.
     :returns: The names of the settings.
     """
-    return tuple(name for name in list_differences(run, other) if name not in OF_METHODS - {TOP_K})
+    # Top-k belongs to a method, but keeps it from being compared all the same.
+    harmless = OF_METHODS - {TOP_K}
+    return tuple(name for name in list_differences(run, other) if name not in harmless)
 
 
 def _list_all(run: Run) -> dict[str, Value]:
@@ -143,9 +158,10 @@ def _list_all(run: Run) -> dict[str, Value]:
 
 def _list_searched(run: Run) -> Iterator[tuple[str, Value]]:
     """Yield what a run searched and the digest of its pipeline. These may differ between the lines of a table."""
+    corpus, web = run.passages
     yield "retriever", run.retriever
-    yield _CORPUS, run.passages[0] or None
-    yield _WEB, run.passages[1] or None
+    yield _CORPUS, corpus or None
+    yield _WEB, web or None
     yield "store", run.config.get("store") or None
     yield "pipeline file", run.config.get("pipeline_sha256") or None
     yield _SPLIT, run.task

@@ -106,15 +106,18 @@ class Lines:
         :param label: The label of the line.
         :param run: The run.
         """
-        runs_of_line = self.lines.setdefault(key, (label, {}))[1]
-        if run.dataset in runs_of_line:
-            # The label of the new line contains the retriever. If both runs have the same retriever, it contains the
-            # run's name.
-            other = run.retriever if run.retriever != runs_of_line[run.dataset].retriever else run.name
-            new_line = self.lines.setdefault((key, other), (f"{label} ({other})", {}))
-            new_line[1].setdefault(run.dataset, run)
-        else:
+        _, runs_of_line = self.lines.setdefault(key, (label, {}))
+        if run.dataset not in runs_of_line:
             runs_of_line[run.dataset] = run
+            return
+
+        # The label of the new line contains the retriever. If both runs have the same retriever, it contains the run's
+        # name.
+        distinction = run.retriever
+        if run.retriever == runs_of_line[run.dataset].retriever:
+            distinction = run.name
+        _, runs_of_new_line = self.lines.setdefault((key, distinction), (f"{label} ({distinction})", {}))
+        runs_of_new_line.setdefault(run.dataset, run)
 
 
 def fill_table(
@@ -150,18 +153,29 @@ def fill_table(
         rows.append(Row(heading))
         best = _find_best(by_dataset, lines)
         for label, runs_of_line in lines.lines.values():
-            cells = [
-                _fill_cell(runs_of_line.get(dataset), column, intervals, best[dataset, column.measure.key])
-                for dataset, columns_of_dataset in by_dataset.items()
-                for column in columns_of_dataset
-            ]
+            cells = []
+            for dataset, columns_of_dataset in by_dataset.items():
+                run = runs_of_line.get(dataset)
+                for column in columns_of_dataset:
+                    cells.append(_fill_cell(run, column, intervals, best[dataset, column.measure.key]))
             rows.append(Row(label, tuple(cells)))
 
     notes = [note] if note else []
     notes += _list_unlike(runs)
-    groups = tuple((dataset, len(columns_of_dataset)) for dataset, columns_of_dataset in by_dataset.items())
-    titles = tuple(column.measure.title for columns_of_dataset in by_dataset.values() for column in columns_of_dataset)
-    return Table(id, title, " ".join(notes), groups, titles, tuple(rows), folded)
+    groups = []
+    titles = []
+    for dataset, columns_of_dataset in by_dataset.items():
+        groups.append((dataset, len(columns_of_dataset)))
+        titles += [column.measure.title for column in columns_of_dataset]
+    return Table(
+        id=id,
+        title=title,
+        note=" ".join(notes),
+        groups=tuple(groups),
+        columns=tuple(titles),
+        rows=tuple(rows),
+        folded=folded,
+    )
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
@@ -177,7 +191,12 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     for dataset, group in sorted(runs_of_dataset.items()):
         if len({_list_questions(run) for run in group}) > 1:
             unlike_questions.append(dataset)
-        if len({run.passages[0] for run in group if run.passages[0]}) > 1:
+        corpora = set()
+        for run in group:
+            corpus, _ = run.passages
+            if corpus:
+                corpora.add(corpus)
+        if len(corpora) > 1:
             unlike_corpora.append(dataset)
 
     if unlike_questions:
@@ -202,14 +221,12 @@ def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tup
     """Return the highest value of each column that has at least two values."""
     best: dict[tuple[str, str], float | None] = {}
     for dataset, columns in by_dataset.items():
+        runs = [runs_of_line[dataset] for _, runs_of_line in lines.lines.values() if dataset in runs_of_line]
         for column in columns:
-            values = [
-                column.value(runs_of_line[dataset])
-                for _, runs_of_line in lines.lines.values()
-                if dataset in runs_of_line
-            ]
+            values = [column.value(run) for run in runs]
             present = [value for value in values if value is not None]
-            best[dataset, column.measure.key] = max(present) if column.ranked and len(present) > 1 else None
+            is_marked = column.ranked and len(present) > 1
+            best[dataset, column.measure.key] = max(present) if is_marked else None
     return best
 
 
