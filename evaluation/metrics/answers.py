@@ -30,8 +30,8 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
     """Score an answer by four metrics.
 
-    For a yes/no question, ``acc_word`` is 1 only if the answer contains the right word and lacks the wrong word. All
-    questions of BioASQ are yes/no questions. For these, the same rule applies to ``acc``.
+    A yes/no question has a rule of its own: the answer must contain the right word and must not contain the wrong word.
+    For ``acc_word``, this rule holds on every dataset. For ``acc``, it holds only on the dataset BioASQ.
 
     :param question: The question with its gold answers. A yes/no question must have at least one gold answer.
     :param answer: The answer of the pipeline.
@@ -39,10 +39,12 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
         ``f1`` (see :func:`f1`), each from 0 to 1.
     """
     golds = question.answers
-    word = _score_word(question, answer)
+    by_words = _score_word(question, answer)
+    by_characters = acc(answer, golds)
+    is_of_bioasq = question.dataset == "bioasq" and question.is_yes_no
     return {
-        "acc": word if question.dataset == "bioasq" and question.is_yes_no else acc(answer, golds),
-        "acc_word": word,
+        "acc": by_words if is_of_bioasq else by_characters,
+        "acc_word": by_words,
         "em": em(answer, golds),
         "f1": f1(answer, golds),
     }
@@ -147,7 +149,11 @@ def f1(answer: str, golds: Sequence[str]) -> float:
     """
     if em(answer, golds):
         return 1.0
-    return max((overlap(answer, gold)[0] for gold in golds), default=0.0)
+    best = 0.0
+    for gold in golds:
+        score, _, _ = overlap(answer, gold)
+        best = max(best, score)
+    return best
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
@@ -160,11 +166,14 @@ def overlap(answer: str, gold: str) -> tuple[float, float, float]:
     :param gold: The text whose words are the denominator of recall.
     :returns: F1, precision and recall, each from 0 to 1. All three are 0 if no word is shared.
     """
-    answer_words, gold_words = normalise(answer).split(), normalise(gold).split()
-    shared = (Counter(answer_words) & Counter(gold_words)).total()
-    if not shared:
+    answer_words = normalise(answer).split()
+    gold_words = normalise(gold).split()
+    shared_words = Counter(answer_words) & Counter(gold_words)
+    n_shared = shared_words.total()
+    if not n_shared:
         return 0.0, 0.0, 0.0
-    precision, recall = shared / len(answer_words), shared / len(gold_words)
+    precision = n_shared / len(answer_words)
+    recall = n_shared / len(gold_words)
     return 2 * precision * recall / (precision + recall), precision, recall
 
 
@@ -177,7 +186,9 @@ def normalise(text: str) -> str:
     :param text: An answer of a pipeline, or a gold answer.
     :returns: The normalised text, which may be empty.
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    without_punctuation = text.lower().translate(_PUNCTUATION)
+    without_articles = _ARTICLES.sub(" ", without_punctuation)
+    return " ".join(without_articles.split())
 
 
 def yes_no(answer: str) -> Literal["yes", "no"] | None:
@@ -189,14 +200,16 @@ def yes_no(answer: str) -> Literal["yes", "no"] | None:
     :returns: "yes" or "no", if the answer contains only this word of the two. None if the answer contains both words or
         neither.
     """
-    yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")
-    if yes == no:
+    has_yes = _holds_word(answer, "yes")
+    has_no = _holds_word(answer, "no")
+    if has_yes == has_no:
         return None
-    return "yes" if yes else "no"
+    return "yes" if has_yes else "no"
 
 
 def _holds_word(text: str, word: str) -> bool:
     """Check whether a text contains a word or phrase as whole words. Upper and lower case are equal."""
-    # Both texts are changed to lower case, as in `acc`. The flag IGNORECASE would treat some letters as equal that are
-    # still different in lower case.
-    return re.search(rf"(?<!\w){re.escape(word.strip().lower())}(?!\w)", text.lower()) is not None
+    # Both texts are changed to lower case, as in `acc`. With the flag IGNORECASE, some more letters would be equal, for
+    # example the Turkish "i" without a dot and the usual "i".
+    lower_word = re.escape(word.strip().lower())
+    return re.search(rf"(?<!\w){lower_word}(?!\w)", text.lower()) is not None

@@ -63,19 +63,25 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
     :returns: The scores, each from 0 to 1.
     """
     if question.answerable is False:
-        wrong_answer = {"right_of_given": 0.0, "fair_of_given": 0.0} if answer else {}
-        return {"said_unknown": float(bool(result.get("not_found"))), **wrong_answer}
+        said_unknown = float(bool(result.get("not_found")))
+        if not answer:
+            return {"said_unknown": said_unknown}
+        return {"said_unknown": said_unknown, "right_of_given": 0.0, "fair_of_given": 0.0}
 
+    guess_em = 0.0
     guess_or_answer = str(result.get("guess") or answer)
-    guess = {"guess_em": answer_scores(question, guess_or_answer)["em"] if guess_or_answer else 0.0}
+    if guess_or_answer:
+        guess_em = answer_scores(question, guess_or_answer)["em"]
     if answer:
         right = float(is_right(question, answer))
-        acceptable = right if question.is_yes_no else max(right, fair(answer, question.answers))
-        return {"answered": 1.0, "right_of_given": right, "fair_of_given": acceptable, **guess}
+        acceptable = right
+        if not question.is_yes_no:
+            acceptable = max(right, fair(answer, question.answers))
+        return {"answered": 1.0, "right_of_given": right, "fair_of_given": acceptable, "guess_em": guess_em}
 
     evidence = result.get("evidence") or ()
     is_evident = any(acc_word(str(quotation.get("sentence") or ""), question.answers) for quotation in evidence)
-    scores = {"answered": 0.0, **guess}
+    scores = {"answered": 0.0, "guess_em": guess_em}
     if not question.is_yes_no:
         scores["evidence_held"] = float(is_evident)
     if question.supporting_ids:
@@ -107,7 +113,11 @@ def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, 
 
 def _matches(sentence: str, golds: Sequence[str]) -> bool:
     """Check whether a sentence is similar enough to at least one gold sentence."""
-    return any(overlap(sentence, gold)[0] >= SAME for gold in golds)
+    for gold in golds:
+        f1, _, _ = overlap(sentence, gold)
+        if f1 >= SAME:
+            return True
+    return False
 
 
 def _sentence_of(passage: Mapping[str, Any]) -> str:
@@ -138,16 +148,19 @@ def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, flo
     if question.answerable is None:
         return {}
     queries = [str(query["query"]) for query in result.get("queries_sent_out") or ()]
-    needless = {"needless_queries": float(bool(queries))} if question.answerable else {}
+    sent_words: list[str] = []
+    for query in queries:
+        sent_words += normalise(query).split()
+    typed_words = set(normalise(question.question).split())
+    for _, content in question.history:
+        typed_words.update(normalise(content).split())
 
-    sent_words = [word for query in queries for word in normalise(query).split()]
-    if not sent_words:
-        return needless
-
-    typed_texts = [question.question, *(content for _, content in question.history)]
-    typed_words = {word for text in typed_texts for word in normalise(text).split()}
-    words_typed = sum(word in typed_words for word in sent_words) / len(sent_words)
+    scores: dict[str, float] = {}
     if question.answerable:
-        return {**needless, "words_typed": words_typed}
-    are_as_typed = all(normalise(query) == normalise(question.question) for query in queries)
-    return {"asked_as_typed": float(are_as_typed), "words_typed": words_typed}
+        scores["needless_queries"] = float(bool(queries))
+    elif sent_words:
+        are_as_typed = all(normalise(query) == normalise(question.question) for query in queries)
+        scores["asked_as_typed"] = float(are_as_typed)
+    if sent_words:
+        scores["words_typed"] = sum(word in typed_words for word in sent_words) / len(sent_words)
+    return scores

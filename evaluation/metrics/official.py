@@ -47,7 +47,11 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
     :param golds: The gold answers, at least one.
     :returns: ``em`` and ``f1``: the highest that any gold answer gives, from 0 to 1.
     """
-    return {"em": em(answer, golds), "f1": max(overlap(answer, gold)[0] for gold in golds)}
+    f1_of_golds = []
+    for gold in golds:
+        f1, _, _ = overlap(answer, gold)
+        f1_of_golds.append(f1)
+    return {"em": em(answer, golds), "f1": max(f1_of_golds)}
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
@@ -60,12 +64,13 @@ def hotpotqa(answer: str, gold: str) -> dict[str, float]:
     :param gold: The gold answer.
     :returns: ``em``, ``f1``, ``precision`` and ``recall``, from 0 to 1.
     """
-    answer_text, gold_text = normalise(answer), normalise(gold)
+    answer_text = normalise(answer)
+    gold_text = normalise(gold)
     is_closed = answer_text in _CLOSED or gold_text in _CLOSED
-    score, precision, recall = overlap(answer, gold)
     if is_closed and answer_text != gold_text:
-        score, precision, recall = 0.0, 0.0, 0.0
-    return {"em": float(answer_text == gold_text), "f1": score, "precision": precision, "recall": recall}
+        return {"em": 0.0, "f1": 0.0, "precision": 0.0, "recall": 0.0}
+    f1, precision, recall = overlap(answer, gold)
+    return {"em": float(answer_text == gold_text), "f1": f1, "precision": precision, "recall": recall}
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
@@ -95,8 +100,10 @@ def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
     :param golds: The gold answers, at least one.
     :returns: ``em`` and ``f1``, from 0 to 1.
     """
-    both_empty = any(not normalise(answer) and not normalise(gold) for gold in golds)
-    return {"em": em(answer, golds), "f1": 1.0 if both_empty else squad(answer, golds)["f1"]}
+    scores = squad(answer, golds)
+    if any(not normalise(answer) and not normalise(gold) for gold in golds):
+        scores["f1"] = 1.0
+    return scores
 
 
 def bioasq(answer: str, gold: str) -> dict[str, float]:
@@ -131,8 +138,9 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
         right = sum(accuracy == 1 for gold, accuracy in accuracies if gold.strip().lower() == label)
         return 2 * right / (2 * right + wrong) if right else 0.0
 
-    yes, no = label_f1("yes"), label_f1("no")
-    return {"official_f1_yes": yes, "official_f1_no": no, "official_macro_f1": (yes + no) / 2}
+    f1_yes = label_f1("yes")
+    f1_no = label_f1("no")
+    return {"official_f1_yes": f1_yes, "official_f1_no": f1_no, "official_macro_f1": (f1_yes + f1_no) / 2}
 
 
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -142,13 +150,11 @@ def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str,
     :param scores: The scores of each question, in the same order.
     :returns: The three scores of :func:`bioasq_macro_f1`. Empty if no question has an ``official_accuracy``.
     """
-    return bioasq_macro_f1(
-        [
-            (question.answers[0], score["official_accuracy"])
-            for question, score in zip(questions, scores, strict=True)
-            if "official_accuracy" in score
-        ]
-    )
+    accuracies = []
+    for question, scores_of_question in zip(questions, scores, strict=True):
+        if "official_accuracy" in scores_of_question:
+            accuracies.append((question.answers[0], scores_of_question["official_accuracy"]))
+    return bioasq_macro_f1(accuracies)
 
 
 def authors_scores(question: Question, answer: str) -> dict[str, float]:

@@ -63,17 +63,18 @@ def _summarise_questions(predictions: Sequence[PredictionLine], questions: Seque
     ``predictions`` and ``questions`` have the same order.
     """
     n = len(predictions)
-    scores = [
-        score(question, _result(prediction), has_failed(prediction))
-        for prediction, question in zip(predictions, questions, strict=True)
-    ]
+    scores = []
+    for prediction, question in zip(predictions, questions, strict=True):
+        scores.append(score(question, _result(prediction), has_failed(prediction)))
     results = [_result(prediction) for prediction in predictions]
     calls = [calls_by_caller(result) for result in results]
     costs = [counts(result) for result in results]
 
-    callers = sorted({caller for numbers in calls for caller in numbers})
+    callers: set[str] = set()
+    for numbers in calls:
+        callers.update(numbers)
     calls_of_callers = {}
-    for caller in callers:
+    for caller in sorted(callers):
         calls_of_callers[caller] = sum(numbers.get(caller, 0.0) for numbers in calls) / n
 
     seconds = sum(float(prediction.get("seconds") or 0) for prediction in predictions)

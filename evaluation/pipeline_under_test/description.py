@@ -84,7 +84,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         reader.
     """
     own_generators = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
-    has_only_own = bool(own_generators) and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
+    has_configured = any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
+    has_only_own = bool(own_generators) and not has_configured
     # The simulated reader and the extractive reader replace every model, also the pipeline's own. Any other value of
     # `llm` replaces only the configured model.
     replaces_own = experiment.llm in (SIMULATED, READER)
@@ -175,7 +176,9 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experime
         "judge_error": has_model_judge(pipeline, llm, prompts),
         "queries": bool(query_writers),
         "reflection_error": reflects,
-        **dict.fromkeys(("second_try", "source_choice", "source_error"), names_source),
+        "second_try": names_source,
+        "source_choice": names_source,
+        "source_error": names_source,
         "stopping_error": loops,
         "web_junk": outside,
         "web_sentences": outside,
@@ -196,7 +199,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
     :param llm: The description of the model, see :func:`describe_model`.
     :returns: The values by name. Variables that are not set are left out.
     """
-    names = [*_COMPONENT_VARIABLES]
+    names = list(_COMPONENT_VARIABLES)
     # The variables of the model change nothing in two cases: a replay calls no model, and the two readers are no
     # models.
     has_model = llm.get("kind") not in (SIMULATED, READER) or "judge" in llm
@@ -261,8 +264,10 @@ def describe_retriever(pipeline: Block) -> str | None:
         return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
 
     kind = class_of(source["retriever"])
-    stands_in = kind == "WebRetriever" and source["retriever"]["init_parameters"].get("index")
-    return "bm25" if stands_in else _RETRIEVERS.get(kind, kind)
+    # With an index in place of the web, the index is searched by BM25.
+    if kind == "WebRetriever" and source["retriever"]["init_parameters"].get("index"):
+        return "bm25"
+    return _RETRIEVERS.get(kind, kind)
 
 
 def _find_generators(pipeline: Block) -> list[Block]:
@@ -284,19 +289,24 @@ def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:
         return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
         return {"kind": READER}
-    configured, judge = models["llm"], models["judge"]
-    url, gguf = experiment.server or configured.base_url, configured.gguf
 
+    configured = models["llm"]
+    url = experiment.server or configured.base_url
+    llm: dict[str, Any]
     if experiment.gguf is not None:
-        llm: dict[str, Any] = {"kind": EMBEDDED, "model": experiment.gguf.name}
+        llm = {"kind": EMBEDDED, "model": experiment.gguf.name}
     elif url:
         llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or configured.model}
+    elif configured.gguf:
+        llm = {"kind": EMBEDDED, "model": Path(configured.gguf).name}
     else:
-        llm = {"kind": EMBEDDED, "model": Path(gguf).name} if gguf else {"kind": READER}
+        llm = {"kind": READER}
 
-    if judge.base_url and experiment.gguf is None:
+    # A GGUF file that the experiment names also judges. Otherwise a model of its own may be configured for judging.
+    judge = models["judge"]
+    if experiment.gguf is None and judge.base_url:
         llm["judge"] = {"base_url": _strip_secrets(judge.base_url), "model": judge.model}
-    elif judge.gguf and experiment.gguf is None:
+    elif experiment.gguf is None and judge.gguf:
         llm["judge"] = {"kind": EMBEDDED, "model": Path(judge.gguf).name}
     if experiment.seed is not None:
         llm["seed"] = experiment.seed
@@ -311,12 +321,14 @@ def _describe_reader(block: Block) -> dict[str, Any]:
     if block["type"] != _READER:
         return {"reader": class_of(block)}
     settings = parameters_of(block)
-    folder = Path(settings["model"]).expanduser() if settings.get("model") else SHIPPED_READER
+    folder = SHIPPED_READER
+    if settings.get("model"):
+        folder = Path(settings["model"]).expanduser()
+    files = digest_folder(folder)
     threshold = settings.get("threshold")
-    return {
-        "files": digest_folder(folder),
-        "threshold": read_card(folder / CARD).threshold if threshold is None else threshold,
-    }
+    if threshold is None:
+        threshold = read_card(folder / CARD).threshold
+    return {"files": files, "threshold": threshold}
 
 
 def _strip_secrets(url: str) -> str:
@@ -325,4 +337,7 @@ def _strip_secrets(url: str) -> str:
     For example, ``_strip_secrets("https://user:pw@host:80/v1/?key=1")`` returns ``"https://host:80/v1"``.
     """
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    # The user name and the password stand before the @.
+    _, _, host_and_port = parts.netloc.rpartition("@")
+    path = parts.path.rstrip("/")
+    return f"{parts.scheme}://{host_and_port}{path}"

@@ -126,19 +126,24 @@ class Experiment(PolicySettings):
     def server(self) -> str | None:
         """The URL of the model server, if ``llm`` is a URL."""
         parts = urlsplit(self.llm or "")
-        return self.llm if parts.scheme in ("http", "https") and parts.hostname else None
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return self.llm
+        return None
 
     @property
     def gguf(self) -> Path | None:
         """The GGUF file that runs in this process, if ``llm`` names one."""
         file = Path(self.llm or "").expanduser()
-        return file if file.suffix.lower() == ".gguf" and self.server is None else None
+        if file.suffix.lower() == ".gguf" and self.server is None:
+            return file
+        return None
 
     @property
     def policy(self) -> Policy:
         """How the simulated reader decides."""
         settings = {field.name: getattr(self, field.name) for field in fields(Policy)}
-        return Policy(**settings | {"seed": self.seed or 0})
+        settings["seed"] = self.seed or 0
+        return Policy(**settings)
 
     @property
     def is_policy_set(self) -> bool:

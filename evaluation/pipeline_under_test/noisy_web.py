@@ -114,8 +114,9 @@ class NoisyWeb(Block):
         used_ids = {document.id for document in pages}
         query_words = set(words(query))
         for place, displaced in enumerate(pages):
-            is_junk = draw(self.seed, "web junk", query, place) < self.junk
-            junk = self._draw_junk(query, query_words, place, used_ids) if is_junk else None
+            junk = None
+            if draw(self.seed, "web junk", query, place) < self.junk:
+                junk = self._draw_junk(query, query_words, place, used_ids)
             if junk is None:
                 yield next(remaining)
             else:
@@ -127,8 +128,11 @@ class NoisyWeb(Block):
     def _draw_junk(self, query: str, query_words: set[str], place: int, used_ids: set[str]) -> Document | None:
         """Draw a passage that was not used yet and shares no word with the query. Return None if none was drawn."""
         pool = self._pool()
-        for attempt in range(_TRIES if pool else 0):
-            passage = pool[int(draw(self.seed, "web passage", query, place, attempt) * len(pool))]
+        if not pool:
+            return None
+        for attempt in range(_TRIES):
+            position = int(draw(self.seed, "web passage", query, place, attempt) * len(pool))
+            passage = pool[position]
             if passage.id not in used_ids and query_words.isdisjoint(words(passage_text(passage))):
                 return passage
         return None
@@ -140,8 +144,12 @@ def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Documen
 
     Gold passages are left out, and so are passages that belong only to the local source.
     """
-    all_questions = () if questions is None else load_questions(questions, format=format)
-    gold = {passage for question in all_questions for passage in question.supporting_ids}
+    gold: set[str] = set()
+    if questions is not None:
+        for question in load_questions(questions, format=format):
+            gold.update(question.supporting_ids)
+
     passages = read_passages(corpus)
     candidates = (passage for passage in passages if passage.id not in gold and passage.meta.get(SPLIT) != "local")
+    # Only the beginning of the corpus is read.
     return tuple(islice(candidates, _POOL))

@@ -26,12 +26,14 @@ def part_files(pipeline: Mapping[str, object]) -> dict[str, str]:
     :returns: The digests by the name of the file or folder. Two entries are always there: the prompts and the trees
         that are shipped with the project.
     """
-    names = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
+    names = {*_find_names(pipeline), settings.pair_classifier}
+    # An empty name stands for no file.
+    names.discard("")
     digests = {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
         "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES, QUESTION_TREES]),
     }
-    for name in names:
+    for name in sorted(names):
         path = Path(name).expanduser()
         files = _list_files(path)
         if files:
@@ -45,8 +47,9 @@ def digest_prompts(prompts: str) -> str:
     :param prompts: "plain", "product", or a folder. Files in the folder replace shipped files of the same name.
     :returns: The digest: 64 hexadecimal digits.
     """
-    own_files = () if prompts in MODES else Path(prompts).expanduser().glob("*.jinja")
-    files = {file.name: file for file in [*PROMPTS.glob("*.jinja"), *own_files]}
+    files = {file.name: file for file in PROMPTS.glob("*.jinja")}
+    if prompts not in MODES:
+        files.update((file.name, file) for file in Path(prompts).expanduser().glob("*.jinja"))
     return _hash(files[name] for name in sorted(files))
 
 
@@ -76,7 +79,9 @@ def _list_files(path: Path) -> list[Path]:
     """List the files of a folder without hidden files, or a file itself if its suffix is allowed."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
-    return [path] if path.suffix in _SUFFIXES and path.is_file() else []
+    if path.suffix in _SUFFIXES and path.is_file():
+        return [path]
+    return []
 
 
 def _digest(files: Iterable[Path], folder: Path | None = None) -> str:
@@ -88,7 +93,8 @@ def _hash(files: Iterable[Path], folder: Path | None = None) -> str:
     """Return the SHA-256 hash of the names and contents of files. With a folder, names are relative to it."""
     digest = hashlib.sha256()
     for file in files:
+        name = file.relative_to(folder) if folder else file.name
         with file.open("rb") as content:
-            digest.update(f"{file.relative_to(folder) if folder else file.name}\n".encode())
+            digest.update(f"{name}\n".encode())
             digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()

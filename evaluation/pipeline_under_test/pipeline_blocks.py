@@ -65,7 +65,9 @@ def is_outside(source: Mapping[str, object]) -> bool:
     if source.get("external"):
         return True
     retriever = source.get("retriever")
-    kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
+    if not isinstance(retriever, dict):
+        return False
+    kind = str(retriever.get("type", "")).lower()
     return kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 

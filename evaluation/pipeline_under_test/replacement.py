@@ -68,7 +68,8 @@ class Replacement:
 
     def _change_block(self, block: Block) -> Block:
         """Return a block of the pipeline as the evaluation needs it. Most blocks stay as they are."""
-        kind, parameters = block["type"], dict(parameters_of(block))
+        kind = block["type"]
+        parameters = dict(parameters_of(block))
 
         if kind.endswith(".StateBuilder"):
             parameters["prompts"] = self.experiment.prompts
@@ -81,7 +82,9 @@ class Replacement:
         elif kind == VECTORS and self.experiment.embedder is not None:
             parameters["model"] = self.experiment.embedder
         elif kind in (STORE, ELASTICSEARCH_STORE) and self.local is not None:
-            parameters |= {"index": self.local, **({"path": None} if kind == STORE else {})}
+            parameters["index"] = self.local
+            if kind == STORE:
+                parameters["path"] = None
         elif kind == _BM25 and self.store == "elasticsearch":
             return self._make_elasticsearch_retriever()
         elif kind == _TITLE_LINKS and self.store == "elasticsearch" and parameters["document_store"]["type"] == STORE:
@@ -95,10 +98,11 @@ class Replacement:
         if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
             parameters["term_statistics"] = self._make_elasticsearch_retriever()
 
+        # A model that is called and is not recorded yet gets a recording.
         generator = parameters.get("chat_generator")
         if self._recording and kind != RECORDED and isinstance(generator, dict):
-            is_called = generator["type"] != RECORDED and not self._is_never_called(generator)
-            if is_called:
+            is_recorded = generator["type"] == RECORDED
+            if not is_recorded and not self._is_never_called(generator):
                 parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
         return {**block, "init_parameters": parameters}
 
@@ -116,8 +120,9 @@ class Replacement:
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
-            stand_in = {"search": search, "index": self.second, "demo_stand_in": False}
-            return {**parameters, "retriever": self._make_noisy({"type": WEB, "init_parameters": stand_in})}
+            settings = {"search": search, "index": self.second, "demo_stand_in": False}
+            stand_in = self._make_noisy({"type": WEB, "init_parameters": settings})
+            return {**parameters, "retriever": stand_in}
         if outside:
             if experiment.web is not None:
                 parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
@@ -170,25 +175,30 @@ class Replacement:
         name = _model_name(block)
         if experiment.replay is not None:
             return self._wrap_in_recording(name, None)
+        changed = block
         if experiment.llm == SIMULATED:
-            corpora = [experiment.corpus, experiment.web_corpus]
-            if self.questions is None or experiment.corpus is None:
-                raise ValueError("The simulated reader needs files with the gold passages: give questions and corpus.")
-            block = {
-                "type": SIMULATED_READER,
-                "init_parameters": {
-                    "questions": str(self.questions),
-                    "format": self.format,
-                    "corpus": [str(corpus) for corpus in corpora if corpus is not None],
-                    "web_sentences": experiment.web_sentences,
-                    **asdict(experiment.policy),
-                },
-            }
+            changed = self._make_simulated_reader()
         elif experiment.seed is not None:
             parameters = dict(parameters_of(block))
-            parameters["generation_kwargs"] = {**(parameters.get("generation_kwargs") or {}), "seed": experiment.seed}
-            block = {**block, "init_parameters": parameters}
-        return self._wrap_in_recording(name, block) if self._recording else block
+            arguments = parameters.get("generation_kwargs") or {}
+            parameters["generation_kwargs"] = {**arguments, "seed": experiment.seed}
+            changed = {**block, "init_parameters": parameters}
+        return self._wrap_in_recording(name, changed) if self._recording else changed
+
+    def _make_simulated_reader(self) -> Block:
+        """Return the block of the simulated reader. Raise ValueError if its files are not named."""
+        experiment = self.experiment
+        if self.questions is None or experiment.corpus is None:
+            raise ValueError("The simulated reader needs files with the gold passages: give questions and corpus.")
+        corpora = [experiment.corpus, experiment.web_corpus]
+        parameters = {
+            "questions": str(self.questions),
+            "format": self.format,
+            "corpus": [str(corpus) for corpus in corpora if corpus is not None],
+            "web_sentences": experiment.web_sentences,
+            **asdict(experiment.policy),
+        }
+        return {"type": SIMULATED_READER, "init_parameters": parameters}
 
     def _is_never_called(self, block: Block) -> bool:
         """Check whether the pipeline never calls this model.
@@ -234,6 +244,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 def _model_name(block: Block) -> str:
     """Return a name for a model that is unique in the pipeline and the same on every machine."""
     parameters = dict(parameters_of(block))
-    if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
+    has_only_role = set(parameters) <= {"role"}
+    if block["type"] == CHAT_MODEL and has_only_role:
         return str(parameters.get("role") or "llm")
     return f"{class_of(block)} {json.dumps(parameters, sort_keys=True, default=str)}"

@@ -63,14 +63,24 @@ class Setup:
         self.sources: list[str] = list(start_of(block).get("sources") or [])
         self.split = self._decide_split()
 
-        inside = any(part["type"] == ELASTICSEARCH_STORE for part in blocks(block))
-        self.store = "elasticsearch" if inside else experiment.store or "tantivy"
+        self.store = experiment.store or "tantivy"
+        if any(part["type"] == ELASTICSEARCH_STORE for part in blocks(block)):
+            self.store = "elasticsearch"
         self.local, self.second = self._make_indexes()
         self.embedders = self._embed_passages(block)
 
         self.llm = description.describe_model(block, experiment, self.name)
         self._prepare_recording()
-        replacement = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
+        replacement = Replacement(
+            pipeline=block,
+            experiment=experiment,
+            store=self.store,
+            local=self.local,
+            second=self.second,
+            questions=questions,
+            format=format,
+            llm=self.llm,
+        )
         self.block = replacement.build_block() if self._loaded is None else block
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,7 +145,9 @@ class Setup:
         :raises ValueError: If all gold passages are missing.
         """
         experiment = self.experiment
-        gold_ids = {passage for question in questions for passage in question.supporting_ids}
+        gold_ids: set[str] = set()
+        for question in questions:
+            gold_ids.update(question.supporting_ids)
         searches_only_corpus = experiment.corpus is not None and experiment.web is None
         if not searches_only_corpus or not self.sources or not gold_ids:
             return None
@@ -245,9 +257,10 @@ class Setup:
 
         Return the names of the embedding models.
         """
-        pipeline_models = {part["init_parameters"]["model"] for part in blocks(block) if part["type"] == VECTORS}
-        own_model = self.experiment.embedder
-        models = sorted(pipeline_models) if own_model is None else [own_model][: len(pipeline_models)]
+        models = sorted({part["init_parameters"]["model"] for part in blocks(block) if part["type"] == VECTORS})
+        # The experiment may name one model, which then replaces all models of the pipeline.
+        if models and self.experiment.embedder is not None:
+            models = [self.experiment.embedder]
         if self.local is not None and models and self.store == "tantivy":
             from prefrag.collections.embedding import embed_index
 
@@ -265,7 +278,9 @@ class Setup:
                 entry = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
             except NotRecorded as error:
                 raise ValueError(f"{experiment.replay} records no evaluation: give a file made by `record`.") from error
-            self.llm = dict(entry.facts or {}) if entry is not None else {}
+            self.llm = {}
+            if entry is not None and entry.facts:
+                self.llm = dict(entry.facts)
         elif experiment.record is not None:
             recording = Recording(str(experiment.record))
             entry = recording.record(Entry(facts=self.llm), "model", "of the evaluation")

@@ -15,11 +15,15 @@ from prefrag.pipelines.blocks import Block, is_block, parameters_of
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# The name of each variant, with its pipeline and the settings that are changed in it. Nothing else differs.
+# The name of each variant, with its pipeline and the settings that are changed in it. Nothing else differs. A value of
+# the form @NAME is copied from the pipeline NAME.
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    # With `observed_last`, passages that the run has already shown rank behind new ones. Of the pipelines below, only
+    # `prefrag_linked` does this by default.
     "prefrag_observed_last": ("prefrag", ("local.observed_last=true",)),
     "prefrag_linked_observed_any": ("prefrag_linked", ("local.observed_last=false",)),
-    # Other methods with the linked source. They show what PrefRAG's loop adds to this source.
+    # Other methods with the local source of `prefrag_linked`, which follows links between passages. A comparison with
+    # `prefrag_linked` shows what PrefRAG's loop adds to this source.
     "react_mix_linked": ("react_mix", ("local=@prefrag_linked",)),
     "vanilla_local_linked": ("vanilla_local", ("local=@prefrag_linked",)),
     "vanilla_mix_linked": ("vanilla_mix", ("local=@prefrag_linked",)),
@@ -29,23 +33,24 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mspr_without_prs": ("mspr", ("selector.enabled=false", "judge.enabled=false")),
     # Without the review of the answer.
     "mspr_without_car": ("mspr", ("reviewer.enabled=false",)),
-    # The published code of PrefRAG's authors differs from the paper in four places, and this variant follows the code
-    # (pipelines/METHODS.md). The last change follows the code only in part: if the judge's verdict cannot be read, the
-    # source is switched in the end.
+    # The published code of PrefRAG's authors differs from the paper in four places (pipelines/METHODS.md). The pipeline
+    # `prefrag` follows the paper there, and this variant follows the code.
     "prefrag_published": (
         "prefrag",
         (
             "router.run_last_search=true",
             "router.replies_per_supplement=2",
             "reasoner.reply_format=published",
+            # If the judge's verdict cannot be read, the source is switched. This follows the code only in part: before
+            # that, the judge is called a second time here.
             "judge.judge.model_judge.on_doubt=switch",
         ),
     ),
-    # MSPR's paper gives a number of iterations (AWI) of 5. The pipeline `mspr` reads this as four searches. This
-    # variant makes five (pipelines/METHODS.md).
+    # MSPR's paper says that a run has five iterations. In the pipeline `mspr`, four of them may search, and the fifth
+    # has to answer. In this variant all five may search, and a sixth reply answers (pipelines/METHODS.md).
     "mspr_published": ("mspr", ("start.max_steps=5",)),
 }
-# The end of the names of these variants, and the value of `--experiment` that chooses them.
+# The end of the names of the last two variants, and the value of `--experiment` that chooses them.
 PUBLISHED = "published"
 
 
@@ -58,9 +63,10 @@ def find_published(pipeline: str) -> str:
     :returns: The name of the variant.
     :raises BadInput: If the pipeline has no such variant.
     """
-    name = f"{pipeline}_{PUBLISHED}"
+    ending = f"_{PUBLISHED}"
+    name = f"{pipeline}{ending}"
     if name not in VARIANTS:
-        published = [variant.removesuffix(f"_{PUBLISHED}") for variant in VARIANTS if variant.endswith(f"_{PUBLISHED}")]
+        published = [variant.removesuffix(ending) for variant in VARIANTS if variant.endswith(ending)]
         raise BadInput(
             f"Of {pipeline} no other reading is known: choose from {', '.join(published)}, or name a YAML file."
         )
@@ -77,10 +83,13 @@ def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:
     if not isinstance(pipeline, str | Path):
         block = dict(pipeline.to_dict())
     elif str(pipeline) in VARIANTS:
-        block = read_pipeline(*VARIANTS[str(pipeline)])
+        base_pipeline, own_changes = VARIANTS[str(pipeline)]
+        block = read_pipeline(base_pipeline, own_changes)
     else:
         block = read_block(find(str(pipeline)))
-    return replace_parts(block, dict(map(_read_change, changes))) if changes else block
+    if not changes:
+        return block
+    return replace_parts(block, dict(_read_change(change) for change in changes))
 
 
 def _read_change(change: str) -> tuple[str, Any]:
@@ -93,7 +102,7 @@ def _read_change(change: str) -> tuple[str, Any]:
     if not path or not equals:
         raise ValueError(f"'{change}' changes no setting: write PATH=VALUE, such as local.observed_last=true.")
     if value.startswith("@"):
-        return path, _read_part(value[1:], path)
+        return path, _read_part(value.removeprefix("@"), path)
     try:
         return path, yaml.safe_load(value)
     except yaml.YAMLError as error:

@@ -116,17 +116,17 @@ def home_steps(
     draw = random.Random(seed)
     present = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))
     names = {article.title: _name(article, number, titles) for number, article in enumerate(articles)}
-    passages = [
-        replace(passage, meta={"title": names[article.title]})
-        for article in present
-        for passage in article.passages
-        if draw.random() < _PASSAGES_IN_FILES
-    ]
+    passages = []
+    for article in present:
+        for passage in article.passages:
+            if draw.random() < _PASSAGES_IN_FILES:
+                passages.append(replace(passage, meta={"title": names[article.title]}))
 
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         store = TantivyDocumentStore(path=folder)
         store.write_documents(passages)
-        source, terms = make_source(store, top_k), RememberedTerms(store)
+        source = make_source(store, top_k)
+        terms = RememberedTerms(store)
         for article in present:
             for _ in range(_PAIRS):
                 first = draw.choice(article.questions)
@@ -134,31 +134,35 @@ def home_steps(
                 second = draw.choice(about.questions)
                 if second.passage == first.passage:
                     continue
-                question = f"{first.question.rstrip('? ')}, and {second.question[:1].lower()}{second.question[1:]}"
-                opening = draw.choice((question, first.question))
-                in_words = draw.random() < _KEYWORD_QUERIES
-                query = (" ".join(words(second.question)) if in_words else "") or second.question
+                first_part = first.question.rstrip("? ")
+                second_part = f"{second.question[:1].lower()}{second.question[1:]}"
+                question = f"{first_part}, and {second_part}"
+                first_query = draw.choice((question, first.question))
+                second_query = second.question
+                if draw.random() < _KEYWORD_QUERIES:
+                    # A question without any keyword is asked as a whole.
+                    second_query = " ".join(words(second.question)) or second.question
 
                 # The passages that earlier searches for this question have found.
                 observed: dict[str, Document] = {}
-                for step, text in enumerate((opening, query)):
-                    documents = source.run(query=text)["documents"]
+                for step, query in enumerate((first_query, second_query)):
+                    documents = source.run(query=query)["documents"]
                     before = list(observed.values())
                     needed = []
                     for document in documents:
                         is_new_first = document.id == first.passage and document.id not in observed
                         needed.append(document.id == second.passage or is_new_first)
                     if documents:
-                        features = tuple(switch_features(question, text, documents, before, step, terms))
+                        features = switch_features(question, query, documents, before, step, terms)
                         yield JudgedStep(
-                            article.title,
-                            question,
-                            step,
-                            text,
-                            tuple(documents),
-                            tuple(before),
-                            features,
-                            tuple(needed),
+                            question_id=article.title,
+                            question=question,
+                            step=step,
+                            query=query,
+                            passages=tuple(documents),
+                            observed=tuple(before),
+                            features=tuple(features),
+                            needed=tuple(needed),
                         )
                     for document in documents:
                         observed.setdefault(document.id, document)
@@ -170,4 +174,6 @@ def _name(article: Article, number: int, titles: str) -> str:
         return article.title
     if titles == "none":
         return ""
-    return f"{_FILE_NAMES[number % len(_FILE_NAMES)]} {number // len(_FILE_NAMES) + 1}"
+    # When all file names have been used, they are used again with the next number.
+    file_name = _FILE_NAMES[number % len(_FILE_NAMES)]
+    return f"{file_name} {number // len(_FILE_NAMES) + 1}"

@@ -79,11 +79,12 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
     for passage, share in zip(passages, drawn, strict=True):
         source = None if draw_all else passage.meta.get(SPLIT)
         shares.append(str(source or share))
-    unknown = next((source for source in shares if source not in _SHARES), None)
-    if unknown:
-        raise ValueError(
-            f"A passage of the corpus has the source '{unknown}': set one of {', '.join(_SHARES)}, or leave it out."
-        )
+    for source in shares:
+        if source not in _SHARES:
+            raise ValueError(
+                f"A passage of the corpus has the source '{source}': set one of {', '.join(_SHARES)}, or leave it out."
+            )
+
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         stores = {}
         for side in ("local", "web"):
@@ -121,7 +122,8 @@ def simulated_steps(
     :param most: The maximum number of steps of a run.
     :returns: The steps in which the preferred source has found passages.
     """
-    local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
+    local = make_source(sources.local, top_k)
+    web = make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
     for question in questions:
         reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
@@ -145,15 +147,16 @@ def simulated_steps(
             new = tuple(document.id in needed and document.id not in observed for document in documents)
             if documents:
                 before = list(observed.values())
+                features = switch_features(question.question, query, documents, before, step, terms)
                 yield JudgedStep(
-                    question.id,
-                    question.question,
-                    step,
-                    query,
-                    tuple(documents),
-                    tuple(before),
-                    tuple(switch_features(question.question, query, documents, before, step, terms)),
-                    new,
+                    question_id=question.id,
+                    question=question.question,
+                    step=step,
+                    query=query,
+                    passages=tuple(documents),
+                    observed=tuple(before),
+                    features=tuple(features),
+                    needed=new,
                 )
 
             # A perfect judge keeps new gold passages. If the first step is not judged, it keeps whatever it has found.

@@ -45,11 +45,13 @@ ROUNDS = 150
 _HELD_BACK = 0.2
 # The name of the simulated files of a user, which count as a dataset.
 HOME = "home"
-# All steps on the user's files together weigh this many times as much as a dataset. This is enough, because trees
-# easily tell such steps from others. Chosen by cross-validation, with MuSiQue and without it.
+# All steps on the simulated files together weigh this many times as much as all steps on a dataset. A small weight is
+# enough: the files are so unlike the datasets that trees need few steps to learn what is special about them. The number
+# was chosen by cross-validation, once with the dataset MuSiQue and once without it.
 _HOME_WEIGHT = 0.3
-# Needed passages of the user's files weigh this many times as much as others, because other sources rarely have them.
-# Chosen by cross-validation, with MuSiQue and without it.
+# Needed passages of the simulated files weigh this many times as much as their other passages. To lose a needed passage
+# is worse there, because another source rarely has the passages of a user's own files. The number was chosen in the
+# same way.
 _NEEDED_AT_HOME = 2.0
 # If a dataset has fewer questions than this, its corpus is divided between the two sources in several ways, so that
 # there are enough steps. The number of ways is this number divided by the number of questions.
@@ -64,8 +66,9 @@ class HeldBack:
 
     dataset: str  # the name of the dataset
     steps: int  # the number of steps that were measured
-    classifier: float  # the share of steps, 0 to 1, with a right verdict
-    left: float  # the share, 0 to 1, of the steps with a needed passage in which the trees wrongly switch the source
+    classifier: float  # the share of these steps, 0 to 1, in which the verdict of the trees (the classifier) is right
+    # Of the steps that have found a needed passage: the share, 0 to 1, in which the trees leave the source even so.
+    left: float
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class TrainingStep:
 
     dataset: str  # the name of the dataset
     step: JudgedStep  # the search, and which of the found passages are needed
-    measures: bool  # whether the run resembles real use, so that the step may be used to measure trees
+    measures: bool  # whether trees may be measured on this step, because its run resembles real use
 
 
 def train_judge(
@@ -106,8 +109,10 @@ def train_judge(
     if home is not None:
         runs[HOME] = partial(home_training_steps, home, seed)
         digests[HOME] = digest(home)
+
     steps: list[TrainingStep] = []
-    questions = 0
+    n_questions = 0
+    # The dataset and the id of each question that is held back.
     held_back: set[tuple[str, str]] = set()
     for number, (name, run) in enumerate(runs.items(), start=1):
         training.report(f"Running the questions of {name} ({number} of {len(runs)})")
@@ -117,34 +122,43 @@ def train_judge(
         training.report(f"{name}: {len(own)} steps")
         ids = sorted({sample.step.question_id for sample in own if sample.measures})
         random.Random(seed).shuffle(ids)
-        held_back |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
-        questions += len({sample.step.question for sample in own})
+        n_held_back = math.ceil(_HELD_BACK * len(ids))
+        held_back |= {(name, id) for id in ids[:n_held_back]}
+        n_questions += len({sample.step.question for sample in own})
         steps += own
 
     training.report("Training without the held-back questions, to measure the trees on these questions")
-    back = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
-    rest = leave_out(steps, back, lambda sample: sample.step.question)
-    back = [sample for sample in back if sample.measures]
+    # No step of a held-back question is used for this training, but only some of these steps measure the trees.
+    held_back_steps = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
+    rest = leave_out(steps, held_back_steps, lambda sample: sample.step.question)
     trees = read_booster(fit(rest, seed))
-    measured = []
-    for name in dict.fromkeys(sample.dataset for sample in back):
-        measured.append(_measure(name, [sample for sample in back if sample.dataset == name], trees))
+    by_dataset: dict[str, list[TrainingStep]] = {}
+    for sample in held_back_steps:
+        if sample.measures:
+            by_dataset.setdefault(sample.dataset, []).append(sample)
+    measured = [_measure(name, measuring_steps, trees) for name, measuring_steps in by_dataset.items()]
 
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
-    result = Training(training.output, questions, len(steps), tuple(measured), training.seconds)
+    result = Training(training.output, n_questions, len(steps), tuple(measured), training.seconds)
+    _write_card(result, seed)
+    shutil.rmtree(work)
+    return result
+
+
+def _write_card(result: Training[HeldBack], seed: int) -> None:
+    """Write the model card beside the trees."""
     head = ["held-back questions, by trees not trained on them", "steps", "right verdicts", "needed, but rejected"]
     rows = []
-    for quality in measured:
+    for quality in result.held_back:
         rows.append((quality.dataset, quality.steps, f"{quality.classifier:.1%}", f"{quality.left:.1%}"))
     write_card(
         result.output,
         "Trees of `prefrag train judge`",
-        f"`{result.output.name}`: seed {seed}, {questions} questions, {len(steps)} steps, {result.seconds:.0f} s.",
+        f"`{result.output.name}`: seed {seed}, {result.questions} questions, {result.examples} steps, "
+        f"{result.seconds:.0f} s.",
         table(head, rows),
     )
-    shutil.rmtree(work)
-    return result
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
@@ -173,15 +187,18 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
-    has_parts = any(question.decomposition or question.evidence_triples for question in questions)
-    plain_or_not = (False, True) if has_parts else (False,)
+    # Whether the sub-questions are left out ("plain"): never, or in every second run.
+    plain_values = [False]
+    if any(question.decomposition or question.evidence_triples for question in questions):
+        plain_values.append(True)
     divisions = max(1, _ENOUGH_QUESTIONS // len(questions))
     for division in range(min(_MOST_DIVISIONS, divisions)):
         with two_sources(passages, seed + division, draw_all=division > 0) as sources:
-            for swapped, plain in product((False, True), plain_or_not):
+            for swapped, plain in product((False, True), plain_values):
                 preferred = sources.swap() if swapped else sources
+                is_first_variant = division == 0 and not swapped and not plain
                 for step in simulated_steps(questions, preferred, texts, plain=plain):
-                    yield TrainingStep(dataset.name, step, measures=not (division or swapped or plain))
+                    yield TrainingStep(dataset.name, step, measures=is_first_variant)
 
     untitled = [replace(passage, meta={**passage.meta, "title": ""}) for passage in passages]
     with two_sources(untitled, seed) as sources:
@@ -210,15 +227,19 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         )
 
     sizes = Counter(sample.dataset for sample in steps)
-    rows, labels, weights = [], [], []
+    rows = []
+    labels = []
+    weights = []
     for sample in steps:
         is_home = sample.dataset == HOME
-        # All steps of a dataset together have the same weight as those of any other.
-        share = (_HOME_WEIGHT if is_home else 1) * len(steps) / len(sizes) / sizes[sample.dataset]
+        # All steps of a dataset together have the same weight as those of any other dataset. Only the simulated files
+        # have another weight.
+        weight_of_dataset = _HOME_WEIGHT if is_home else 1
+        weight_of_step = weight_of_dataset * len(steps) / len(sizes) / sizes[sample.dataset]
         for features, needed in zip(sample.step.features, sample.step.needed, strict=True):
             rows.append(as_row(features))
             labels.append(needed)
-            weights.append(share * (_NEEDED_AT_HOME if needed and is_home else 1))
+            weights.append(weight_of_step * _NEEDED_AT_HOME if needed and is_home else weight_of_step)
     booster = fit_trees(
         {**SETTINGS, "seed": seed},
         ROUNDS,
@@ -239,6 +260,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     """Measure trees on the steps of a dataset, which they were not trained on."""
+    # The trees keep the results if the probability that one is needed is at least this high.
     least = least_probability(COST_OF_LEAVING)
     right = 0
     needed = 0
@@ -246,7 +268,8 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
     for sample in steps:
         features = sample.step.features
         # Passages that are unlike those of the training are kept.
-        keeps = find_unknown(trees, features) is not None or keep_probability(trees, features) >= least
+        are_unlike = find_unknown(trees, features) is not None
+        keeps = are_unlike or keep_probability(trees, features) >= least
         right += sample.step.keep == keeps
         if sample.step.keep:
             needed += 1
@@ -274,7 +297,15 @@ def _write_step(sample: TrainingStep) -> dict[str, Any]:
 
 def _read_step(record: dict[str, Any]) -> TrainingStep:
     """Read a step that :func:`_write_step` wrote. It has no passages."""
-    features = tuple(dict(zip(FEATURES, row, strict=True)) for row in record["rows"])
-    key, question, number, query = record["step"]
-    step = JudgedStep(key, question, number, query, (), (), features, tuple(record["needed"]))
+    question_id, question, number, query = record["step"]
+    step = JudgedStep(
+        question_id=question_id,
+        question=question,
+        step=number,
+        query=query,
+        passages=(),
+        observed=(),
+        features=tuple(dict(zip(FEATURES, row, strict=True)) for row in record["rows"]),
+        needed=tuple(record["needed"]),
+    )
     return TrainingStep(record["dataset"], step, record["measures"])

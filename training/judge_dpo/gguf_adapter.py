@@ -13,7 +13,7 @@ import numpy as np
 
 from prefrag.errors import BadInput
 
-# For the parts of a layer, as PEFT names them, the names that llama.cpp gives to them.
+# The names of the parts of a layer: first as PEFT writes them, then as llama.cpp does.
 _PARTS = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
@@ -57,7 +57,9 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     if settings.get("use_rslora") or settings.get("use_dora") or settings.get("alpha_pattern"):
         raise UnknownArchitecture(f"{adapter} is not a plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
 
-    writer = gguf.GGUFWriter(output, "llama" if is_reordered else config.model_type)
+    # For llama.cpp, the models whose rows it reorders are all of the architecture "llama".
+    architecture = "llama" if is_reordered else config.model_type
+    writer = gguf.GGUFWriter(output, architecture)
     writer.add_string("general.type", "adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(settings["lora_alpha"]))
@@ -83,8 +85,12 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 def _reorder_rows(tensor: Any, heads: int) -> Any:
     """Reorder the rows of each attention head, as llama.cpp expects them.
 
-    Two rows are rotated together. In llama.cpp, they are neighbours. In transformers, each half of the head has one of
-    them. For example, the rows 0, 1, 2, 3 of one head become 0, 2, 1, 3.
+    The rows of a head belong together in pairs. In transformers, the first rows of all pairs come first, and then all
+    second rows. In llama.cpp, the two rows of a pair are neighbours. For example, the pairs of the rows 0, 1, 2 and 3
+    are 0 with 2, and 1 with 3. So the new order is 0, 2, 1, 3.
     """
-    rows = tensor.shape[0]
-    return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
+    rows, *other_sizes = tensor.shape
+    pairs = rows // heads // 2
+    firsts_then_seconds = tensor.reshape(heads, 2, pairs, *other_sizes)
+    in_pairs = firsts_then_seconds.swapaxes(1, 2)
+    return in_pairs.reshape(tensor.shape)

@@ -12,7 +12,9 @@ from typing import Any
 
 from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
 
-# The reasons why a step has no pair. The stronger model's verdict could not be read.
+# The next four are the reasons why a step has no pair.
+
+# The verdict of the stronger model (the gold verdict) could not be read.
 NO_GOLD = "no gold verdict"
 # No reply of the model to train could be read.
 UNREADABLE = "no readable reply"
@@ -20,6 +22,7 @@ UNREADABLE = "no readable reply"
 NO_POSITIVE = "no positive"
 # No reply has the other verdict.
 NO_NEGATIVE = "no negative"
+
 # For each verdict, the analysis of a reply that is written from a template.
 _TEMPLATE = {
     True: "The new passages state a detail that was missing and that helps to answer the question.",
@@ -72,12 +75,19 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
     :returns: The line, as plain JSON values.
     """
     judged = sampled.judged
-    template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
-    references = list(judged.gold.references) if judged.gold is not None else []
+    template_arguments = {}
+    if judged.chat_template_kwargs:
+        template_arguments["chat_template_kwargs"] = dict(judged.chat_template_kwargs)
+    # A step without a gold verdict is written with the verdict False.
+    status = False
+    references: list[str] = []
+    if judged.gold is not None:
+        status = judged.gold.status
+        references = list(judged.gold.references)
     return {
         "prompt": list(judged.prompt),
-        **template,
-        "status": str(judged.gold is not None and judged.gold.status),
+        **template_arguments,
+        "status": str(status),
         "dataset": sampled.dataset,
         "question_id": sampled.question_id,
         "question": sampled.question,
@@ -155,7 +165,7 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
 
 
 def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
-    """Draw pairs of both gold verdicts, evenly from all iterations (the steps of a run), as in appendix C.
+    """Draw pairs of both gold verdicts, evenly from all iterations (the steps of a run), as in appendix C of PrefRAG.
 
     If one verdict has too few pairs, fewer pairs of the other verdict are drawn, so that the ratio stays the same. For
     example, with the limits 3000 and 1000, but only 500 pairs of the verdict False, 1500 pairs of True are drawn.
@@ -175,7 +185,8 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
     for status, most in wanted.items():
         own = [pair for pair in pairs if pair.status is status]
         sample += _draw_evenly(own, round(share * most), seed)
-    draw(seed, "order").shuffle(sample)
+    generator = draw(seed, "order")
+    generator.shuffle(sample)
     return sample
 
 
@@ -184,8 +195,10 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     by_step: dict[int, list[Pair]] = {}
     for pair in pairs:
         by_step.setdefault(pair.sampled.judged.step, []).append(pair)
-    for step, own in by_step.items():
-        draw(seed, "iteration", step).shuffle(own)
+    for step, pairs_of_step in by_step.items():
+        generator = draw(seed, "iteration", step)
+        generator.shuffle(pairs_of_step)
+
     drawn: list[Pair] = []
     # The iterations take turns, because steps of later iterations are rare and would otherwise hardly be drawn.
     while len(drawn) < count and any(by_step.values()):
@@ -204,8 +217,12 @@ def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list
     :returns: The drawn steps, in random order.
     """
     # `balance` draws pairs, so each step is wrapped in a pair without replies.
-    stand_ins = [Pair(step, "", "", step.judged.gold.status) for step in steps if step.judged.gold is not None]
-    return [pair.sampled for pair in balance(stand_ins, most // 2, most // 2, seed)]
+    stand_ins = []
+    for step in steps:
+        if step.judged.gold is not None:
+            stand_ins.append(Pair(step, chosen="", rejected="", status=step.judged.gold.status))
+    balanced = balance(stand_ins, most_true=most // 2, most_false=most // 2, seed=seed)
+    return [pair.sampled for pair in balanced]
 
 
 def _sampling_parameters(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:
