@@ -100,11 +100,14 @@ def evaluate(
     }
 
     chosen = {name: value for name, value in options.items() if value is not None}
-    is_published = experiment == Path(PUBLISHED)
-    stored = read_fields(Evaluation, None if is_published else experiment, single)
-    if is_published:
+    # The word "published" stands for no file, but for a variant of the pipeline.
+    settings_file = experiment
+    if experiment == Path(PUBLISHED):
+        settings_file = None
         chosen["pipeline"] = find_published(pipeline or Evaluation.pipeline)
-    plan = make_settings(Evaluation, {**stored, **chosen, "changes": [*stored.get("changes", ()), *of_pipeline]})
+    stored = read_fields(Evaluation, settings_file, single)
+    chosen["changes"] = [*stored.get("changes", ()), *of_pipeline]
+    plan = make_settings(Evaluation, {**stored, **chosen})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
 
@@ -117,12 +120,21 @@ def evaluate(
         os._exit(INTERRUPTED)
 
     _print_summary(ended.config, ended.metrics, output)
-    unsearched = list(filter(None, (search_failures(prediction["result"]) for prediction in ended.predictions)))
-    if unsearched:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
-        failure = f"For {counted(len(unsearched), 'question')}, every search failed"
-        typer.echo(f"  {failure}. In the first of these questions: {reasons}", err=True)
-    if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
+    # The reasons by the name of the source, for each question for which every search failed.
+    failures = []
+    n_failed = 0
+    for prediction in ended.predictions:
+        reasons = search_failures(prediction["result"])
+        if reasons:
+            failures.append(reasons)
+        if reasons or prediction["error"]:
+            n_failed += 1
+    if failures:
+        questions_in_words = counted(len(failures), "question")
+        first_reasons = "; ".join(f"{name}: {reason}" for name, reason in failures[0].items())
+        message = f"For {questions_in_words}, every search failed. In the first of these questions: {first_reasons}"
+        typer.echo(f"  {message}", err=True)
+    if n_failed == len(ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 
 
@@ -148,11 +160,16 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     from prefrag.evaluation.simulated_reader.policy import describe_policy
 
     scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
-    corpus_in_words = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
-    reader_in_words = "the simulated reader, no language model" if config["simulated"] else None
     name = " ".join([config["pipeline"], *config["set"]])
-    facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question"), corpus_in_words, reader_in_words]
-    typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
+    facts = [f"{name} on {config['dataset']}", counted(metrics["n"], "question")]
+    # Nothing is said about the corpus if no corpus was named.
+    if config["split"] is True:
+        facts.append("the corpus split between the sources")
+    elif config["split"] is False:
+        facts.append("the whole corpus")
+    if config["simulated"]:
+        facts.append("the simulated reader, no language model")
+    typer.echo(f"{', '.join(facts)}:")
     if config["simulated"]:
         typer.echo(f"  policy of the simulated reader: {describe_policy(config['llm'])}")
 

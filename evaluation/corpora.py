@@ -73,12 +73,13 @@ def ensure_indexes(
     """
     if split and web_corpus is not None:
         raise ValueError("Either split the corpus or give another corpus for the web, not both.")
-    indexes = [
-        _make_indexes(file, split, kind, on_progress, on_skipped or partial(logger.warning, "Skipped %s"))
-        for file in (corpus, web_corpus)
-        if file is not None
-    ]
-    return indexes[0] if web_corpus is None else CorpusIndexes(indexes[0].local, indexes[1].local)
+    if on_skipped is None:
+        on_skipped = partial(logger.warning, "Skipped %s")
+    indexes = _make_indexes(corpus, split, kind, on_progress, on_skipped)
+    if web_corpus is None:
+        return indexes
+    web_indexes = _make_indexes(web_corpus, split, kind, on_progress, on_skipped)
+    return CorpusIndexes(indexes.local, web_indexes.local)
 
 
 def index_corpus(
@@ -141,7 +142,9 @@ def _index_passages(
             # The name of the corpus is put into the metadata of each passage. `prefrag documents list` and `prefrag
             # documents delete` look for it there. The dictionary has one passage per id, because a store refuses a
             # batch that contains the same id twice.
-            by_id = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
+            by_id = {}
+            for passage in batch:
+                by_id[passage.id] = replace(passage, meta={**passage.meta, "corpus": real})
             stored = passages.by_id(list(by_id))
             unwritten = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
             refused = passages.write(unwritten)
@@ -165,7 +168,7 @@ def _index_passages(
 def _is_stored(passage: Document, stored: dict[str, Document]) -> bool:
     """Check whether the same passage, with the same text and metadata, is in the store."""
     old = stored.get(passage.id)
-    return old is not None and (old.content, old.meta) == (passage.content, passage.meta)
+    return old is not None and old.content == passage.content and old.meta == passage.meta
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -188,9 +191,13 @@ def _make_indexes(
     """Make the indexes of one corpus, unless they exist."""
     file = DatasetFile(corpus)
     format = detect(file.path)
-    name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}{'-split' if split else ''}"
-    web = name + WEB_SUFFIX if split else None
-    names = [name] if web is None else [name, web]
+    name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}"
+    names = [name]
+    web = None
+    if split:
+        name += "-split"
+        web = name + WEB_SUFFIX
+        names = [name, web]
 
     def index_into(collection: str) -> None:
         """Index the corpus into a collection of this name. Raise ValueError if nothing or only a part could be read."""

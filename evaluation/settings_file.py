@@ -61,7 +61,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:
-            nearest = get_close_matches(str(name), names, 1, cutoff=0) or names
+            nearest = get_close_matches(str(name), names, n=1, cutoff=0) or names
             raise BadInput(f"There is no setting '{name}': the nearest is {nearest[0]}.")
     return values
 
@@ -78,9 +78,12 @@ def make_settings(kind: type[T], values: Mapping[str, object]) -> T:
         return TypeAdapter(kind).validate_python(dict(values))
     except ValidationError as error:
         first_error = error.errors()[0]
-        reason = first_error.get("ctx", {}).get("error")
+        # The place of an error begins with the name of the field.
         name = ".".join(map(str, first_error["loc"][:1]))
-        raise BadInput(str(reason or f"{name} is {first_error['input']!r}: {first_error['msg']}.")) from error
+        message = f"{name} is {first_error['input']!r}: {first_error['msg']}."
+        # An error that the dataclass itself has raised has a message of its own.
+        reason = first_error.get("ctx", {}).get("error")
+        raise BadInput(str(reason or message)) from error
 
 
 def write_settings(settings: Any) -> str:
@@ -89,11 +92,11 @@ def write_settings(settings: Any) -> str:
     :param settings: An object of a dataclass.
     :returns: The settings as YAML.
     """
-    changed_values = {
-        field.name: _plain(getattr(settings, field.name))
-        for field in fields(settings)
-        if getattr(settings, field.name) != field.default
-    }
+    changed_values = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if value != field.default:
+            changed_values[field.name] = _plain(value)
     return yaml.safe_dump(changed_values, sort_keys=False, allow_unicode=True)
 
 
@@ -101,7 +104,9 @@ def _plain(value: object) -> object:
     """Return a value as YAML can write it: a path as a text, and a tuple as a list."""
     if isinstance(value, Path):
         return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def _read_yaml(text: str, where: str) -> Any:

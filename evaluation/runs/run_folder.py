@@ -48,8 +48,9 @@ class RunFolder:
         if before is not None:
             # A setting that an older version did not record counts as different, unless its value is off or empty now.
             differing = []
-            for key in sorted((before.keys() | config.keys()) - set(FREE)):
-                if not _is_same(key, before.get(key), _plain(config.get(key))):
+            keys = sorted({*before, *config})
+            for key in keys:
+                if key not in FREE and not _is_same(key, before.get(key), _plain(config.get(key))):
                     value_before = _as_json(before[key]) if key in before else "not recorded"
                     differing.append(f"{key} was {value_before} and is now {_as_json(config.get(key))}")
             if differing:
@@ -87,8 +88,10 @@ class RunFolder:
         with _explain_write_error(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             # The folder itself is locked, because a lock file would stay behind. On Windows, only a file can be locked.
-            place = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
-            descriptor = os.open(*place)
+            if os.name == "nt":
+                descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT)
+            else:
+                descriptor = os.open(self.path, os.O_RDONLY)
         try:
             if not take_lock(descriptor):
                 raise ValueError(
@@ -189,7 +192,9 @@ def read_lines(path: Path) -> list[bytes]:
     :param path: The file.
     :returns: The lines without their line breaks. Empty if there is no such file.
     """
-    *lines, unfinished = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+    if not path.is_file():
+        return []
+    *lines, unfinished = path.read_bytes().split(b"\n")
     if unfinished:
         os.truncate(path, path.stat().st_size - len(unfinished))
     return lines

@@ -87,13 +87,16 @@ def run(
     plan = replace(settings, **replaced)
     runner = make_runner(plan.concurrency, plan.workers, plan.ray)
 
-    question_file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
-    chosen = _read_questions(questions if question_file is None else question_file, plan)
+    question_file = None
+    if isinstance(questions, str | Path):
+        question_file = Path(questions).expanduser()
+    chosen = _read_questions(question_file or questions, plan)
 
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, question_file, plan.format)
         gold_missing = setup.gold_missing(chosen)
 
+    # If the questions do not name their dataset, the folder of the file does.
     folder_name = question_file.resolve().parent.name if question_file is not None else "questions"
     config = {
         **setup.config,
@@ -153,10 +156,12 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
     has_reached = False
     results = runner.map(build, takewhile(lambda question: not unreached, pending))
     with closing(results):
-        for number, (_, (prediction, reached)) in enumerate(results, start=1):
+        for number, (_, outcome) in enumerate(results, start=1):
+            prediction, reached = outcome
             yield prediction
             has_reached = has_reached or reached
-            if not has_reached and not unreached and number >= runner.room + _FURTHER_UNREACHED:
+            is_enough = number >= runner.room + _FURTHER_UNREACHED
+            if is_enough and not has_reached and not unreached:
                 unreached.append(
                     ConnectionError(
                         f"The first {number} questions all failed because a server could not be reached. The last "
@@ -204,7 +209,8 @@ def _read_done(
     for prediction in predictions:
         now = by_id[prediction["id"]].to_prediction()
         before = Question.of_prediction(prediction).to_prediction()
-        changed = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
+        names = sorted({*now, *before})
+        changed = [name for name in names if now.get(name) != before.get(name)]
         if changed:
             raise ValueError(
                 f"In {folder.path} the question '{prediction['id']}' was asked with other values of "

@@ -45,7 +45,10 @@ ERRING: dict[str, Any] = {
     "top_k": 5,
     "seed": 0,
     "source_choice": "oracle",
-    **dict.fromkeys(("judge_error", "reflection_error", "stopping_error", "source_error"), 0.1),
+    "judge_error": 0.1,
+    "reflection_error": 0.1,
+    "stopping_error": 0.1,
+    "source_error": 0.1,
 }
 # The measures of cost, with their names in the tables and pictures.
 COSTS = {
@@ -160,17 +163,22 @@ class Difference:
         most the lowest cost of the other. Such a difference has no star, because the cost may explain it.
         """
         digits = ".2f" if self.is_share else "+z.1f"
-        mean, low, high = (format(value, digits) for value in (self.mean, self.low, self.high))
+        mean = format(self.mean, digits)
+        low = format(self.low, digits)
+        high = format(self.high, digits)
+        text = f"{mean} ({low} to {high})"
+
         lowest, highest = self.budgets
         has_one_budget = lowest == highest
-        alone = ""
-        if has_one_budget:
-            at_most = "" if self.is_share else "most "
-            alone = f" at {at_most}{lowest:.2f}"
-        is_certain = self.is_everywhere and self.p <= 1 - CONFIDENCE / 100
         may_be_by_cost = has_one_budget and not self.is_share
-        star = "*" if is_certain and not may_be_by_cost else ""
-        return f"{mean} ({low} to {high}){star}{alone}"
+        is_certain = self.is_everywhere and self.p <= 1 - CONFIDENCE / 100
+        if is_certain and not may_be_by_cost:
+            text += "*"
+        if may_be_by_cost:
+            text += f" at most {lowest:.2f}"
+        elif has_one_budget:
+            text += f" at {lowest:.2f}"
+        return text
 
 
 def list_best(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
@@ -241,16 +249,25 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
     :returns: The difference. At equal accuracy, it is None if the loops reach no common accuracy.
     """
     ids = sorted({*curve.ids} & {*other.ids})
-    curves = [compared.select(ids) for compared in (curve, other)]
+    curves = [curve.select(ids), other.select(ids)]
     best = [_list_best_of_draws(compared, cost) for compared in curves]
-    scale, size = (ACC.key, cost) if at_equal_accuracy else (cost, ACC.key)
+    # The measure of the budgets, and the measure that is compared.
+    scale = cost
+    size = ACC.key
+    if at_equal_accuracy:
+        scale = ACC.key
+        size = cost
 
     traced = []
-    for compared, best_steps in zip(curves, best, strict=True):
-        traced.append(_trace(compared, best_steps, scale, size))
     # The first and the last budget of both curves, over all questions.
-    firsts = [float(draws[0][0][0]) for draws in traced]
-    lasts = [float(draws[0][0][-1]) for draws in traced]
+    firsts = []
+    lasts = []
+    for compared, best_steps in zip(curves, best, strict=True):
+        points = _trace(compared, best_steps, scale, size)
+        traced.append(points)
+        budgets_of_all, _ = points[0]
+        firsts.append(float(budgets_of_all[0]))
+        lasts.append(float(budgets_of_all[-1]))
     if at_equal_accuracy and min(lasts) < max(firsts):
         return None
     # If one loop always costs less than the other, the only budget is the lowest cost of the other.
@@ -275,10 +292,10 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
     p = min(1.0, 2 * (opposite + 1) / (_RESAMPLES + 1))
 
     if not at_equal_accuracy:
-        question_scores = [
-            _score_questions(compared, steps[0], cost, budgets) for compared, steps in zip(curves, best, strict=True)
-        ]
-        differences = np.round(question_scores[0] - question_scores[1], _DECIMALS)
+        own_steps, other_steps = best
+        own_scores = _score_questions(curves[0], own_steps[0], cost, budgets)
+        other_scores = _score_questions(curves[1], other_steps[0], cost, budgets)
+        differences = np.round(own_scores - other_scores, _DECIMALS)
         if np.count_nonzero(differences) < FEW_DIFFERING:
             better = abs(differences[differences > 0].sum()) / 100
             worse = abs(differences[differences < 0].sum()) / 100
@@ -288,7 +305,15 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
 
     signs = {float(np.sign(difference - even)) for difference in (low, high, *differences_at_budgets)}
     is_everywhere = len(signs) == 1 and 0 not in signs
-    return Difference(float(means[0]), float(low), float(high), is_everywhere, p, (start, end), at_equal_accuracy)
+    return Difference(
+        mean=float(means[0]),
+        low=float(low),
+        high=float(high),
+        is_everywhere=is_everywhere,
+        p=p,
+        budgets=(start, end),
+        is_share=at_equal_accuracy,
+    )
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
@@ -320,12 +345,15 @@ def list_cells(
     files = [name for name in questions if name == "dev" or not line.is_trained]
     settings = {name: [value] for name, value in {**ERRING, **policy, **line.changes}.items()}
     rows = []
-    # A pipeline that does not loop runs once, as it is.
+    # A pipeline that does not loop runs once, as it is. This is the number 0.
     for number in line.steps or (0,):
-        steps = [f"start.max_steps={number}"] if number else []
-        changes = {"changes": [[*line.changed, *steps]]}
-        row = [combine_cells([dataset], [line.pipeline], name, {**settings, **changes}) for name in files]
-        rows.append(list(itertools.chain.from_iterable(row)))
+        changes = list(line.changed)
+        if number:
+            changes.append(f"start.max_steps={number}")
+        row: list[Cell] = []
+        for name in files:
+            row += combine_cells([dataset], [line.pipeline], name, {**settings, "changes": [changes]})
+        rows.append(row)
     return rows
 
 
@@ -340,7 +368,7 @@ def read_curve(cells: Sequence[Sequence[Cell]], output: Path) -> Curve:
     for row in cells:
         values: dict[str, Mapping[str, float]] = {}
         for cell in row:
-            run = read_runs([output / cell.folder])[0]
+            [run] = read_runs([output / cell.folder])
             for id, prediction in run.predictions.items():
                 values[f"{cell.questions} {id}"] = prediction.values
         rows.append(values)
@@ -366,9 +394,12 @@ def draw(dataset: str, curves: Mapping[str, Curve], file: Path) -> None:
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         for axes, (cost, title) in zip(figure.subplots(1, len(COSTS), sharey=True), COSTS.items(), strict=True):
             for number, (name, curve) in enumerate(curves.items()):
-                xs, ys = (curve.values[key].mean(axis=1) for key in (cost, ACC.key))
+                xs = curve.values[cost].mean(axis=1)
+                ys = curve.values[ACC.key].mean(axis=1)
+                # The marks and colours repeat after some lines. From then on, the lines have another stroke.
+                mark = "os^Dv"[number % 5]
                 stroke = ("-", "--", ":")[number // 7 % 3]
-                axes.plot(xs, ys, f"{'os^Dv'[number % 5]}{stroke}", color=f"C{number % 7}", ms=4, lw=1.2, label=name)
+                axes.plot(xs, ys, f"{mark}{stroke}", color=f"C{number % 7}", ms=4, lw=1.2, label=name)
             axes.set_xlabel(f"{title} per question")
             axes.grid(alpha=0.3)
         figure.axes[0].set_ylabel("accuracy (%)")
@@ -385,21 +416,32 @@ def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> d
     :returns: Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy.
     """
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
-    # The datasets of the layout come in its order. Other datasets come after them.
-    datasets = sorted({dataset for dataset, _ in curves}, key=lambda dataset: [*titles, dataset].index(dataset))
+
+    def place(dataset: str) -> int:
+        """Return the position of a dataset in the layout. Other datasets come after those of the layout."""
+        order = list(titles)
+        return order.index(dataset) if dataset in order else len(order)
+
+    datasets = sorted({dataset for dataset, _ in curves}, key=place)
     tables = {}
     for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):
         rows = {}
         for line in lines:
             if line.name != line.reference:
-                pairs = [(curves[dataset, line.reference], curves[dataset, line.name]) for dataset in datasets]
-                differences = [compare(*pair, cost, at_equal_accuracy=at_equal_accuracy) for pair in pairs]
-                corrected = iter(correct([difference.p for difference in differences if difference]))
-                name = f"`{line.name}`".replace(", coin`", "`, a coin")
-                row = name if line.reference == "prefrag" else f"`{line.reference}` against {name}"
+                differences = []
+                for dataset in datasets:
+                    reference = curves[dataset, line.reference]
+                    other = curves[dataset, line.name]
+                    differences.append(compare(reference, other, cost, at_equal_accuracy=at_equal_accuracy))
+                # The p-values of the datasets that have a difference.
+                ps = iter(correct([difference.p for difference in differences if difference]))
                 texts = []
                 for difference in differences:
-                    texts.append(replace(difference, p=next(corrected)).text if difference else DASH)
+                    texts.append(replace(difference, p=next(ps)).text if difference else DASH)
+
+                row = f"`{line.name}`".replace(", coin`", "`, a coin")
+                if line.reference != "prefrag":
+                    row = f"`{line.reference}` against {row}"
                 rows[row] = texts
         measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
         tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
@@ -428,8 +470,12 @@ def main(
     for folder in folders:
         for line in lines:
             cells[folder.name, line.name] = list_cells(line, folder, policy, questions or ["dev"])
-    all_cells = list(dict.fromkeys(cell for rows in cells.values() for row in rows for cell in row))
-    evaluate_all(all_cells, output, processes=processes)
+    # Two lines may have an evaluation in common.
+    all_cells: dict[Cell, None] = {}
+    for rows in cells.values():
+        for row in rows:
+            all_cells.update(dict.fromkeys(row))
+    evaluate_all(list(all_cells), output, processes=processes)
     curves = {key: read_curve(rows, output) for key, rows in cells.items()}
     if pictures is not None:
         for folder in folders:
