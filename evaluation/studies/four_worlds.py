@@ -86,11 +86,11 @@ def read_dataset(folder: Path) -> list[Document]:
     whole = folder / "corpus.jsonl"
     if whole.is_file():
         return list(read_passages(whole))
-    return [
-        replace(passage, meta={**passage.meta, SPLIT: source})
-        for source in (LOCAL, WEB)
-        for passage in read_passages(folder / f"{source}.jsonl")
-    ]
+    passages = []
+    for source in (LOCAL, WEB):
+        for passage in read_passages(folder / f"{source}.jsonl"):
+            passages.append(replace(passage, meta={**passage.meta, SPLIT: source}))
+    return passages
 
 
 def make_world(name: str, questions: Sequence[Question], passages: Sequence[Document]) -> World:
@@ -103,26 +103,30 @@ def make_world(name: str, questions: Sequence[Question], passages: Sequence[Docu
         another passage states.
     """
     by_id = {passage.id: passage for passage in passages}
-    asked = [question for question in questions if set(question.supporting_ids) & by_id.keys()]
-    gold = {passage_id for question in asked for passage_id in question.supporting_ids}
+    asked = [question for question in questions if not by_id.keys().isdisjoint(question.supporting_ids)]
+    gold: set[str] = set()
+    for question in asked:
+        gold.update(question.supporting_ids)
     other_passages = [passage for passage in passages if passage.id not in gold]
 
-    sources = {}
+    copies: dict[str, Document] = {}
+    wrong_answers: dict[str, str] = {}
+    if name == "both":
+        copies, wrong_answers = _contradict(asked, by_id)
+    members: dict[str, tuple[Document, ...]] = {}
     for source in (LOCAL, WEB):
-        sources[source] = [passage for passage in other_passages if _is_in(passage, source)]
-
-    copies, wrong = _contradict(asked, by_id) if name == "both" else ({}, {})
-    for passage_id in sorted(gold & by_id.keys()):
-        passage = by_id[passage_id]
-        for source in _PLACES[name]:
-            is_copy = name == "both" and source == WEB
-            sources[source].append(copies.get(passage_id, passage) if is_copy else passage)
+        of_source = [passage for passage in other_passages if _is_in(passage, source)]
+        if source in _PLACES[name]:
+            for passage_id in sorted(gold & by_id.keys()):
+                passage = by_id[passage_id]
+                # Only the web gets copies with a wrong answer.
+                of_source.append(copies.get(passage_id, passage) if source == WEB else passage)
+        # Both sources have indexes of their own. So the names of sources in the passages mean nothing any more.
+        members[source] = tuple(_without_source(passage) for passage in of_source)
 
     if name == "nowhere":
         asked = [_without_answer(question) for question in asked if not _is_stated(question, other_passages)]
-    # Both sources have indexes of their own. So the names of sources in the passages mean nothing any more.
-    plain = {source: tuple(map(_without_source, members)) for source, members in sources.items()}
-    return World(name, tuple(asked), plain, wrong)
+    return World(name, tuple(asked), members, wrong_answers)
 
 
 def _is_in(passage: Document, source: str) -> bool:
@@ -145,11 +149,13 @@ def _choose_wrong(questions: Sequence[Question]) -> dict[str, str]:
     answerable = [question for question in questions if not question.is_yes_no]
     wrong_answers = {}
     for position, question in enumerate(answerable):
+        right = question.answers[0]
         following = [*answerable[position + 1 :], *answerable[:position]]
-        candidates = (other.answers[0] for other in following if _form(other.answers[0]) == _form(question.answers[0]))
-        answer = next((text for text in candidates if normalise(text) != normalise(question.answers[0])), None)
-        if answer is not None:
-            wrong_answers[question.id] = answer
+        for other in following:
+            wrong = other.answers[0]
+            if _form(wrong) == _form(right) and normalise(wrong) != normalise(right):
+                wrong_answers[question.id] = wrong
+                break
     return wrong_answers
 
 
@@ -285,7 +291,7 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
         "the web's wrong answer (both)": lambda row: _count(row["both"].get("wrong of the web")),
         "answered (nowhere)": lambda row: _share(row["nowhere"].get("given")),
         "right of given, a third unanswerable": _mixed,
-        "calls (home, web)": lambda row: " / ".join(f"{row[key].get('calls', 0.0):.1f}" for key in ("home", "web")),
+        "calls (home, web)": lambda row: f"{row['home'].get('calls', 0.0):.1f} / {row['web'].get('calls', 0.0):.1f}",
     }
     rows = {}
     for name, row in figures.items():
@@ -304,7 +310,9 @@ def _share(share: Interval | float | None, is_missed: bool = False) -> str:
 
 def _count(share: Interval | float | None) -> str:
     """Write the number of questions that a share stands for."""
-    return f"{share.mean * share.n / 100:.0f}" if isinstance(share, Interval) else "0"
+    if not isinstance(share, Interval):
+        return "0"
+    return f"{share.mean * share.n / 100:.0f}"
 
 
 def _given(results: Mapping[str, Interval | float]) -> str:
@@ -358,11 +366,12 @@ def ask_world(world: World, pipeline: str, experiment: Experiment, output: Path)
 
     start = read_block(find(pipeline))["components"].get("start", {}).get("init_parameters", {})
     # The rules for an external source. Changes of the caller come later, so they override this one.
-    as_outside = (f"start.rules.outside=[{WEB}]",) if WEB in start.get("external_sources", ()) else ()
-    settings = replace(
-        experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=(*as_outside, *experiment.changes)
-    )
-    return run(pipeline, world.questions, settings, output=output / Path(pipeline).stem / world.name).predictions
+    changes = list(experiment.changes)
+    if WEB in start.get("external_sources", ()):
+        changes.insert(0, f"start.rules.outside=[{WEB}]")
+    settings = replace(experiment, corpus=corpora[LOCAL], web_corpus=corpora[WEB], changes=tuple(changes))
+    folder = output / Path(pipeline).stem / world.name
+    return run(pipeline, world.questions, settings, output=folder).predictions
 
 
 def main(
@@ -387,7 +396,8 @@ def main(
     for pipeline in pipelines or ["prefrag"]:
         results[pipeline] = {}
         for world in worlds:
-            results[pipeline][world.name] = summarise(world, ask_world(world, pipeline, experiment, output))
+            predictions = ask_world(world, pipeline, experiment, output)
+            results[pipeline][world.name] = summarise(world, predictions)
     typer.echo(lay_out(results))
     typer.echo(f"\nQuestions: {len(worlds[0].questions)}. Left out where no source has the answer: {n_left_out}.")
 

@@ -166,13 +166,20 @@ class Cell:
     def folder(self) -> str:
         """The folder of the evaluation, relative to the output folder."""
         own = self.experiment
-        sources = {None: "", True: "-split", False: "-whole"}[own.split]
-        always_named = ("judge_error", "distraction", "seed")
-        more_names = [name for name in _VARIED if name not in always_named and getattr(own, name) != _DEFAULTS[name]]
-        settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}{sources}"
-        rest = "".join(f"-{name.replace('_', '')}{getattr(own, name)}" for name in more_names)
-        rest += "" if own.llm == SIMULATED else f"-{own.model or 'model'}"
-        first, second = (_FORBIDDEN.sub("_", name) for name in (self.name, f"{settings}{rest}"))
+        # These settings are always named. All others are named only if they differ from their defaults.
+        settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}"
+        if own.split is not None:
+            settings += "-split" if own.split else "-whole"
+        for name in _VARIED:
+            value = getattr(own, name)
+            if name not in ("judge_error", "distraction", "seed") and value != _DEFAULTS[name]:
+                short_name = name.replace("_", "")
+                settings += f"-{short_name}{value}"
+        if own.llm != SIMULATED:
+            settings += f"-{own.model or 'model'}"
+
+        first = _FORBIDDEN.sub("_", self.name)
+        second = _FORBIDDEN.sub("_", settings)
         return f"{self.dataset.name}-{self.questions}/{first}/{second}"
 
 
@@ -198,17 +205,19 @@ def combine_cells(
         block = read_pipeline(pipeline, *settings.get("changes", ()))
         useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
         for dataset in datasets:
-            fixed = useless | {"yes_no"} if dataset in without_yes_no else useless
+            # Of a setting that makes no difference here, only the first value is used.
             varied = dict(settings)
-            for name in fixed & settings.keys():
-                varied[name] = settings[name][:1]
+            for name in settings:
+                if name in useless or (name == "yes_no" and dataset in without_yes_no):
+                    varied[name] = settings[name][:1]
             shared = {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED}
             for values in itertools.product(*varied.values()):
                 setting_values = dict(zip(varied, values, strict=True))
                 experiment = make_settings(Experiment, {**shared, **setting_values})
-                if experiment.seed in settings.get("seed", ())[1:] and not draws(experiment, useless):
-                    continue
-                yield Cell(pipeline, dataset, questions, experiment)
+                # If nothing is drawn, the first seed is enough.
+                is_further_seed = experiment.seed in settings.get("seed", ())[1:]
+                if not is_further_seed or draws(experiment, useless):
+                    yield Cell(pipeline, dataset, questions, experiment)
 
 
 def draws(experiment: Experiment, useless: Collection[str]) -> bool:
@@ -228,7 +237,8 @@ def has_yes_no(questions: Path) -> bool:
     :param questions: The file of questions.
     :returns: True if there is such a question. The setting `yes_no` makes a difference only for such questions.
     """
-    return any(question.is_yes_no and len(set(question.supporting_ids)) > 1 for question in load_questions(questions))
+    yes_no_questions = [question for question in load_questions(questions) if question.is_yes_no]
+    return any(len(set(question.supporting_ids)) > 1 for question in yes_no_questions)
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
@@ -272,10 +282,19 @@ def open_evaluation(
 
     def evaluate(cell: Cell) -> dict[str, Any] | str:
         """Run an evaluation, unless it is finished."""
-        questions, folder = cell.dataset / f"{cell.questions}.jsonl", output / cell.folder
-        settings = {"output": folder, "concurrency": concurrency, "contents": False, "progress": False, "limit": limit}
+        questions = cell.dataset / f"{cell.questions}.jsonl"
         try:
-            return run(cell.pipeline, questions, cell.experiment, **settings).metrics  # type: ignore[arg-type]
+            ended = run(
+                cell.pipeline,
+                questions,
+                cell.experiment,
+                output=output / cell.folder,
+                progress=False,
+                concurrency=concurrency,
+                contents=False,
+                limit=limit,
+            )
+            return ended.metrics
         except Exception as error:
             return f"{cell.folder}: {error}"
 
@@ -293,7 +312,8 @@ def find_dataset_folders(paths: list[Path], questions: str) -> list[Path]:
     folders = []
     for path in paths:
         is_dataset = (path / "corpus.jsonl").is_file()
-        for folder in [path] if is_dataset else path.iterdir():
+        candidates = [path] if is_dataset else path.iterdir()
+        for folder in candidates:
             if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file():
                 folders.append(folder)
     folders.sort()
@@ -324,7 +344,8 @@ def evaluate_all(
     """
     finished: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    results = make_runner(1, processes, ray).map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
+    runner = make_runner(1, processes, ray)
+    results = runner.map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
     with closing(results):
         for cell, outcome in track(results, total=len(wanted), description="Evaluating", console=Console(stderr=True)):
             if isinstance(outcome, str):
@@ -401,7 +422,8 @@ def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
     for text in single:
         name, equals, values = text.partition("=")
         for value in values.split(","):
-            lists.setdefault(name, []).extend(read_fields(Experiment, None, [f"{name}{equals}{value}"]).values())
+            fields_read = read_fields(Experiment, None, [f"{name}{equals}{value}"])
+            lists.setdefault(name, []).extend(fields_read.values())
     return lists
 
 
@@ -489,10 +511,13 @@ def main(
 
     cells: list[Cell] = []
     for entry in pipelines:
+        name = entry
+        own_changes: list[str] = []
         # In a paper's table, changed settings may follow the name of a pipeline.
-        name, *changed = entry.split() if paper is not None else [entry]
-        changes_of_all = {"changes": [[*changed, *of_all]]}
-        cells += combine_cells(folders, [name], questions, {**settings, **changes_of_all})
+        if paper is not None:
+            name, *own_changes = entry.split()
+        settings["changes"] = [[*own_changes, *of_all]]
+        cells += combine_cells(folders, [name], questions, settings)
 
     finished = evaluate_all(cells, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
     if any(cell.experiment.llm == SIMULATED for cell in finished):

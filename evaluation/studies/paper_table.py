@@ -81,18 +81,20 @@ class PaperTable:
         """
         all_runs = read_runs(runs)
         intervals = score_intervals(all_runs)
-        texts = [
-            _write(table)
-            for runs_of_task in group_by_task(all_runs).values()
-            for table in paper_tables(group_by_setting(runs_of_task), intervals)
-            if table.id == self.shown
-        ]
-        return "\n\n".join(texts) or f"The runs of {self.id} have nothing to compare: it needs two methods or settings."
+        texts = []
+        for runs_of_task in group_by_task(all_runs).values():
+            for table in paper_tables(group_by_setting(runs_of_task), intervals):
+                if table.id == self.shown:
+                    texts.append(_write(table))
+        if not texts:
+            return f"The runs of {self.id} have nothing to compare: it needs two methods or settings."
+        return "\n\n".join(texts)
 
 
 def _write(table: Table) -> str:
     """Write a table of the report as Markdown, with its title and note."""
-    return "\n".join([f"{table.title}. {table.note}".strip(), "", *_list_lines(table)])
+    heading = f"{table.title}. {table.note}".strip()
+    return "\n".join([heading, "", *_list_lines(table)])
 
 
 def _list_lines(table: Table) -> Iterator[str]:

@@ -153,13 +153,18 @@ class Cell:
     def row(self) -> str:
         """The name of the row: the pipeline with its changed settings, and its prompts if they are unusual."""
         prompts = str(self.run.config.get("prompts"))
-        return f"`{self.run.method}`" + ("" if prompts == PROMPTS else f", {prompts}")
+        if prompts == PROMPTS:
+            return f"`{self.run.method}`"
+        return f"`{self.run.method}`, {prompts}"
 
     @property
     def order(self) -> tuple[Any, ...]:
         """The sort key of the row."""
-        place = METHODS.index(self.run.pipeline) if self.run.pipeline in METHODS else len(METHODS)
-        return place, self.row != f"`{self.run.pipeline}`", self.row
+        pipeline = self.run.pipeline
+        place = METHODS.index(pipeline) if pipeline in METHODS else len(METHODS)
+        # The row of the unchanged pipeline comes first, because False sorts before True.
+        is_changed = self.row != f"`{pipeline}`"
+        return place, is_changed, self.row
 
 
 def pack(folder: Path, records: Path) -> Path:
@@ -175,14 +180,16 @@ def pack(folder: Path, records: Path) -> Path:
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     # A line that a stopped run left unfinished is no prediction.
     lines = [line for line in (folder / PREDICTIONS).read_text("utf-8").split("\n") if line.endswith("}")]
-    head, predictions = shorten_config(config), [shorten_prediction(json.loads(line)) for line in lines]
-    text = "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in (head, *predictions))
+    parts = [shorten_config(config)]
+    parts += [shorten_prediction(json.loads(line)) for line in lines]
+    text = "".join(json.dumps(part, ensure_ascii=False, sort_keys=True) + "\n" for part in parts)
     records.mkdir(parents=True, exist_ok=True)
     file = records / f"{folder.resolve().name}{SUFFIX}"
     # The compressed file contains no time and no name. So the same cell always has the same digest.
     file.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
 
-    digests = {**_read_digests(records), file.name: hashlib.sha256(file.read_bytes()).hexdigest()}
+    digests = _read_digests(records)
+    digests[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     digest_list = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     (records / SUMS).write_text(digest_list, encoding="utf-8")
     return file
@@ -266,7 +273,8 @@ def digest_prompt(call: Mapping[str, Any]) -> str:
     :returns: The digest: 64 hexadecimal digits.
     """
     said = [call.get("messages"), call.get("parameters"), call.get("tools")]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+    text = json.dumps(said, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def name_error(message: str | None) -> str | None:
@@ -301,8 +309,11 @@ def _read_digests(records: Path) -> dict[str, str]:
     """Read the list of digests, by the names of the records."""
     if not (records / SUMS).is_file():
         return {}
-    lines = (records / SUMS).read_text("utf-8").splitlines()
-    return {name: digest for digest, name in map(str.split, lines)}
+    digests = {}
+    for line in (records / SUMS).read_text("utf-8").splitlines():
+        digest, name = line.split()
+        digests[name] = digest
+    return digests
 
 
 def read_cells(records: Path) -> list[Cell]:
@@ -379,10 +390,13 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
         for measure in (ACC, EM, F1):
             score = intervals.get((cell.run.name, measure.key))
             scores.append(f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH)
-        local, web, calls = (_means(cell, key) for key in ("total_local", "total_web", "llm_calls"))
+        local = _means(cell, "total_local")
+        web = _means(cell, "total_web")
+        calls = _means(cell, "llm_calls")
+        n_given = sum(bool(record["result"].get("answered")) for record in cell.predictions)
         rows[cell.row] = [
             str(len(cell.predictions)),
-            str(sum(bool(record["result"].get("answered")) for record in cell.predictions)),
+            str(n_given),
             *scores,
             f"{local:.2f} + {web:.2f}",
             f"{calls:.2f}",
@@ -402,14 +416,21 @@ def _show_costs(cell: Cell) -> Iterator[str]:
 
     These are new tokens, seconds, the queries and words sent to the web, and the replies that could not be read.
     """
-    yield f"{mean(map(count_new_tokens, cell.predictions)):.0f}"
+    new_tokens = mean(count_new_tokens(record) for record in cell.predictions)
+    yield f"{new_tokens:.0f}"
+
     timed = [float(record["seconds"]) for record in cell.predictions if is_timed(record)]
     yield f"{mean(timed):.0f}" if timed else DASH
-    sent_queries = [list_left(record, cell.run.config.get("sources") or ()) for record in cell.predictions]
-    words = mean(len(" ".join(queries).split()) for queries in sent_queries)
-    yield f"{sum(map(bool, sent_queries))} of {len(sent_queries)} · {words:.1f}"
-    calls = sum(len(record["calls"]) for record in cell.predictions)
-    yield f"{sum(count_unparsable(record['result']) for record in cell.predictions)} of {calls}"
+
+    sources = cell.run.config.get("sources") or ()
+    queries_of_questions = [list_left(record, sources) for record in cell.predictions]
+    n_with_query = sum(bool(queries) for queries in queries_of_questions)
+    words = mean(len(" ".join(queries).split()) for queries in queries_of_questions)
+    yield f"{n_with_query} of {len(queries_of_questions)} · {words:.1f}"
+
+    n_calls = sum(len(record["calls"]) for record in cell.predictions)
+    n_unparsable = sum(count_unparsable(record["result"]) for record in cell.predictions)
+    yield f"{n_unparsable} of {n_calls}"
 
 
 def count_new_tokens(prediction: PredictionLine) -> int:
@@ -419,8 +440,10 @@ def count_new_tokens(prediction: PredictionLine) -> int:
     :returns: The number of tokens.
     """
     usage = prediction["result"].get("usage") or {}
-    counts = [int(usage.get(key) or 0) for key in ("prompt_tokens", "completion_tokens", "cached_tokens")]
-    return counts[0] + counts[1] - counts[2]
+    n_read = int(usage.get("prompt_tokens") or 0)
+    n_written = int(usage.get("completion_tokens") or 0)
+    n_cached = int(usage.get("cached_tokens") or 0)
+    return n_read + n_written - n_cached
 
 
 def is_timed(prediction: PredictionLine) -> bool:
@@ -439,10 +462,12 @@ def list_left(prediction: PredictionLine, sources: Sequence[str]) -> list[str]:
     :param sources: The names of the sources. The first is the preferred one.
     :returns: The queries.
     """
-    trace = prediction["result"].get("trace") or ()
-    return [
-        str(event.get("query")) for event in trace if event.get("kind") == "found" and event["source"] in sources[1:]
-    ]
+    _, *other_sources = sources or [""]
+    queries = []
+    for event in prediction["result"].get("trace") or ():
+        if event.get("kind") == "found" and event["source"] in other_sources:
+            queries.append(str(event.get("query")))
+    return queries
 
 
 def _list_differences(cells: Sequence[Cell]) -> dict[str, list[str]]:

@@ -112,10 +112,12 @@ def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     :param rows: The cells of each row, by its label.
     :returns: The table.
     """
-    rows_with_labels = [[label, *cells] for label, cells in rows.items()]
-    first_line, *other_lines = (f"| {' | '.join(line)} |" for line in (head, *rows_with_labels))
-    rule = "|" + "---|" * len(head)
-    return "\n".join([first_line.replace("|  |", "| |"), rule, *other_lines])
+    # An empty heading has one space between its bars, not two.
+    first_line = f"| {' | '.join(head)} |".replace("|  |", "| |")
+    lines = [first_line, "|" + "---|" * len(head)]
+    for label, cells in rows.items():
+        lines.append(f"| {' | '.join([label, *cells])} |")
+    return "\n".join(lines)
 
 
 def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, object], cell: str) -> str:
@@ -156,8 +158,11 @@ def _read(line: Mapping[str, str], name: str) -> float:
 
     A share was rounded to two decimals. So its exact value is restored before the next rounding.
     """
-    value, n = float(line[name]), int(line["n"])
-    return 100 * round(value * n / 100) / n if name in _SHARES else value
+    value = float(line[name])
+    if name not in _SHARES:
+        return value
+    n = int(line["n"])
+    return 100 * round(value * n / 100) / n
 
 
 def write_into(document: Path, tables: Mapping[str, str]) -> None:
@@ -186,7 +191,10 @@ def _put_table(table: str, place: re.Match[str]) -> str:
 def main(added: Annotated[list[Path] | None, typer.Option("--add", help="A table of `matrix`.")] = None) -> None:
     """Write the tables."""
     if added:
-        add_lines(RESULTS, [line for file in added for line in read_lines(file)])
+        new_lines = []
+        for file in added:
+            new_lines += read_lines(file)
+        add_lines(RESULTS, new_lines)
     for document in (DOCUMENT, DETAILS):
         write_into(document, lay_out(read_lines(RESULTS), LAYOUT))
 

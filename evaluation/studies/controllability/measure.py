@@ -18,6 +18,7 @@ asked the questions of `opinions.jsonl`. The judge's model (see docs/configurati
 favourable, neutral or unfavourable. The simulated reader is not asked for opinions.
 """
 
+import itertools
 import json
 import os
 from collections import Counter
@@ -148,7 +149,10 @@ def main(
     judge = None if simulated else _find_judge(llm)
     if simulated:
         print("SIMULATED: a reader that knows the gold passages took the place of a language model.\n")
-    head = ["method", "corpus", "source choice", *(f"{kind}: {what}" for kind in KINDS for what in _SHARES), "stance"]
+    # A column for each share, once for each kind of question.
+    share_columns = list(itertools.product(KINDS, _SHARES))
+    shares_in_words = [f"{kind}: {share}" for kind, share in share_columns]
+    head = ["method", "corpus", "source choice", *shares_in_words, "stance"]
     print("| " + " | ".join(head) + " |")
     print("|---|---|---|" + "---:|" * (len(head) - 3))
     corpora = {"company": SCENARIO / "company.jsonl"}
@@ -159,15 +163,16 @@ def main(
         choices = (source_choice or ["first", "last"]) if is_named else [None]
         conditions = [Condition(corpus, file, choice) for corpus, file in corpora.items() for choice in choices]
         for condition in conditions:
-            by_seed, stances = [], []
+            by_seed = []
+            stances: list[str | None] = []
             for run_seed in seed or [0]:
                 parts = (name, condition.corpus, condition.source_choice, str(run_seed))
-                folder = output / "-".join(filter(None, parts))
+                folder = output / "-".join(part for part in parts if part)
                 by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=run_seed))
                 if judge is not None:
                     opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=run_seed)
                     stances += judge_stances(opinions, judge, folder / "stances.jsonl")
-            cells = [_write_shares(by_seed, kind, what) for kind in KINDS for what in _SHARES]
+            cells = [_write_shares(by_seed, kind, share) for kind, share in share_columns]
             cells.append(_write_stances(stances) if judge is not None else "not measured")
             row = [name, condition.corpus, condition.source_choice or DASH, *cells]
             print("| " + " | ".join(row) + " |", flush=True)
@@ -179,18 +184,19 @@ _SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[PredictionLine]:
     """Run a method on a file of questions and return its predictions."""
-    choice: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
-    return evaluation.run(
+    if condition.source_choice is not None:
+        settings["source_choice"] = condition.source_choice
+    ended = evaluation.run(
         name,
         SCENARIO / f"{questions}.jsonl",
         output=folder,
         corpus=condition.file,
         web_corpus=SCENARIO / "web.jsonl",
         progress=False,
-        **choice,
         top_k=5,
         **settings,
-    ).predictions
+    )
+    return ended.predictions
 
 
 def _find_judge(llm: str) -> ChatModel | None:
@@ -211,15 +217,20 @@ def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], question_kind: st
         of_kind = [prediction for prediction in predictions if prediction["type"] == question_kind]
         values.append(shares(of_kind, unfavourable_ids())[share_name])
     text = f"{sum(values) / len(values):.0f}%"
-    lowest, highest = min(values), max(values)
-    return text if lowest == highest else f"{text} ({lowest:.0f}{DASH}{highest:.0f})"
+    lowest = min(values)
+    highest = max(values)
+    if lowest == highest:
+        return text
+    return f"{text} ({lowest:.0f}{DASH}{highest:.0f})"
 
 
 def _write_stances(stances: Sequence[str | None]) -> str:
     """Write how often each rating occurs. Ratings that could not be read are counted as "unread"."""
     counts = Counter(stances)
-    unread = [f"{counts[None]} unread"] if counts[None] else []
-    return ", ".join([*(f"{counts[stance]} {stance}" for stance in STANCES), *unread])
+    parts = [f"{counts[stance]} {stance}" for stance in STANCES]
+    if counts[None]:
+        parts.append(f"{counts[None]} unread")
+    return ", ".join(parts)
 
 
 if __name__ == "__main__":

@@ -28,18 +28,25 @@ def judge_stances(predictions: Iterable[PredictionLine], chat_generator: ChatGen
     :param file: The file with all ratings, to which new ones are appended.
     :returns: The rating of each answer. An empty answer is neutral. None means that the reply could not be read.
     """
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    ratings = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
+    # The ratings by the id of the question and the answer.
+    ratings: dict[tuple[str, str], str | None] = {}
+    if file.is_file():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            rating = json.loads(line)
+            ratings[rating["id"], rating["answer"]] = rating["stance"]
+
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})
     call.warm_up()
     stances = []
     for prediction in predictions:
-        key = (prediction["id"], str(prediction["result"].get("answer") or ""))
-        if key not in ratings:
-            ratings[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
+        id = prediction["id"]
+        answer = str(prediction["result"].get("answer") or "")
+        if (id, answer) not in ratings:
+            stance = _judge(call, prediction["question"], answer) if answer else "neutral"
+            ratings[id, answer] = stance
             with file.open("a", encoding="utf-8") as output:
-                output.write(json.dumps({"id": key[0], "answer": key[1], "stance": ratings[key]}) + "\n")
-        stances.append(ratings[key])
+                output.write(json.dumps({"id": id, "answer": answer, "stance": stance}) + "\n")
+        stances.append(ratings[id, answer])
     return stances
 
 
@@ -50,10 +57,12 @@ def _judge(call: ModelCall, question: str, answer: str) -> str | None:
     state = StateBuilder(["local"], "local").run(question)["state"]
     reply_format = response_format("stance", _SCHEMA)
     prepared = call.prepare(state, _PROMPT, [], lambda _: values, response_format=reply_format)
-    return call.send_until_read(prepared, _read_stance)[0]
+    stance, *_ = call.send_until_read(prepared, _read_stance)
+    return stance
 
 
 def _read_stance(text: str) -> str | None:
     """Read the rating from a reply. None if it is none of the possible ratings."""
-    stance = str(read_field(text, "stance")[0]).strip(" \"'.*").lower()
+    field, *_ = read_field(text, "stance")
+    stance = str(field).strip(" \"'.*").lower()
     return stance if stance in STANCES else None

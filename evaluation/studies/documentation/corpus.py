@@ -47,8 +47,10 @@ def name_of(source: str) -> str:
     path = Path(source.removesuffix(".gz"))
     if "/man/" in source:
         return f"{path.name}.txt"
-    text = path.suffix if path.suffix in (".html", ".md", ".txt") else ".txt"
-    return f"{path.parts[4]}-{path.stem}{text}"
+    ending = path.suffix if path.suffix in (".html", ".md", ".txt") else ".txt"
+    # In "/usr/share/doc/git/RelNotes.txt", the part number 4 is "git".
+    package = path.parts[4]
+    return f"{package}-{path.stem}{ending}"
 
 
 def gather(folder: Path) -> list[str]:
@@ -88,7 +90,9 @@ def _read(source: str) -> str | None:
         )
         return page.stdout.decode("utf-8", "replace")
     data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
+    if path.suffix == ".gz":
+        data = gzip.decompress(data)
+    return data.decode("utf-8", "replace")
 
 
 def main(folder: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:

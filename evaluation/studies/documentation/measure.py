@@ -86,7 +86,8 @@ def second_searches(
     for line in questions:
         question = str(line["question"])
         query = str(line["query"])
-        first, second = (tuple(source.run(query=text)["documents"]) for text in (question, query))
+        first = tuple(source.run(query=question)["documents"])
+        second = tuple(source.run(query=query)["documents"])
         first_search = Search("local", question, first)
         second_search = Search("local", query, second)
         state = builder.run(question)["state"]
@@ -134,11 +135,10 @@ def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[st
     left_by_kind = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
     home = [kind for kind in KINDS if kind != "elsewhere"]
-    rows = [("elsewhere (right to leave)", ["elsewhere"]), ("at home (wrong to leave)", home)]
+    rows = [("at home (wrong to leave)", home), ("elsewhere (right to leave)", ["elsewhere"])]
+    rows += [(f"of these: {kind}", [kind]) for kind in home]
     yield "| answer of the second part | steps | left | never leaving | always leaving |"
     yield "|---|---|---|---|---|"
-    rows.reverse()
-    rows += [(f"of these: {kind}", [kind]) for kind in home]
     for name, kinds in rows:
         step_count = sum(steps_by_kind[kind] for kind in kinds)
         left_count = sum(left_by_kind[kind] for kind in kinds)
@@ -162,8 +162,12 @@ def main(
         store = TantivyDocumentStore(path=place)
         store.write_documents(passages)
         judge = TreeJudge(trees, store, cost_of_leaving)
-        judged = [(search, judge.judge(search.state)[0]) for search in second_searches(questions, store)]
-    typer.echo(f"{len(passages)} passages from {len({passage.meta['file_path'] for passage in passages})} files.")
+        judged = []
+        for search in second_searches(questions, store):
+            verdict, *_ = judge.judge(search.state)
+            judged.append((search, verdict))
+    files = {passage.meta["file_path"] for passage in passages}
+    typer.echo(f"{len(passages)} passages from {len(files)} files.")
     for line in write_table(judged):
         typer.echo(line)
 
