@@ -120,7 +120,9 @@ def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "aut
     if read_records is None:
         raise ValueError(f"{file.path} has the format {name}, which has no passages.")
     passages = read_records(file)
-    return _drop_repeated(passages) if name in _REPEATING else passages
+    if name in _REPEATING:
+        return _drop_repeated(passages)
+    return passages
 
 
 def detect(path: str | os.PathLike[str]) -> str:
@@ -145,7 +147,8 @@ def detect(path: str | os.PathLike[str]) -> str:
     if _BIOASQ.match(head):
         return "bioasq"
 
-    records = file.json_array() if head.lstrip()[:1] == b"[" else file.json_lines()
+    records = file.json_array() if head.lstrip().startswith(b"[") else file.json_lines()
+    # Only the first record is compared with the formats.
     for _, record in islice(records, 1):
         for name, form in FORMATS.items():
             if isinstance(record, dict) and form.recognises(record):
@@ -166,7 +169,9 @@ def _join_lines(question: Question) -> Question:
     For example, a question with the two lines "Who wrote" and "the book?" becomes "Who wrote the book?".
     """
     lines = [line.strip() for line in question.question.splitlines()]
-    return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
+    if len(lines) == 1:
+        return question
+    return replace(question, question=" ".join(line for line in lines if line))
 
 
 def _drop_repeated(passages: Iterable[Document]) -> Iterator[Document]:

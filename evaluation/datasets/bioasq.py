@@ -70,12 +70,15 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
 
 def _question(record: dict[str, Any]) -> Iterator[Question]:
     """Yield the question of a record. Raise ValueError if its answer is not yes or no."""
-    answer = record["exact_answer"]
+    exact_answer = record["exact_answer"]
+    answer = exact_answer
     # In some years of BioASQ the answer is a list.
-    answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
-    answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
+    if isinstance(exact_answer, list) and len(exact_answer) == 1:
+        [answer] = exact_answer
+    if isinstance(answer, str):
+        answer = answer.strip().rstrip(".").lower()
     if answer not in ("yes", "no"):
-        raise ValueError(f"'exact_answer' must be yes or no, not {record['exact_answer']!r}")
+        raise ValueError(f"'exact_answer' must be yes or no, not {exact_answer!r}")
 
     gold = [number for number, _ in _snippets(record)]
     if not gold:
@@ -103,7 +106,7 @@ def _number(url: str) -> str:
 
     For example, ``_number("http://www.ncbi.nlm.nih.gov/pubmed/15829955")`` returns ``"15829955"``.
     """
-    number = url.rstrip("/").rsplit("/", 1)[-1]
+    _, _, number = url.rstrip("/").rpartition("/")
     if not number:
         raise ValueError(f"{url!r} is not the address of an abstract")
     return number

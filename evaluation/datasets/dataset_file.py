@@ -61,7 +61,10 @@ class DatasetFile:
 
         For example, the suffix of "x.tsv.gz" is ".tsv". The suffix is empty if the file name has none.
         """
-        return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
+        for suffix in reversed(self.path.suffixes):
+            if suffix not in (".gz", ".bz2"):
+                return suffix.lower()
+        return ""
 
     def parts(self) -> list[Path]:
         """List the files of a folder, sorted by their paths.
@@ -338,8 +341,10 @@ class _JsonText:
 
     def take(self, character: str) -> None:
         """Move past the next character that is not blank. Raise ValueError if it is not ``character``."""
-        if self.next() != character:
-            raise ValueError(f"expected '{character}', not {repr(self.next()) if self.next() else 'the end'}")
+        next_character = self.next()
+        if next_character != character:
+            in_words = repr(next_character) if next_character else "the end"
+            raise ValueError(f"expected '{character}', not {in_words}")
         self._position += 1
 
     def value(self) -> Any:
@@ -359,5 +364,6 @@ class _JsonText:
     def _more(self) -> bool:
         """Drop the text that was parsed and read the next chunk. Return False at the end of the file."""
         chunk = self._text.read(_CHUNK)
-        self._buffer, self._position = self._buffer[self._position :] + chunk, 0
+        self._buffer = self._buffer[self._position :] + chunk
+        self._position = 0
         return bool(chunk)

@@ -45,8 +45,10 @@ def dataset_name(question_id: str, path: Path) -> str:
             return name
     # The name of a folder must match as a whole, because a folder `hotpotqa_vs_mine` may contain other questions.
     folders = [folder.name.lower() for folder in path.resolve().parents[:_FOLDERS]]
-    parts = (*_WORD.findall(path.stem.lower()), *folders)
-    return next((part for part in parts if part in DATASETS), "")
+    for name in [*_WORD.findall(path.stem.lower()), *folders]:
+        if name in DATASETS:
+            return name
+    return ""
 
 
 def type_of(question_id: str) -> str:
@@ -57,4 +59,7 @@ def type_of(question_id: str) -> str:
     :param question_id: The id of the question.
     :returns: The type. For other datasets, an empty text.
     """
-    return question_id.split("__")[0] if _QUESTION_IDS[MUSIQUE].fullmatch(question_id) else ""
+    if not _QUESTION_IDS[MUSIQUE].fullmatch(question_id):
+        return ""
+    type, _, _ = question_id.partition("__")
+    return type

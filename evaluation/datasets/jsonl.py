@@ -64,7 +64,8 @@ def passages(file: DatasetFile) -> Iterator[Document]:
             record = read_passage_line(line, number)
         except PassageError as error:
             raise file.error("line", number, error.reason) from error
-        yield record.document(**({SPLIT: record.source} if record.source else {}))
+        meta = {SPLIT: record.source} if record.source else {}
+        yield record.document(**meta)
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
@@ -99,7 +100,8 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     answerable = record.get("answerable")
     if answerable not in (None, True, False):
         raise ValueError("'answerable' must be true or false")
-    if bool(answers) is (answerable is False):
+    has_right_answer = answerable is not False
+    if bool(answers) != has_right_answer:
         raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")
 
     hops = record.get("decomposition") or ()
@@ -160,9 +162,13 @@ def _write_question(question: Question) -> dict[str, Any]:
 
 def _write_passage(document: Document) -> dict[str, Any]:
     """Return the record of a passage. Its metadata are further keys of the record."""
-    meta = dict(document.meta)
-    title = {"title": meta.pop("title")} if "title" in meta else {}
-    split = {"source": meta.pop(SPLIT)} if SPLIT in meta else {}
-    return {"id": document.id, **title, "text": document.content, **split} | {
-        key: value for key, value in meta.items() if key not in ("id", "text", "source")
-    }
+    record = {"id": document.id}
+    if "title" in document.meta:
+        record["title"] = document.meta["title"]
+    record["text"] = document.content
+    if SPLIT in document.meta:
+        record["source"] = document.meta[SPLIT]
+    for key, value in document.meta.items():
+        if key not in ("id", "title", "text", "source", SPLIT):
+            record[key] = value
+    return record

@@ -56,10 +56,11 @@ def _questions(record: dict[str, Any]) -> Iterator[Question]:
         return
     question_id = text_of(record, "id")
     ids = {paragraph["idx"]: _id(paragraph) for paragraph in record["paragraphs"]}
-    hops = tuple(
-        Hop(text_of(hop, "question"), text_of(hop, "answer"), ids.get(hop["paragraph_support_idx"], ""))
-        for hop in record["question_decomposition"]
-    )
+    hops = []
+    for hop in record["question_decomposition"]:
+        question = text_of(hop, "question")
+        answer = text_of(hop, "answer")
+        hops.append(Hop(question, answer, ids.get(hop["paragraph_support_idx"], "")))
 
     gold = [hop.supporting_id for hop in hops if hop.supporting_id]
     gold += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
@@ -73,7 +74,7 @@ def _questions(record: dict[str, Any]) -> Iterator[Question]:
         type=type_of(question_id),
         supporting_ids=tuple(dict.fromkeys(gold)),
         candidate_ids=tuple(dict.fromkeys(ids.values())),
-        decomposition=hops,
+        decomposition=tuple(hops),
         dataset=MUSIQUE,
     )
 

@@ -27,7 +27,8 @@ def id_by_title(title: str) -> str:
     """
     if not isinstance(title, str) or not title.strip():
         raise ValueError("a title must be text, and not empty")
-    return " ".join(unicodedata.normalize("NFC", html.unescape(title)).split())
+    composed = unicodedata.normalize("NFC", html.unescape(title))
+    return " ".join(composed.split())
 
 
 def id_by_text(title: str, text: str) -> str:
@@ -55,7 +56,8 @@ def join_sentences(sentences: Iterable[str]) -> str:
     :param sentences: The sentences.
     :returns: The text. Empty sentences are left out.
     """
-    return " ".join(filter(None, (sentence.strip() for sentence in sentences)))
+    stripped = [sentence.strip() for sentence in sentences]
+    return " ".join(sentence for sentence in stripped if sentence)
 
 
 def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:

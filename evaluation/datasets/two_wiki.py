@@ -56,7 +56,8 @@ def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question
     question = hotpotqa.question(record, TWO_WIKI)
     triples = tuple((str(subject), str(relation), str(value)) for subject, relation, value in record["evidences"])
     names = aliases.get(record.get("answer_id") or "", ())
-    return replace(question, answers=tuple(dict.fromkeys((*question.answers, *names))), evidence_triples=triples)
+    answers = dict.fromkeys([*question.answers, *names])
+    return replace(question, answers=tuple(answers), evidence_triples=triples)
 
 
 def _aliases(file: DatasetFile) -> dict[str, list[str]]:

@@ -70,7 +70,8 @@ def fold_words(text: str) -> str:
     :param text: The text.
     :returns: The words. A text without words becomes two spaces.
     """
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
+    words = " ".join(_WORD.findall(text.casefold()))
+    return f" {words} "
 
 
 def read_titles(text: str) -> list[str]:
@@ -179,13 +180,16 @@ class GoldQuestion:
         headers = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self._forms:
             for place in _places(passage, text):
+                mark = ""
                 header = headers.get(place)
                 if header is not None:
                     relevant_keys.add(_key(header))
-                mark = header["mark"] if header else None
-                gold[passage.id] = gold.get(passage.id) or mark or ""
+                    mark = header["mark"] or ""
+                # The first mark of a passage counts.
+                gold[passage.id] = gold.get(passage.id) or mark
                 texts.setdefault(passage.id, passage.text)
 
+        # A passage of which CRAG has dropped parts counts if one of the remaining parts (strips) is from it.
         for header in headers.values():
             strips = _DROPPED.split(header["text"])
             if len(strips) == 1:
@@ -197,7 +201,8 @@ class GoldQuestion:
                     gold[passage.id] = gold.get(passage.id) or header["mark"] or ""
                     texts.setdefault(passage.id, passage.text)
 
-        return Shown(gold, len({_key(header) for header in headers.values()} - relevant_keys), texts)
+        irrelevant_keys = {_key(header) for header in headers.values()} - relevant_keys
+        return Shown(gold, len(irrelevant_keys), texts)
 
     def is_part(self, title: str, text: str) -> bool:
         """Check whether a passage in a prompt is a gold passage, or a part of one.
@@ -286,9 +291,14 @@ def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
         subject or is a part of it. None if there is no such passage.
     """
     name = fold_words(subject)
-    equal = (passage for passage in passages if fold_words(passage.title) == name)
-    near = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
-    return next(equal, None) or next(near, None)
+    for passage in passages:
+        if fold_words(passage.title) == name:
+            return passage
+    for passage in passages:
+        title = fold_words(passage.title)
+        if name in title or title in name:
+            return passage
+    return None
 
 
 def _key(header: re.Match[str]) -> str:
@@ -330,9 +340,11 @@ def load_gold(
     :raises ValueError: If a file is invalid, or none of the gold passages is in the corpus.
     """
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
-    absent = next((path for path in paths if not path.exists()), None)
-    if absent:
-        raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(
+                f"There is no file {path}: the simulated reader needs the questions and the corpus."
+            )
     # The times of the last change are part of the cache's key.
     change_times = tuple(path.stat().st_mtime_ns for path in paths)
     return _apply_rules((tuple(questions), tuple(corpus), format, change_times), yes_no, web_sentences)
@@ -351,9 +363,13 @@ def _apply_rules(
 def _load(
     questions: tuple[str, ...], corpus: tuple[str, ...], format: str, change_times: tuple[int, ...]
 ) -> Mapping[str, GoldQuestion]:
-    """Read the questions and their gold passages from the files. ``changed`` is only a part of the cache's key."""
-    all_questions = [question for file in questions for question in load_questions(file, format=format)]
-    gold_ids = {passage for question in all_questions for passage in question.supporting_ids}
+    """Read the questions and their gold passages from the files. ``change_times`` is only a part of the cache's key."""
+    all_questions: list[Question] = []
+    for file in questions:
+        all_questions += load_questions(file, format=format)
+    gold_ids: set[str] = set()
+    for question in all_questions:
+        gold_ids.update(question.supporting_ids)
 
     passages: dict[str, Passage] = {}
     for document in chain.from_iterable(map(read_passages, corpus)):

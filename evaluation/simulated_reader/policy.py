@@ -148,13 +148,20 @@ def wrong_answer(question: Question, seed: int) -> str:
     if question.is_yes_no and len(answers) == 1:
         return "no" if answers == {"yes"} else "yes"
     # The gold answers are taken with composed and with separate accents, in all forms of upper and lower case.
-    gold_text = "".join(unicodedata.normalize(form, " ".join(question.answers)) for form in ("NFC", "NFKD"))
+    all_answers = " ".join(question.answers)
+    gold_text = unicodedata.normalize("NFC", all_answers) + unicodedata.normalize("NFKD", all_answers)
     used_letters = set(gold_text + gold_text.lower() + gold_text.upper() + gold_text.casefold())
-    latin = [letter for letter in string.ascii_lowercase if letter not in used_letters]
-    # A long list of aliases may contain every Latin letter.
-    letters = latin or list(islice((letter for letter in map(chr, _MORE_LETTERS) if letter not in used_letters), 9))
-    positions = (draw(seed, question.id, "letter", number) for number in range(_ANSWER_LETTERS))
-    return "".join(letters[int(position * len(letters))] for position in positions)
+    letters = [letter for letter in string.ascii_lowercase if letter not in used_letters]
+    if not letters:
+        # A long list of aliases may contain every Latin letter.
+        more_letters = (letter for letter in map(chr, _MORE_LETTERS) if letter not in used_letters)
+        letters = list(islice(more_letters, 9))
+
+    answer = ""
+    for number in range(_ANSWER_LETTERS):
+        position = int(draw(seed, question.id, "letter", number) * len(letters))
+        answer += letters[position]
+    return answer
 
 
 def is_right(question: Question, answer: str) -> bool:
@@ -170,5 +177,7 @@ def is_right(question: Question, answer: str) -> bool:
     if question.is_yes_no and " yes " in words and " no " in words:
         return False
     # A gold answer without letters or digits has no words to search for. It must be equal to the answer.
-    golds = [fold_words(right) for right in question.answers if fold_words(right).strip()]
-    return answer.strip() in question.answers or any(gold in words for gold in golds)
+    if answer.strip() in question.answers:
+        return True
+    golds = [fold_words(right) for right in question.answers]
+    return any(gold in words for gold in golds if gold.strip())

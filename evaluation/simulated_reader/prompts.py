@@ -119,27 +119,31 @@ def read_call(
     response_format = kwargs.get("response_format") or {}
     schema = response_format.get("json_schema") or {}
     stop = kwargs.get("stop") or []
-    most = _MOST.search(head)
-    step = partial(Call, "step", question, text, transcript, most=int(most[1]) if most else None)
+    limit = _MOST.search(head)
+    most = int(limit[1]) if limit else None
+    step = partial(Call, "step", question, text, transcript, most=most)
     # The name of the JSON schema of the reply says what is expected.
     match schema.get("name"):
         case "verdict":
             results_at = _find_last_results(messages, text)
             return Call("verdict", question, text[:results_at], new=text[results_at:])
         case "reflection" | "review" as kind if _ANSWER in transcript:
-            return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
+            _, _, answer = transcript.rpartition(_ANSWER)
+            return Call(kind, question, text, answer=answer)
         case "question" | "retrieval" | "critique" | "relevance" | "keywords" as kind:
             return Call(kind, question, text)
         case "step":
             return _json_step(step, transcript, schema["schema"])
     # A step without a JSON schema: the model calls tools, writes an action as text, or writes the next sentence.
     if tools:
-        calls = [call for message in messages for call in message.tool_calls]
-        searches_by_tools = [(call.tool_name, str(call.arguments.get("query", ""))) for call in calls]
+        searches = []
+        for message in messages:
+            for call in message.tool_calls:
+                searches.append((call.tool_name, str(call.arguments.get("query", ""))))
         return step(
             form="tools",
             tools=tuple(tool.name for tool in tools),
-            searches=tuple(searches_by_tools),
+            searches=tuple(searches),
             may_search=kwargs.get("tool_choice") != "none",
             evaluates="Self-Evaluation:" in head,
         )
@@ -153,10 +157,12 @@ def read_call(
             evaluates="Self-Evaluation:" in head,
         )
     if text.endswith(_NEXT_SENTENCE):
-        sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
+        _, _, chain = transcript.rpartition(_SENTENCES)
+        sentences = chain.removesuffix(_NEXT_SENTENCE).strip().split("\n")
         # A chain of thought first searches for the question, and then for each sentence that it has written.
-        searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
-        return step(form="cot", tools=("",), searches=searches, may_search=True)
+        chain_queries = [question, *(sentence for sentence in sentences if sentence)]
+        chain_searches = tuple(("", query) for query in chain_queries)
+        return step(form="cot", tools=("",), searches=chain_searches, may_search=True)
 
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
@@ -169,7 +175,8 @@ def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
     results = [str(result.result) for message in messages for result in message.tool_call_results]
     if results:
         return text.rfind(results[-1])
-    return [match.start() for match in _FOUND.finditer(text)][-1]
+    labels = list(_FOUND.finditer(text))
+    return labels[-1].start()
 
 
 def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, Any]) -> Call:
@@ -207,4 +214,5 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
 
 def _read_content(message: ChatMessage) -> str:
     """Return the text of a message without its tool calls, which are read separately."""
-    return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])
+    results = [str(result.result) for result in message.tool_call_results]
+    return "\n".join([*message.texts, *results])

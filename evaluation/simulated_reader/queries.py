@@ -74,21 +74,30 @@ def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[P
     :returns: This passage. If it is not known, all missing gold passages.
     """
     words = fold_words(f"{gold.question.question} {seen}")
-    wanted_id = next((id for _, id in (*_hops(gold.question, shown), *_facts(gold, shown, words))), None)
     missing = [passage for passage in gold.passages if passage.id not in shown]
-    return [passage for passage in missing if passage.id == wanted_id] or missing
+    # Each open sub-question or fact, with the id of its passage. The first is the best next query.
+    aims = [*_hops(gold.question, shown), *_facts(gold, shown, words)]
+    if not aims:
+        return missing
+    _, wanted_id = aims[0]
+    wanted = [passage for passage in missing if passage.id == wanted_id]
+    return wanted or missing
 
 
 def _secrets(gold: GoldQuestion, seen_words: str, kind: Queries) -> set[str]:
     """Return the gold titles, answers and names that a query must not contain, because they were not shown yet."""
     question = gold.question
     names = [passage.title for passage in gold.passages]
-    names += () if question.is_yes_no else question.answers
+    if not question.is_yes_no:
+        names += question.answers
     if kind == "dataset":
-        names += (hop.answer for hop in question.decomposition)
-        names += (end for subject, _, value in question.evidence_triples for end in (subject, value))
+        names += [hop.answer for hop in question.decomposition]
+        for subject, _, value in question.evidence_triples:
+            names += [subject, value]
 
-    secrets = {fold_words(name) for name in names} - {fold_words("")}
+    secrets = {fold_words(name) for name in names}
+    # A name without words is no secret.
+    secrets.discard(fold_words(""))
     question_words = fold_words(question.question)
     return {secret for secret in secrets if secret not in question_words and secret not in seen_words}
 
@@ -137,9 +146,10 @@ def _names(text: str) -> Iterator[str]:
     For example, ``_names("The Orange County lies near Los Angeles.")`` yields ``["Orange County", "Los Angeles"]``.
     """
     for is_name, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
-        name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens)) if is_name else ""
-        if name:
-            yield name
+        if is_name:
+            name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens))
+            if name:
+                yield name
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
@@ -147,14 +157,17 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
     A sub-question that refers to an unknown answer is left out. Other references are replaced by the answers.
     """
-    answers = {
-        str(number): hop.answer
-        for number, hop in enumerate(question.decomposition, start=1)
-        if hop.supporting_id in shown
-    }
+    # The known answers, by the number of the sub-question.
+    answers: dict[str, str] = {}
+    for number, hop in enumerate(question.decomposition, start=1):
+        if hop.supporting_id in shown:
+            answers[str(number)] = hop.answer
+
     for hop in question.decomposition:
-        if hop.supporting_id not in shown and set(_REFERENCE.findall(hop.question)) <= set(answers):
-            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " "), hop.supporting_id
+        references = set(_REFERENCE.findall(hop.question))
+        if hop.supporting_id not in shown and references <= set(answers):
+            text = _REFERENCE.sub(lambda match: answers[match[1]], hop.question)
+            yield text.replace(" >> ", " "), hop.supporting_id
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[tuple[str, str | None]]:
@@ -163,10 +176,14 @@ def _facts(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Itera
     Each comes with the id of its passage, or None if no passage is about the subject.
     """
     for subject, relation, value in gold.question.evidence_triples:
+        if fold_words(subject) not in seen_words:
+            continue
         passage = find_about(subject, gold.passages)
-        is_open = passage.id not in shown if passage else fold_words(value) not in seen_words
-        if is_open and fold_words(subject) in seen_words:
-            yield f"{subject} {relation}", passage.id if passage else None
+        if passage is None:
+            if fold_words(value) not in seen_words:
+                yield f"{subject} {relation}", None
+        elif passage.id not in shown:
+            yield f"{subject} {relation}", passage.id
 
 
 def keywords(text: str) -> str:

@@ -296,7 +296,8 @@ class SimulatedReader:
 
         The verdict is wrong with the probability ``judge_error``.
         """
-        adds_gold = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
+        new_gold = gold.find_shown(call.new).gold
+        adds_gold = any(id not in shown.gold for id in new_gold)
         # The draw depends on these texts. Without " (local)", the draws and so the published results would change.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         is_wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error

@@ -67,7 +67,9 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             return _say(f"So the answer is: {text}.")
         case "tools" if forced:
             return _say(f"Final Answer: {text}{trailer}")
-    return _say(f"{text}{trailer}" if forced else f"Thought: {ANSWERING}\nFinal Answer: {text}{trailer}")
+    if forced:
+        return _say(f"{text}{trailer}")
+    return _say(f"Thought: {ANSWERING}\nFinal Answer: {text}{trailer}")
 
 
 def verdict(status: bool) -> ChatMessage:
@@ -95,8 +97,9 @@ def review(label: Label) -> ChatMessage:
     :param label: The label of the answer.
     :returns: The reply.
     """
-    reason = dict.fromkeys(("effectiveness", "completeness", "correctness"), _REASONS[label])
-    return write_object(**reason, label=str(label is Label.CORRECT))
+    reason = _REASONS[label]
+    is_correct = str(label is Label.CORRECT)
+    return write_object(effectiveness=reason, completeness=reason, correctness=reason, label=is_correct)
 
 
 def critique(text: str, worth: int) -> ChatMessage:
@@ -106,12 +109,10 @@ def critique(text: str, worth: int) -> ChatMessage:
     :param worth: The worth of the passage: 0 (irrelevant), 1 (relevant) or 2 (enough).
     :returns: The reply.
     """
-    return write_object(
-        relevance="relevant" if worth else "irrelevant",
-        answer=text,
-        support=("none", "partially", "fully")[worth],
-        usefulness=(1, 3, 5)[worth],
-    )
+    # The support and the usefulness of a passage of each worth.
+    support, usefulness = [("none", 1), ("partially", 3), ("fully", 5)][worth]
+    relevance = "relevant" if worth else "irrelevant"
+    return write_object(relevance=relevance, answer=text, support=support, usefulness=usefulness)
 
 
 def write_object(**values: object) -> ChatMessage:
