@@ -46,4 +46,6 @@ def digest(path: Path | str) -> str:
     :param path: The path, or a name on the Hugging Face hub.
     :returns: The digest, in hexadecimal digits. If there is no such path, it is a name, which is returned unchanged.
     """
-    return DatasetFile(path).digest().hexdigest() if Path(path).expanduser().exists() else str(path)
+    if not Path(path).expanduser().exists():
+        return str(path)
+    return DatasetFile(path).digest().hexdigest()

@@ -140,18 +140,16 @@ class Dataset:
 
     def _check(self, questions: list[Question], corpus_ids: set[str]) -> None:
         """Raise ValueError if the corpus, which has passages with these ids, lacks a gold passage."""
-        absent = [
-            (question.id, passage)
-            for question in questions
-            for passage in question.supporting_ids
-            if passage not in corpus_ids
-        ]
+        # The id of the question and the id of the passage, for each gold passage that the corpus lacks.
+        absent = []
+        for question in questions:
+            absent += [(question.id, passage) for passage in question.supporting_ids if passage not in corpus_ids]
         if absent:
-            question, passage = absent[0]
+            question_id, passage = absent[0]
             place = f"The collection '{self.collection}'" if self.corpus is None else str(self.corpus)
             raise ValueError(
                 f"{place} lacks {len(absent)} gold passages of {self.questions}. The first of them is '{passage}' "
-                f"of question '{question}': give the corpus of these questions."
+                f"of question '{question_id}': give the corpus of these questions."
             )
 
 

@@ -63,8 +63,15 @@ ROUNDS = 120
 # passages lack, and with the number of the question's words. Without this rule, passages that are unlike those of the
 # training could reverse the effect of a feature.
 _DIRECTIONS = {
-    **dict.fromkeys(("pair", "one_covers", "pair_covers", "three_cover", "all_cover", "answer"), 1),
-    **dict.fromkeys(("absent_names", "absent_in_pair", "words"), -1),
+    "pair": 1,
+    "one_covers": 1,
+    "pair_covers": 1,
+    "three_cover": 1,
+    "all_cover": 1,
+    "answer": 1,
+    "absent_names": -1,
+    "absent_in_pair": -1,
+    "words": -1,
 }
 # At most this number of questions of each dataset is run. They are drawn at random.
 _MOST_QUESTIONS = 150
@@ -140,7 +147,9 @@ def train_sufficiency(
         )
 
     measured = []
-    for dataset in datasets if len(datasets) > 1 else ():
+    # With a single dataset, there are no trees that have learnt from others.
+    measured_datasets = datasets if len(datasets) > 1 else ()
+    for dataset in measured_datasets:
         training.report(f"Measuring on {dataset.name}")
         others = [state for state in states if state.dataset != dataset.name]
         own = [state for state in states if state.dataset == dataset.name]
@@ -219,7 +228,13 @@ def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ran
     for (place, _), score in lowest.items():
         leaves[place].append(score < threshold)
     area = area_under_curve([state.suffices for state in states], scores)
-    return Ranked(states[0].dataset, len(states), area, _mean(leaves["home"]), 1 - _mean(leaves["web"]))
+    return Ranked(
+        dataset=states[0].dataset,
+        states=len(states),
+        area=area,
+        needless=_mean(leaves["home"]),
+        missed=1 - _mean(leaves["web"]),
+    )
 
 
 def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:
@@ -236,7 +251,10 @@ def area_under_curve(labels: Sequence[bool], scores: Sequence[float]) -> float:
     negative = np.array([score for label, score in zip(labels, scores, strict=True) if not label])
     if not len(positive) or not len(negative):
         return 0.5
-    return float((positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2)
+    # Each positive is compared with each negative.
+    is_higher = positive[:, None] > negative
+    is_equal = positive[:, None] == negative
+    return float(is_higher.mean() + is_equal.mean() / 2)
 
 
 def _mean(values: Sequence[bool]) -> float:
@@ -304,7 +322,9 @@ def _divide(
     passages: Sequence[Document], questions: Iterable[Question], place: str, seed: int
 ) -> dict[str, list[Document]]:
     """Divide passages between the two sources. ``place``, one of :data:`PLACES`, says where the gold passages go."""
-    gold = {passage_id for question in questions for passage_id in question.supporting_ids}
+    gold: set[str] = set()
+    for question in questions:
+        gold.update(question.supporting_ids)
     draw = random.Random(seed)
     divided: dict[str, list[Document]] = {LOCAL: [], WEB: []}
     for passage in passages:
@@ -331,7 +351,10 @@ def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[
         searched.append(local)
         shown = local
         if len(searched) > 1:
-            newest = {identity(passage): passage for documents in reversed(searched) for passage in documents}
+            newest = {}
+            for documents in reversed(searched):
+                for passage in documents:
+                    newest[identity(passage)] = passage
             if newest:
                 yield list(newest.values())[:MOST_COMPARED]
             # The other source is first searched for the question itself.

@@ -231,7 +231,8 @@ def _run_all(
 
     Raise ConnectionError if the first questions all fail.
     """
-    name, failed = sampling.dataset.name, 0
+    name = sampling.dataset.name
+    failed = 0
     stopped: list[ConnectionError] = []
     results = runner.map(sampling, takewhile(lambda question: not stopped, pending))
     with closing(results):
@@ -277,9 +278,13 @@ def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
     ]
     if not read:
         raise ValueError(f"{dataset.questions} has no questions with gold passages: use --labels model.")
-    by_text = {fold(question.question): question for question in reversed(read)}
-    questions = [question for question in read if by_text[fold(question.question)] is question]
-    draw(plan.seed, dataset.name).shuffle(questions)
+    # The first question with each text.
+    by_text: dict[str, Question] = {}
+    for question in read:
+        by_text.setdefault(fold(question.question), question)
+    questions = list(by_text.values())
+    generator = draw(plan.seed, dataset.name)
+    generator.shuffle(questions)
     return questions[: plan.limit], len(read) - len(questions)
 
 
@@ -335,17 +340,18 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
     another question has the same text.
     """
     runs = list(runs)
-    sampled = [
-        SampledStep(run["dataset"], run["id"], run["question"], run["top_k"], JudgedStep.from_dict(step))
-        for run in runs
-        for step in run["steps"]
-    ]
+    sampled = []
+    for run in runs:
+        for step_record in run["steps"]:
+            judged = JudgedStep.from_dict(step_record)
+            sampled.append(SampledStep(run["dataset"], run["id"], run["question"], run["top_k"], judged))
     # Runs end in a different order each time. After sorting, the same runs give the same file.
     sampled.sort(key=lambda step: (step.dataset, step.question_id, step.judged.step))
     steps = drop_repeated(sampled)
     held_back = [step for step in steps if _is_held_out(step, plan)]
 
-    pairs, dropped = [], Counter[str]()
+    pairs = []
+    dropped: Counter[str] = Counter()
     for step in steps:
         if _is_held_out(step, plan):
             continue
@@ -358,15 +364,15 @@ def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repe
     balanced = balance(pairs, plan.most_true, plan.most_false, plan.seed)
     held_out = balance_held_out(held_back, plan.held_out_steps, plan.seed)
     return Collected(
-        len(runs) + failed,
-        failed,
-        repeated,
-        steps,
-        len(sampled) - len(steps),
-        dropped,
-        pairs,
-        balanced,
-        held_out,
+        questions=len(runs) + failed,
+        failed=failed,
+        repeated_questions=repeated,
+        steps=steps,
+        repeated_steps=len(sampled) - len(steps),
+        dropped=dropped,
+        pairs=pairs,
+        balanced=balanced,
+        held_out=held_out,
     )
 
 

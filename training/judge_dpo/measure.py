@@ -32,10 +32,9 @@ def measure(
     try:
         scores, verdicts = [], []
         for step in steps:
-            true, false = (
-                _log_probability(model, tokenizer, step, canonical_reply(status)) for status in (True, False)
-            )
-            scores.append(true - false)
+            log_true = _log_probability(model, tokenizer, step, canonical_reply(True))
+            log_false = _log_probability(model, tokenizer, step, canonical_reply(False))
+            scores.append(log_true - log_false)
         for begin in range(0, len(steps) if reply_tokens else 0, batch):
             verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
     finally:

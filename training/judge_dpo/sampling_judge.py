@@ -64,12 +64,10 @@ class SamplingJudge:
         """
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
-        candidates = await asyncio.gather(
-            *(
-                self._sample(call, temperature, top_p, draw_seed(*where, place))
-                for place, (temperature, top_p) in enumerate(GRID)
-            )
-        )
+        samples = []
+        for place, (temperature, top_p) in enumerate(GRID):
+            samples.append(self._sample(call, temperature, top_p, draw_seed(*where, place)))
+        candidates = await asyncio.gather(*samples)
         gold = await self.labels.label(call, state)
         by_passages = None if self.passages is None else self.passages.status(state)
         judged = JudgedStep(
@@ -84,8 +82,12 @@ class SamplingJudge:
             judged = await self._choose(judged, candidates, gold, state)
         state = call.state.with_event(EVENT, judged=judged.to_dict())
         if self.goes_on_with == "own":
-            readable = (candidate for candidate in candidates if candidate.status is not None)
-            own = next(readable, None) if judged.chosen is None else candidates[judged.chosen]
+            own = None
+            if judged.chosen is not None:
+                own = candidates[judged.chosen]
+            else:
+                readable = (candidate for candidate in candidates if candidate.status is not None)
+                own = next(readable, None)
             if own is None:
                 return Verdict(True, "model", parsed=False), state
             return Verdict(bool(own.status), "model", own.analysis), state
@@ -113,11 +115,20 @@ class SamplingJudge:
     ) -> JudgedStep:
         """Choose the reply closest to the gold analysis, and draw a reply with the other verdict (section 3.4)."""
         right, wrong = split_by_verdict(candidates, gold.status)
-        chosen, chosen_by = (right[0], "only") if right else (None, "")
-        if len({candidates[place].analysis for place in right}) > 1:
-            place, chosen_by = await self.labels.choose(gold, [candidates[place].analysis for place in right], state)
+        chosen = None
+        chosen_by = ""
+        analyses = [candidates[place].analysis for place in right]
+        if len(set(analyses)) > 1:
+            place, chosen_by = await self.labels.choose(gold, analyses, state)
             chosen = right[place]
-        rejected = draw(self.seed, state.question, judged.step, "rejected").choice(wrong) if wrong else None
+        elif right:
+            chosen = right[0]
+            chosen_by = "only"
+
+        rejected = None
+        if wrong:
+            generator = draw(self.seed, state.question, judged.step, "rejected")
+            rejected = generator.choice(wrong)
         return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
 
     def _template_settings(self) -> dict[str, object]:

@@ -121,23 +121,26 @@ def draw_pairs(
     :returns: The pairs, in random order.
     """
     choices = [(question, list(needed), list(near)) for question, needed, near in candidates]
-    positive = [
-        _example(dataset, question, first, second)
-        for question, needed, _ in choices
-        for first, second in permutations(needed, 2)
-    ]
-    positive = draw.sample(positive, min(len(positive), most // 2))
+    all_positive = []
+    for question, needed, _ in choices:
+        for first, second in permutations(needed, 2):
+            all_positive.append(_example(dataset, question, first, second))
+    positive = draw.sample(all_positive, min(len(all_positive), most // 2))
 
-    useful = [choice for choice in choices if choice[1] and choice[2]]
+    useful = [(question, needed, near) for question, needed, near in choices if needed and near]
     negative: set[PairExample] = set()
     # Each round draws one pair. A pair that was drawn before does not count.
     for number in range(10 * len(positive)):
         if len(negative) >= len(positive) or not useful:
             break
         question, needed, near = draw.choice(useful)
-        others = [_draw_other(needed, near, corpus, negatives, draw) for _ in range(2)]
-        pair = [draw.choice(needed), others[1]] if number % 2 else others
-        if pair[0].id != pair[1].id:
+        first = _draw_other(needed, near, corpus, negatives, draw)
+        second = _draw_other(needed, near, corpus, negatives, draw)
+        # Every second pair has one needed document.
+        if number % 2:
+            first = draw.choice(needed)
+        if first.id != second.id:
+            pair = [first, second]
             draw.shuffle(pair)
             negative.add(_example(dataset, question, *pair))
 
@@ -157,7 +160,10 @@ def _draw_other(
     if negatives == "hard" or draw.random() < 0.5:
         return draw.choice(near)
     needed_ids = {document.id for document in needed}
-    return next(document for document in iter(lambda: draw.choice(corpus), None) if document.id not in needed_ids)
+    while True:
+        document = draw.choice(corpus)
+        if document.id not in needed_ids:
+            return document
 
 
 def count_kinds(examples: Iterable[PairExample]) -> dict[str, int]:

@@ -74,8 +74,9 @@ class PassageLoss:
         gradient = self._weights * (likely - self._needed)
         hessian = self._weights * np.maximum(likely * (1 - likely), _LEAST_HESSIAN)
         share = parts / sums[self._passage]
-        first, second = (
-            np.bincount(self._pair, weights=of[self._passage] * share, minlength=len(margins)).round(_DIGITS)
-            for of in (gradient, hessian)
-        )
+        # Each pair gets its share of the derivatives of both of its passages.
+        shares_of_gradient = gradient[self._passage] * share
+        shares_of_hessian = hessian[self._passage] * share
+        first = np.bincount(self._pair, weights=shares_of_gradient, minlength=len(margins)).round(_DIGITS)
+        second = np.bincount(self._pair, weights=shares_of_hessian, minlength=len(margins)).round(_DIGITS)
         return first, np.maximum(second, 10.0**-_DIGITS)

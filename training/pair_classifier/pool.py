@@ -50,7 +50,8 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
     :returns: The documents and pairs of each question, in order.
     :raises RuntimeError: If a search fails.
     """
-    start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
+    start = StateBuilder([_SOURCE], _SOURCE)
+    retrieval = linked_retrieval(store)
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
         state, documents, candidates = retrieval.gather(state)

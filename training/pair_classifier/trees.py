@@ -107,7 +107,10 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     :returns: The trees, as XGBoost's ``Booster``.
     :raises ValueError: If all pairs have the same label, so that there is nothing to learn.
     """
-    together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
+    # Whether both passages of a pair are gold passages: True, False or both, over all pairs.
+    together = set()
+    for pool in gathered:
+        together.update(first.id in pool.gold and second.id in pool.gold for first, second in pool.pairs)
     if len(together) < 2:
         finding = "only gold passages" if True in together else "no two gold passages together"
         raise ValueError(
@@ -148,7 +151,8 @@ def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") 
 
 def _share(pool: Pool, documents: Iterable[Document]) -> float:
     """Return the share of a question's gold passages that are among the documents."""
-    return len(pool.gold & {document.id for document in documents}) / len(pool.gold)
+    selected_gold = pool.gold & {document.id for document in documents}
+    return len(selected_gold) / len(pool.gold)
 
 
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
@@ -215,10 +219,10 @@ def _measure_held_back(
     sums = {dataset: np.zeros(4) for dataset in sizes}
     for number in range(parts):
         report(f"Measuring on held-back questions ({number + 1} of {parts})")
-        back = [pool for pool, own in zip(gathered, part, strict=True) if own == number]
-        booster = fit(leave_out(gathered, back, lambda pool: pool.question), seed, label)
+        held_back = [pool for pool, own in zip(gathered, part, strict=True) if own == number]
+        booster = fit(leave_out(gathered, held_back, lambda pool: pool.question), seed, label)
         for dataset in sizes:
-            measured = [pool for pool in back if pool.dataset == dataset]
+            measured = [pool for pool in held_back if pool.dataset == dataset]
             sums[dataset] += len(measured) * np.array([1, *recall(measured, booster, label)])
 
     return tuple(

@@ -43,8 +43,10 @@ def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tu
     :param bias: The default class of the dataset.
     :returns: The class of the simplest right strategy, and True. If no strategy is right, the default class and False.
     """
-    simplest = next((name for name in CLASSES if right.get(name)), None)
-    return (bias, False) if simplest is None else (simplest, True)
+    for name in CLASSES:
+        if right.get(name):
+            return name, True
+    return bias, False
 
 
 def label_dataset(
@@ -94,7 +96,11 @@ def label_dataset(
         for prediction in done.predictions:
             texts[prediction["id"]] = prediction["question"]
             right.setdefault(prediction["id"], {})[name] = prediction["scores"]["em"] == 1
-    return [LabelledQuestion(dataset.name, texts[key], *choose_label(right[key], bias)) for key in texts]
+    labelled = []
+    for id, text in texts.items():
+        label, silver = choose_label(right[id], bias)
+        labelled.append(LabelledQuestion(dataset.name, text, label, silver))
+    return labelled
 
 
 def read_single_hop(file: Path, seed: int, most: int = MOST_SINGLE_HOP) -> list[LabelledQuestion]:
