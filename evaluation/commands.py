@@ -106,8 +106,8 @@ def evaluate(
         settings_file = None
         chosen["pipeline"] = find_published(pipeline or Evaluation.pipeline)
     stored = read_fields(Evaluation, settings_file, single)
-    chosen["changes"] = [*stored.get("changes", ()), *of_pipeline]
-    plan = make_settings(Evaluation, {**stored, **chosen})
+    all_changes = [*stored.get("changes", ()), *of_pipeline]
+    plan = make_settings(Evaluation, {**stored, **chosen, "changes": all_changes})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
 

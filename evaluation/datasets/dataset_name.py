@@ -45,7 +45,8 @@ def dataset_name(question_id: str, path: Path) -> str:
             return name
     # The name of a folder must match as a whole, because a folder `hotpotqa_vs_mine` may contain other questions.
     folders = [folder.name.lower() for folder in path.resolve().parents[:_FOLDERS]]
-    for name in [*_WORD.findall(path.stem.lower()), *folders]:
+    names: list[str] = [*_WORD.findall(path.stem.lower()), *folders]
+    for name in names:
         if name in DATASETS:
             return name
     return ""

@@ -162,7 +162,7 @@ def _write_question(question: Question) -> dict[str, Any]:
 
 def _write_passage(document: Document) -> dict[str, Any]:
     """Return the record of a passage. Its metadata are further keys of the record."""
-    record = {"id": document.id}
+    record: dict[str, Any] = {"id": document.id}
     if "title" in document.meta:
         record["title"] = document.meta["title"]
     record["text"] = document.content

@@ -108,7 +108,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     :raises ValueError: If all pairs have the same label, so that there is nothing to learn.
     """
     # Whether both passages of a pair are gold passages: True, False or both, over all pairs.
-    together = set()
+    together: set[bool] = set()
     for pool in gathered:
         together.update(first.id in pool.gold and second.id in pool.gold for first, second in pool.pairs)
     if len(together) < 2:

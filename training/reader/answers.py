@@ -364,7 +364,9 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
     if form is None:
         return answer
     share = getattr(shares, form)
-    return replace(answer, probability=share if form == "dated_choice" else min(answer.probability, share))
+    if form == "dated_choice":
+        return replace(answer, probability=share)
+    return replace(answer, probability=min(answer.probability, share))
 
 
 def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
@@ -496,7 +498,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
     for answer in answers:
         origin = answer.read.example.origin
         # An origin with a suffix, such as "musique-gone", is that of questions without an answer.
-        suffix = origin.partition("-")[2]
+        _, _, suffix = origin.partition("-")
         kind = "hops" if origin in hops else "documents"
         if suffix or origin == _OWN_FILES:
             kind = origin
@@ -515,5 +517,7 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
                 shares.append(precision)
         return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
 
-    fitting = [step / 100 for step in range(1, 100) if fits(step / 100)]
-    return fitting[0] if fitting else 1.0
+    for step in range(1, 100):
+        if fits(step / 100):
+            return step / 100
+    return 1.0

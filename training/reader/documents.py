@@ -267,11 +267,9 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
             other = next((name for name in same if name not in texts), None)
             if other is None:
                 continue
-            before, after = example.question[: match.start()], example.question[match.end() :]
-            changed = before + other + after
+            changed = f"{example.question[: match.start()]}{other}{example.question[match.end() :]}"
         elif negated is not None:
-            before, after = example.question[: negated.end()], example.question[negated.end() :]
-            changed = f"{before} not{after}"
+            changed = f"{example.question[: negated.end()]} not{example.question[negated.end() :]}"
         else:
             continue
         yield replace(example, question=changed, answers=("",), gold=(), kind="none", origin=f"{example.origin}-twin")

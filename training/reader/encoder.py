@@ -228,7 +228,12 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
     :returns: The loss.
     """
     size = max(len(tokens.ids) for tokens in batch)
-    ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))
+    shape = (len(batch), size)
+    ids = torch.zeros(shape, dtype=torch.long)
+    types = torch.zeros(shape, dtype=torch.long)
+    mask = torch.zeros(shape, dtype=torch.long)
+    is_text = torch.zeros(shape, dtype=torch.long)
+    positions = torch.zeros(shape, dtype=torch.long)
     for row, tokens in enumerate(batch):
         count = len(tokens.ids)
         ids[row, :count] = torch.tensor(tokens.ids)
@@ -241,7 +246,9 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
 
     with torch.autocast("cpu", torch.bfloat16, enabled=is_faster_in_bfloat16()):
         start, end, kind = reader(ids, mask, types, positions)
-    start, end = (scores.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1) for scores in (start, end))
+    # An answer can only be in the text of a passage.
+    start = start.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1)
+    end = end.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1)
     kinds = torch.tensor([tokens.kind for tokens in batch])
     loss = nn.functional.cross_entropy(kind.float(), kinds)
 
@@ -251,7 +258,9 @@ def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random 
             start_likelihood = torch.logsumexp(start[row, tokens.starts], 0)
             end_likelihood = torch.logsumexp(end[row, tokens.ends], 0)
             spans.append(-start_likelihood - end_likelihood)
-    return loss + torch.stack(spans).mean() if spans else loss
+    if spans:
+        loss = loss + torch.stack(spans).mean()
+    return loss
 
 
 def train_encoder(

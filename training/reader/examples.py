@@ -233,7 +233,9 @@ def family_name(question: Question) -> str:
     :returns: A name such as "2wiki > director > place of birth". Empty if the question has no triples.
     """
     relations = [relation for _, relation, _ in question.evidence_triples]
-    return " > ".join((question.dataset, *relations)) if relations else ""
+    if not relations:
+        return ""
+    return " > ".join([question.dataset, *relations])
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
@@ -293,7 +295,9 @@ def window(text: str, answer: str, size: int, draw: random.Random) -> str:
 
 def _word_start(text: str, place: int) -> int:
     """Return the position at which the next word begins: ``_word_start("one two three", 5)`` returns ``8``."""
-    return text.find(" ", place) + 1 if place else 0
+    if place == 0:
+        return 0
+    return text.find(" ", place) + 1
 
 
 def near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:

@@ -122,7 +122,9 @@ def import_encoder(reader: ReaderEncoder, file: Path) -> None:
     for node in graph.node:
         if node.op_type not in ("MatMul", "MatMulInteger") or node.input[1] not in values:
             continue
-        weight, name = values[node.input[1]], node.input[1].removesuffix("_quantized")
+        # The second input of the node is the matrix.
+        weight = values[node.input[1]]
+        name = node.input[1].removesuffix("_quantized")
         if node.op_type == "MatMulInteger":
             weight = (weight.astype(np.float32) - values[f"{name}_zero_point"]) * values[f"{name}_scale"]
         path = node.name.removeprefix("/reader/").removesuffix("_quant").removesuffix("/MatMul")

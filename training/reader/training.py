@@ -211,7 +211,9 @@ def train_reader(
 
     if start is not None and not minutes:
         shutil.copyfile(start / ENCODER, output / ENCODER)
-        steps, halves = {}, [ExtractiveReader(str(start))] * HALVES
+        steps = {}
+        # The encoder of the earlier reader reads both halves.
+        halves = [ExtractiveReader(str(start))] * HALVES
     else:
         steps = _train_encoders(data, learnt, documents, encoder, start, work, output, seed, minutes, on_progress)
         halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
@@ -473,13 +475,11 @@ def _half_examples(
 
     for document_set in documents:
         yield from learnt_examples(document_set, is_learnt, weight, draw)
-    hops = [
-        example
-        for own in data.values()
-        for example in sub_questions(own.questions, own.corpus, random.Random(seed))
-        if is_learnt(example.key)
-    ]
-    hops = draw.sample(hops, min(len(hops), _HOPS))
+    all_hops = []
+    for dataset in data.values():
+        examples_of_dataset = sub_questions(dataset.questions, dataset.corpus, random.Random(seed))
+        all_hops += [example for example in examples_of_dataset if is_learnt(example.key)]
+    hops = draw.sample(all_hops, min(len(all_hops), _HOPS))
     yield from hops
     yield from marked_examples(hops, weight, draw)
 
