@@ -53,7 +53,6 @@ def measure(
         measured["says_true"] = _share([verdict is True for verdict in verdicts])
         measured["unreadable"] = _share([verdict is None for verdict in verdicts])
     return measured
-    return measured
 
 
 @torch.no_grad()
