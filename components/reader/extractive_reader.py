@@ -50,7 +50,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
 from prefrag.components.reader.tables.row_answer import answer_from_rows, row_limits
 from prefrag.components.state.evidence import find_whole, is_heading
-from prefrag.components.state.places import standing_of
+from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.trees import load_trees
@@ -356,7 +356,8 @@ class ExtractiveReader(Block):
             shift = len(passage_text(title, text)) - len(text)
             begin = span.begin - shift
             if not candidates:
-                is_doubtful = begin >= 0 and find_doubt(question, title, text, begin, span.end - shift)
+                heading = heading_of(documents[span.passage].meta, max(begin, 0)) or ""
+                is_doubtful = begin >= 0 and find_doubt(question, title, text, begin, span.end - shift, heading)
                 if is_contradicted or is_doubtful or standing_of(documents[span.passage].meta):
                     # The answer must not count as sure. Another document may contradict it, or its sentence may not
                     # state it. Or its own document has the label "superseded", "draft" or "old".
@@ -501,7 +502,8 @@ def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
     if match is None or begin < 0:
         return False
     title = str(carrier.document.meta.get("title") or "")
-    return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end()))
+    heading = heading_of(carrier.document.meta, begin) or ""
+    return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end(), heading))
 
 
 def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:

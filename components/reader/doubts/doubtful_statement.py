@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 from prefrag.components.reader.doubts.another_thing import ANOTHER
+from prefrag.components.reader.doubts.frame import is_framed
 from prefrag.components.reader.doubts.hearsay import is_hearsay
 from prefrag.components.reader.doubts.retraction import is_taken_back
 from prefrag.components.reader.doubts.statement import (
@@ -145,7 +146,7 @@ _NEARLY = re.compile(r"\b(?:almost|nearly|hardly|scarcely|barely|all but) ([a-z]
 _OFFICE = re.compile(rf"^\W*who (?:is|are|was|were) (?:{DETERMINER} )?([^?]+?)(?: (?:of|in|at|for|on|to)\b|\W*$)", re.I)
 
 
-def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> str:
+def find_doubt(question: str, title: str, text: str, begin: int, end: int, heading: str = "") -> str:
     """Find the reason why a passage may not state an answer, although it has the words of the answer.
 
     For example, ``find_doubt("Who mends the nets?", "", "Ned Farr does not mend the
@@ -156,9 +157,10 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int) -> st
     :param text: The text of the passage.
     :param begin: The index of the answer's first character in the text.
     :param end: The index after its last character.
+    :param heading: The headings above the answer, joined by " > "; empty if there are none.
     :returns: The doubt, one of the keys of ``_FORMS``; empty if no rule finds a doubt.
     """
-    statement = statement_at(question, title, text, begin, end)
+    statement = statement_at(question, title, text, begin, end, heading)
     if statement is None:
         return ""
     return next((name for name, has_form in _FORMS.items() if has_form(statement)), "")
@@ -394,6 +396,7 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "limit": _is_limit,
     "nearly": _is_nearly,
     "taken back": is_taken_back,
+    "framed": is_framed,
     "relative": _is_relative,
     **ANOTHER,
     **WRONG_KIND,

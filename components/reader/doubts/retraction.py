@@ -39,16 +39,22 @@ _REFUTED = re.compile(
 _TRUTH = r"(?:true|right|correct|so|the case|valid|accurate)"
 # The words for the opposite of truth.
 _FALSE = "(?:wrong|false|untrue|incorrect|inaccurate|invalid|mistaken|nonsense|obsolete|uncertain)"
-# A whole sentence that says that the sentence before it is not true:
+# A whole sentence or clause that says that something is not true:
 # - "This is wrong.", "That is no longer true.", "Wrong!": with a word for truth or its opposite
 # - "That wasn't right.": with a contracted not
-# - "She did not!": only a denied verb
-# - "Correction: it is on 6 May.": a correction
-_UNTRUE = re.compile(
+DENIES_TRUTH = re.compile(
     rf"(?:(?:It|This|That)(?: is| was|['\u2019]s) )?"
     rf"(?:(?:simply|just|quite|now|all|plainly|completely) )?"
     rf"(?:(?:not|no longer|never|far from) {_TRUTH}|{_FALSE})(?: (?:now|any ?more|at all))?[.!]*"
-    rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*"
+    rf"|(?:It|This|That) (?:isn|wasn)['\u2019]t {_TRUTH}[.!]*",
+    re.IGNORECASE,
+)
+# A whole sentence that says that the sentence before it is not true:
+# - "This is wrong.": one of the sentences above
+# - "She did not!": only a denied verb
+# - "Correction: it is on 6 May.": a correction
+_UNTRUE = re.compile(
+    rf"{DENIES_TRUTH.pattern}"
     r"|(?:It|This|That|He|She|They) (?:is|are|was|were|do|does|did|has|have|had|will|can)(?: not|n['\u2019]t)[.!]*"
     r"|(?:Correction|Erratum|Corrigendum)\b.*",
     re.IGNORECASE | re.DOTALL,

@@ -71,6 +71,12 @@ _PHRASE_AFTER = re.compile(rf", ((?:{DETERMINER} )?[^\W_]+(?: (?:{DETERMINER}|of
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 # The sign or word that begins a new main clause. It matches "; " and " but ".
 _MAIN_CLAUSE = re.compile(r";|\sbut\s")
+# A clause with its own verb: a form of "to be" and the like, or a subject and a verb with "s" or "ed" before an object.
+# It matches "the fee is due" and "the tent costs 120". It does not match "Ann Low" and "the key of the tent".
+HAS_CLAUSE = re.compile(
+    rf"{_PREDICATE.pattern}|\b(?:(?:{DETERMINER}|he|she|it|they|we|I) (?:[^\W_]+ ){{0,4}}?|(?:[A-Z][\w.]* ){{1,3}})"
+    rf"[a-z]+(?:s|ed) (?:{DETERMINER}\b|\d|[A-Z]|(?:on|in|at|for|from|to|by|with)\b)"
+)
 # A remark in brackets. It matches "(in May)".
 _ASIDE = re.compile(r"\([^()]*\)")
 # Words before an infinitive that show that the deed was done. "The first woman to win the prize" did win the prize. It
@@ -82,8 +88,6 @@ REALISED = re.compile(
 )
 # A question for a person. It matches "Who sings?" and "And whose boat is it?". It does not match "Which singer is it?".
 ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
-# The beginning of an item of a list. It matches "- Ida Roe" and "2) Ida Roe".
-_ITEM = re.compile(r"\s*(?:[-*\u2022]|\d{1,3}[.)])\s")
 
 
 @dataclass(frozen=True)
@@ -96,9 +100,13 @@ class Statement:
     :param after: The part of the sentence behind the answer.
     :param following: The next sentence of the passage; empty if there is none.
     :param later: The first sentences of the next two paragraphs.
-    :param opening: If the sentence is an item of a list, the line with a colon before the list; else empty.
+    :param opening: The line with a colon above the sentence, if only items of a list or other lines of one sentence
+        stand between the two; else empty.
     :param named: The title of the passage; empty if the passage has none.
     :param others: All other sentences of the passage, one per line.
+    :param earlier: The sentences of the passage that stand before the sentence, in order.
+    :param heading: The headings above the sentence, joined by " > "; empty if there are none.
+    :param is_quoted: Whether the line of the sentence begins with ">", as a quotation in a mail does.
     """
 
     question: str
@@ -110,6 +118,9 @@ class Statement:
     opening: str
     named: str
     others: str
+    earlier: tuple[str, ...] = ()
+    heading: str = ""
+    is_quoted: bool = False
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -128,7 +139,7 @@ class Statement:
         - the clauses that contain the answer
         - the clauses with most of the question's words
         - a clause with "who" or "which" directly behind the answer
-        - the opening line of a list, if there is one
+        - the opening line, if there is one
         """
         clauses = [self.sentence[left:right] for left, right in self._clause_spans]
         return [*clauses, self.opening] if self.opening else clauses
@@ -146,7 +157,7 @@ class Statement:
 
     @cached_property
     def _clause_spans(self) -> list[tuple[int, int]]:
-        """The beginning and the end of each clause in :attr:`clauses`, without the opening line of a list."""
+        """The beginning and the end of each clause in :attr:`clauses`, without the opening line."""
         return [span for span in self._all_spans if span[0] < span[1] and self._is_on_answer(*span)]
 
     @cached_property
@@ -311,7 +322,7 @@ class Statement:
         return not self.asked.isdisjoint(stems_of(text))
 
 
-def statement_at(question: str, title: str, text: str, begin: int, end: int) -> Statement | None:
+def statement_at(question: str, title: str, text: str, begin: int, end: int, heading: str = "") -> Statement | None:
     """Find the sentence of a passage that has an answer.
 
     For example, ``statement_at("Who sings?", "", "It rains. Ann Low
@@ -322,6 +333,7 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int) -> 
     :param text: The text of the passage.
     :param begin: The index of the answer's first character in the text.
     :param end: The index after its last character.
+    :param heading: The headings above the answer, joined by " > "; empty if there are none.
     :returns: The sentence and the text around it; None if no sentence begins before the answer.
     """
     spans = sentence_spans(text)
@@ -341,29 +353,36 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int) -> 
         after=text[end:last],
         following=sentences[number + 1] if number + 1 < len(spans) else "",
         later=tuple(later[:2]),
-        opening=_opening_of_list(text, spans, number),
+        opening=_opening_line(text, spans, number, heading),
         named=title,
         others="\n".join([*sentences[:number], *sentences[number + 1 :]]),
+        earlier=tuple(sentences[:number]),
+        heading=heading,
+        is_quoted=text.startswith(">", text.rfind("\n", 0, begin) + 1),
     )
 
 
-def _opening_of_list(text: str, spans: Sequence[tuple[int, int]], number: int) -> str:
-    """Find the line with a colon at its end before a list.
+def _opening_line(text: str, spans: Sequence[tuple[int, int]], number: int, heading: str) -> str:
+    """Find the line with a colon at its end above a sentence.
 
-    For the text "Not paid:", followed by the items "- Max Toll" and "- Ida Roe", it is "Not paid:" for both items.
+    For the text "Not paid:", followed by the items "- Max Toll" and "- Ida Roe", it is "Not paid:" for both items. It
+    is the same for lines without a mark. A line of two sentences, or a heading, begins a text of its own.
 
     :param text: The text of the passage.
     :param spans: The beginning and the end of each sentence.
-    :param number: The index of the sentence that may be an item of the list.
-    :returns: The line; empty if the sentence is no item of a list, or if no such line stands before the list.
+    :param number: The index of the sentence.
+    :param heading: The headings above the sentence, joined by " > ".
+    :returns: The line; empty if there is none.
     """
-    place = number
-    while place >= 0 and _ITEM.match(text, spans[place][0]):
-        place -= 1
-    if not 0 <= place < number:
-        return ""
-    line = text[slice(*spans[place])]
-    return line if line.endswith(":") else ""
+    nearest_heading = heading.split(" > ")[-1]
+    for place in range(number, 0, -1):
+        gap = text[spans[place - 1][1] : spans[place][0]]
+        line = text[slice(*spans[place - 1])]
+        if "\n" not in gap or line == nearest_heading:
+            return ""
+        if line.endswith(":"):
+            return line
+    return ""
 
 
 def words_of(text: str) -> list[str]:

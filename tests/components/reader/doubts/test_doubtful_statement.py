@@ -185,7 +185,7 @@ def place_of(pair: StatedPair, text: str) -> str:
         "How much was the tent?",
         "180 pounds",
         "Someone asks if the tent was 180 pounds.",
-        "Someone says: the tent was 180 pounds.",
+        "The tent that someone asked for was 180 pounds.",
     ),
     (
         "asked",

@@ -74,7 +74,7 @@ from tests.for_each import for_each
         "What is the code?",
         "4417",
         "Rumour has it the code is 4417.",
-        "The shed has it: the code is 4417.",
+        "The shed has it; the code is 4417.",
     ),
     (
         "hearsay",

@@ -1,0 +1,127 @@
+"""Find out whether the text in front of a statement takes the statement back, or only frames it.
+
+Such a text is a heading ("Cancelled"), a line with a colon ("The following no longer applies:"), a label before the
+sentence ("Rumour: the fee is 12 euros"), a sentence that denies what follows ("It is not true."), or a reply above the
+quotation of a mail. A label is known by its place: a clause with its own verb stands behind it, and the question lacks
+its words.
+"""
+
+import re
+
+from prefrag.components.reader.doubts.retraction import DENIES_TRUTH
+from prefrag.components.reader.doubts.statement import CLAUSE_END, DETERMINER, HAS_CLAUSE, Statement
+from prefrag.components.reader.span_features import stems_of
+
+# A participle that stands alone or before a noun or two. It matches "Cancelled", "Already sold" and "Rejected offers".
+# It does not match "Feed", "Cancelled by the firm in May" and "Frequently asked questions".
+_PARTICIPLE = re.compile(
+    r"(?:(?:already|now|since|all|mostly|meanwhile) )?"
+    r"(?!hundred|agreed|accepted|approved|confirmed|decided|included|updated)"
+    r"(?:[a-z]{3,}(?<!e)ed|(?:with|over)(?:drawn|taken|thrown)|forbidden|broken|gone|lost|over|sold|void)"
+    r"(?: [a-z]+){0,2}\W*",
+    re.IGNORECASE,
+)
+# A negation, or a word for an earlier time. It matches "Not booked", "no longer in charge" and "Former members".
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|nobody|none|cannot|any ?more|formerly|former|previous(?:ly)?|until"
+    r"|last (?:year|month|week|season))\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+# A heading that asks, or names a case. It denies nothing of what stands below it. It matches "If it does not start" and
+# "Why is there no heat?".
+_CASE = re.compile(r"\W*(?:if|when|where|why|what|who|how)\b|.*\?\W*$", re.IGNORECASE)
+# A form of the past in a question. "Former members" takes nothing back for "Who was a member?".
+_ASKS_PAST = re.compile(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
+# A label before a sentence. Its groups are the label and the sentence behind it, which begins with a noun phrase or a
+# pronoun. It matches "Option 1: the fee is due". It does not match "19:30", "The fee (new: the half) is due" and
+# "Greece: In May the fair was held".
+_LABEL = re.compile(
+    r"[^\w\n(\"\u201c]*(?P<label>[^\W\d_][^.:;!?\n()\[\]\"\u201c]{0,60}):\s+"
+    rf"(?P<rest>(?:{DETERMINER}|he|she|it|they|we|I|[A-Z][\w.]*)\b.*)",
+    re.DOTALL | re.IGNORECASE,
+)
+# The maximum number of words of a label or of a heading that is not marked. Longer ones are clauses, such as "However,
+# this does not imply a change".
+_LABEL_WORDS = 5
+# The end of a clause that opens a list or tells what follows. It matches "The parts are" and "The plot is as follows".
+_OPENS_LIST = re.compile(r"\b(?:is|are|was|were|includ\w+|follows|following|forms?)$")
+# Prepositions at the beginning of a sentence, with a capital. They are no names.
+_FRAMES = ("In ", "On ", "At ", "After ", "Before ", "Due ", "During ", "From ", "For ", "With ", "By ", "As ")
+# Labels that vouch for the sentence, or only draw attention to it. The list is short and complete.
+_NOTICE = re.compile(
+    r"(?:please )?(?:a|answer|attention|caution|decided|fact|hint|important|info|information|news|note|notice|ps|p\.s"
+    r"|remember|reminder|result|summary|tip|warning|we (?:have )?decided|true|right|correct)",
+    re.IGNORECASE,
+)
+# A clause of a reply that says no. It matches "No" and "No. Measure again". It does not match "No. 7 is free".
+_NO = re.compile(r"\W*no(?:[.:;!] (?!\d)|\W*$)", re.IGNORECASE)
+
+
+def is_framed(statement: Statement) -> bool:
+    """Check whether a text in front of the statement takes the statement back, or makes it an example or a proposal.
+
+    An example is "What is the fee?": "Proposal: the fee is 12 euros."
+
+    :param statement: The sentence with the answer.
+    :returns: Whether such a text stands in front of it.
+    """
+    return (
+        _is_below_denial(statement)
+        or _has_label(statement)
+        or _is_behind_denial(statement)
+        or _is_quoted_and_denied(statement)
+    )
+
+
+def _is_below_denial(statement: Statement) -> bool:
+    """Check whether a heading or the line above the sentence takes back everything below it, as "Cancelled" does."""
+    line = statement.earlier[-1] if statement.earlier else ""
+    # A short line without a full stop is a heading, also in a file that marks no headings.
+    is_title = len(line.split()) <= _LABEL_WORDS and line[-1:].isalnum()
+    headings = [*statement.heading.split(" > "), statement.opening, line if is_title else ""]
+    return any(_denies(statement, heading) for heading in headings)
+
+
+def _denies(statement: Statement, heading: str) -> bool:
+    """Check whether a heading or label takes back what stands below it, in words that the question lacks."""
+    if not heading or _CASE.match(heading):
+        return False
+    if _PARTICIPLE.fullmatch(heading):
+        return not statement.asks(heading)
+    denial = _DENIAL.search(heading)
+    return denial is not None and not _DENIAL.search(statement.question) and not _ASKS_PAST.search(statement.question)
+
+
+def _has_label(statement: Statement) -> bool:
+    """Check whether a label such as "Rumour:" or "Option 1:" stands before the sentence, and the question lacks it."""
+    match = _LABEL.match(statement.sentence)
+    if match is None or match.end("label") > len(statement.before):
+        return False
+    label, rest = match["label"].strip(), match["rest"]
+    if len(label.split()) > _LABEL_WORDS or _NOTICE.fullmatch(label):
+        return False
+    if _denies(statement, label):
+        return True
+    if _OPENS_LIST.search(label) or rest.startswith(_FRAMES) or not HAS_CLAUSE.search(rest):
+        return False
+    named = stems_of(f"{statement.named} {statement.heading}")
+    return not statement.asks(label) and not stems_of(label) <= named
+
+
+def _is_behind_denial(statement: Statement) -> bool:
+    """Check whether the sentence before denies the statement, as "It is not true." does before "The fee is 12 euros.".
+
+    In "The fee is 9 euros. That is wrong. The fee is 12 euros." it denies the sentence before it instead.
+    """
+    if not statement.earlier or not DENIES_TRUTH.fullmatch(statement.earlier[-1].strip()):
+        return False
+    return len(statement.earlier) < 2 or not statement.asks_most(statement.earlier[-2])
+
+
+def _is_quoted_and_denied(statement: Statement) -> bool:
+    """Check whether the statement is quoted in a mail, and the reply above the quotation says that it is wrong."""
+    if not statement.is_quoted:
+        return False
+    reply = [sentence for sentence in statement.earlier if not sentence.startswith(">")]
+    clauses = [clause.strip(" ,") for sentence in reply for clause in CLAUSE_END.split(sentence)]
+    return any(DENIES_TRUTH.fullmatch(clause) or _NO.match(clause) for clause in clauses)
