@@ -17,6 +17,7 @@ from prefrag.components.reader.doubts.hearsay import is_hearsay
 from prefrag.components.reader.doubts.retraction import is_taken_back
 from prefrag.components.reader.doubts.statement import (
     ASKS_PERSON,
+    ASKS_PRESENT,
     COMMON,
     DETERMINER,
     Statement,
@@ -81,11 +82,6 @@ _ONCE = re.compile(
     rf"(?:{DETERMINER} )?(?:result|outcome|score|total|reason|cause|author|inventor|founder|winner)s? "
     r"(?:of|for|was|were)\b",
     re.IGNORECASE,
-)
-# A question about the present. It matches "Who is the cook?" and "Who leads the choir?". It does not match
-# "Who led the choir?".
-_ASKS_PRESENT = re.compile(
-    r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
 )
 # The beginning of an indirect question. It matches "asks whether" and "asks if". It does not match "even if" and
 # "as if".
@@ -243,7 +239,7 @@ def _is_over(statement: Statement) -> bool:
     Examples for "Who is the cook of the hostel?" are "Pia Lane was the cook of the hostel until June" and "The cook of
     the hostel was Pia Lane".
     """
-    if not _ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
+    if not ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
 
     own_clauses = statement.own_clauses

@@ -7,7 +7,7 @@ A verdict is a short sentence or clause that only judges what was said before, a
 import re
 from collections.abc import Sequence
 
-from prefrag.components.reader.doubts.statement import DETERMINER, Statement
+from prefrag.components.reader.doubts.statement import ASKS_PRESENT, DETERMINER, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -87,6 +87,44 @@ _CLOSING = re.compile(rf"(?:\b(?:but|and) (?:{_SUBJECT} )?|[;,] {_SUBJECT} )(?:{
 # A verdict behind an answer that belongs to another noun. It matches " as new porter was withdrawn.".
 _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
 
+# A last clause without a subject of its own, or behind "so". Its group is what it says. It matches
+# ", but will not come." and ", so we took another one.". It does not match ", but he will not come.".
+_LAST_CLAUSE = re.compile(
+    r"(?:,? (?:but|yet|though)(?! (?:he|she|it|they|we|I|you|the|not|also|only|never)\b)|, so(?! that\b))"
+    r"(?P<said> [^,;]+)[.!]?$"
+)
+# Words by which such a clause turns away from what was said. It matches "will not come" and "took another one". It does
+# not match "was not heated", which tells of the past.
+_TURNED_AWAY = re.compile(
+    r"\b(?:(?<!was )(?<!were )(?<!did )not|no longer|never|cannot|another|instead|without|elsewhere)\b"
+    r"|(?<!was)(?<!were)(?<!did)n['\u2019]t\b"
+)
+# A participle that stands alone, or a word for the opposite of truth. It matches "cancelled" and "wrong". It does not
+# match "shed" and "included".
+_ALONE = (
+    r"(?:(?:now|since|already) )?(?:(?!includ|confirm|approv|agreed|uncredited)[a-z]{3,}(?<!e)ed"
+    rf"|withdrawn|sold|gone|void|{_FALSE})"
+)
+# A remark directly behind the answer: the word alone, a word for an earlier time with its noun, or a year. It matches
+# " (cancelled)", " (old price)", " (2019)" and " - cancelled.".
+_ASIDE = re.compile(
+    rf"\s*(?:[(\[](?:(?P<alone>{_ALONE})|(?P<old>(?:old|former|previous|last year['\u2019]s)(?: [a-z]+)?)"
+    rf"|(?P<year>(?:in |as of )?(?:19|20)\d\d))[)\]]|(?: [-\u2013\u2014]|[,;:]) ?(?P<behind>{_ALONE})[.!]?$)",
+    re.IGNORECASE,
+)
+# A sentence that says that something will not be, or is past. It matches "It will not come.", "This price is out of
+# date." and "It can no longer be let". It does not match "It is out of town".
+_WILL_NOT = re.compile(
+    rf"{_SUBJECT}(?: [a-z]+)? (?:(?:will|can|shall|could|would)(?: not|n['\u2019]t| never)|won['\u2019]t|cannot"
+    r"|(?:is|are|was|were|has|have|can|will) no longer)(?: [a-z]+){1,4}[.!]?"
+    rf"|{_SUBJECT}(?: [a-z]+)? (?:is|are|was) (?:now |already |quite |long )?"
+    rf"(?:out of (?:date|the question|order|force|print)|off|over|void|gone|past|history|{_FALSE})[.!]?"
+)
+# A sentence that begins with a no. It matches "No: it is free." and "Not any more.". It does not match "No. 7 is free".
+_SAYS_NO = re.compile(
+    rf"(?:No(?:[,:;!\u2013\u2014]| -)|No\.(?! ?\d)|Not (?:any ?more|any longer|now)\b|{_FALSE}[:,] )", re.IGNORECASE
+)
+
 
 def is_taken_back(statement: Statement) -> bool:
     """Check whether a verdict ends the sentence, or is a whole sentence behind it.
@@ -97,12 +135,14 @@ def is_taken_back(statement: Statement) -> bool:
     :returns: Whether a verdict takes the answer back.
     """
     near = [sentence.strip() for sentence in (statement.following, *statement.later)]
-    if any(map(_UNTRUE.fullmatch, near)):
+    if any(map(_UNTRUE.fullmatch, near)) or _ends_in_denial(statement) or _has_aside(statement):
         return True
 
     following, *later = [_without_affirmation(statement, sentence) for sentence in near]
-    if _LABEL.fullmatch(following):
+    if _LABEL.fullmatch(following) or _SAYS_NO.match(following):
         return True
+    if _WILL_NOT.fullmatch(following) and not _ASKS_DEED.search(statement.question):
+        return not _TURNED_AWAY.search(statement.question)
     if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
         return True
 
@@ -111,6 +151,28 @@ def is_taken_back(statement: Statement) -> bool:
         return False
     verb = verdict["done"] or verdict["did"] or ""
     return not statement.asks(verb) and verb not in FUNCTION_WORDS
+
+
+def _ends_in_denial(statement: Statement) -> bool:
+    """Check whether the last clause turns away from the statement, as ", but will not come" does."""
+    clause = _LAST_CLAUSE.search(statement.after)
+    if clause is None or statement.asks(clause["said"]) or not ASKS_PRESENT.search(statement.question):
+        return False
+    return _TURNED_AWAY.search(clause["said"]) is not None and not _TURNED_AWAY.search(statement.question)
+
+
+def _has_aside(statement: Statement) -> bool:
+    """Check whether a remark of a word behind the answer takes it back, as in "180 euros (cancelled)".
+
+    A year or "old" limits an amount only. "Jaws (1975)" has a year that tells which film it is.
+    """
+    aside = _ASIDE.match(statement.after)
+    if aside is None or statement.asks(aside[0]):
+        return False
+    if aside["old"] is None and aside["year"] is None:
+        return True
+    is_amount = re.search(r"\d", statement.answer) is not None
+    return is_amount and ASKS_PRESENT.search(statement.question) is not None
 
 
 def _find_verdict(statement: Statement, following: str, later: Sequence[str]) -> re.Match[str] | None:

@@ -88,6 +88,11 @@ REALISED = re.compile(
 )
 # A question for a person. It matches "Who sings?" and "And whose boat is it?". It does not match "Which singer is it?".
 ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
+# A question about the present. It matches "Who is the cook?" and "Who leads the choir?". It does not match
+# "Who led the choir?".
+ASKS_PRESENT = re.compile(
+    r"\b(?:is|are|does|do|has|have)\b|^\W*(?:who|which \w+|what) (?!was\b)\w+(?<!s)s\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -108,3 +108,37 @@ from tests.for_each import for_each
 def test_what_is_taken_back_is_doubtful_and_its_twin_not(form, question, answer, text, twin):
     assert doubt(question, text, answer) == form
     assert doubt(question, twin, answer) == ""
+
+
+@for_each(
+    "behind, twin",
+    (", but will not come.", ", but will come late."),
+    (", but cannot be used.", ", but is quite small."),
+    (", so we took another one.", ", so we need a sponsor."),
+    (" (wrong).", " (all day)."),
+    (" (cancelled).", " (included)."),
+    (" (old price).", " (old and new hall)."),
+    (" (2019).", " (room 2019 too)."),
+    (" - cancelled.", " - call first."),
+    (". This price is out of date.", ". This price is on the board."),
+    (". It will not come.", ". It will come at ten."),
+    (". It can no longer be rented.", ". It can be rented now."),
+    (". That price is off.", ". That price is low."),
+    (". No: it is free.", ". No. 7 is free."),
+    (". Not any more.", ". Not bad."),
+    (". Wrong: it is free.", ". Right: it is new."),
+)
+def test_what_stands_behind_takes_a_statement_back(behind, twin):
+    question, castle = "How much does the bouncy castle cost?", "The bouncy castle costs 180 euros"
+    assert doubt(question, castle + behind, "180 euros") == "taken back"
+    assert doubt(question, castle + twin, "180 euros") == ""
+
+
+@for_each(
+    "question, answer, text",
+    ("What is the first film on a shark?", "Jaws", "The first film on a shark is Jaws (1975)."),
+    ("Who first recorded the song?", "Ann Low", "Ann Low first recorded the song, but it was not a hit."),
+    ("What is cancelled?", "the fair", "On Sunday the fair (cancelled) was to be in the park."),
+)
+def test_what_stands_behind_may_tell_something_else(question, answer, text):
+    assert doubt(question, text, answer) != "taken back"
