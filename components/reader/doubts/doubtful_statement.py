@@ -11,6 +11,7 @@ words that they do use.
 import re
 from collections.abc import Callable
 
+from prefrag.components.reader.doubts.alternative import is_alternative
 from prefrag.components.reader.doubts.another_thing import ANOTHER
 from prefrag.components.reader.doubts.frame import is_framed
 from prefrag.components.reader.doubts.hearsay import is_hearsay
@@ -386,6 +387,7 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "hearsay": is_hearsay,
     "asked": _is_asked,
     "open": _is_open,
+    "alternative": is_alternative,
     "exception": _is_excepted,
     "over": _is_over,
     "condition": _is_conditional,

@@ -31,7 +31,8 @@ _TO_HAVE = re.compile(r"\bto have (?:been )?(?!to |been |an? |the |no )\w+")
 # - "is said to be", "was believed to have": a passive verb of saying
 _HEARSAY = re.compile(
     r"\b(?:perhaps|maybe|possibly|probably|presumably|apparently|allegedly|reportedly|supposedly|seemingly|purportedly"
-    r"|whether|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
+    r"|hopefully|ideally|theoretically|conceivably|hypothetically|whether"
+    r"|(?:from|with|denie[sd]|denying) having|[a-z]+ ha[sd] it)\b"
     r"|\b(?P<charge>[a-z]+) of having\b"
     r"|\b(?:is|are|was|were|been) (?:said|thought|\w+ed) to (?:be|have)\b",
     re.IGNORECASE,
@@ -53,7 +54,7 @@ _UNREAL = re.compile(
 # "the author wrote ".
 _REPORTER = (
     r"(?:^|[,;] )(?:(?:[Ii]|[Ww]e|[Tt]hey|[Pp]eople) (?:[a-z]+ly )?(?P<plain>[a-z]+)"
-    rf"|(?:(?P<name>[A-Z]\w+)(?: [A-Z]\w+){{0,2}}|[Hh]e|[Ss]he|[Ii]t|(?:[Tt]he|{DETERMINER}) [a-z]+) (?:[a-z]+ly )?"
+    rf"|(?:(?P<name>[A-Z]\w+)(?: [A-Z]\w+){{0,2}}|[Hh]e|[Ss]he|[Ii]t|(?i:{DETERMINER}) [a-z]+) (?:[a-z]+ly )?"
     r"(?P<governor>[a-z]+(?<!s)s|[a-z]+ed|said|thought|told [a-z]+|felt|wrote)) "
 )
 # A verb of saying directly before a clause with its own verb, without a conjunction. It matches
@@ -63,6 +64,51 @@ _BARE_COMPLEMENT = re.compile(
     r"(?=(?:(?!(?:and|or|but|that|which|who|whose|whom|where|what|when|while|because|if|as|so|since|after|before)\b)"
     r"[^\W_]+ ){1,6}?(?:is|are|was|were|has|have|had|will|can|does|did)\b)"
 )
+# A verb of saying directly before a noun phrase or a pronoun, which may begin a clause. It matches "Ivo says " before
+# "the tent". It does not match "Ivo says " before "where".
+_BEFORE_SUBJECT = re.compile(rf"{_REPORTER}(?!that )(?=(?:{DETERMINER}|he|she|it|they|we|I|there|[A-Z]\w+) )")
+# A clause with a verb in "s" before an object or a number. It matches "the tent costs 120". It does not match "the
+# tents in May" and "the fund as its".
+_OWN_VERB = re.compile(
+    rf"(?:{DETERMINER}|[A-Z]\w+) (?:(?!(?:of|in|on|at|for|with|from|by|to|as|and|or)\b)[^\W_]+ ){{1,3}}?"
+    rf"[a-z]{{3,}}(?<![su])s (?:{DETERMINER}\b|\d)"
+)
+# A question with "do". Its group is the verb, if a preposition, a unit or the end follows it. It matches
+# "What does the tent cost?" and "What does it cost a day?".
+_ASKS_WITH_DO = re.compile(
+    r"\b(?:do|does|did)\b[^?]*? (?P<verb>[a-z]{3,})(?=\W*$| (?:in|on|at|to|for|from|with|by|per|an?|each|now|today)\b)"
+)
+# A question for the doer. Its group is the verb. It matches "Who cuts the hedge?".
+_ASKS_DOER = re.compile(r"^\W*who (?P<verb>[a-z]{2,}(?:s|ed))\b", re.IGNORECASE)
+# A word behind which another clause may begin. It matches " who " in "a hare who runs".
+_NEXT_CLAUSE = re.compile(r"\s(?:and|or|but|that|which|who|when|where|while)\s")
+# The maximum number of words from the beginning of a clause up to its verb.
+_WORDS_TO_VERB = 8
+# A supposition, which is an imperative. It matches "Suppose the tent" and "Let us say that it". It does not match
+# "Imagine is a song".
+_SUPPOSED = re.compile(
+    r"(?:^|[.:;] )\W*(?:let(?:['\u2019]s| us) )?"
+    rf"(?:suppos(?:e|ing)|imagine|assum(?:e|ing)|pretend|say(?=,| that| {DETERMINER}\b))"
+    rf"(?:,? that)?,? (?=(?:{DETERMINER}|he|she|it|they|we|I|there|(?-i:[A-Z])\w+) )",
+    re.IGNORECASE,
+)
+# Somebody's opinion behind the sentence. It matches ", says Piet.", ", or so they say" and ", I believe.".
+_TAIL = re.compile(
+    r",(?: or)?(?: (?:so|as))?"
+    r"(?: (?:(?:[Ii]|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Pp]eople) (?P<plain>[a-z]+)"
+    r"|[A-Z]\w+(?: [A-Z]\w+)? (?P<behind>[a-z]+s|said|thought))"
+    rf"| (?P<before>[a-z]+s|said|thought) (?:he|she|[A-Z]\w+(?: [A-Z]\w+)?|{DETERMINER} [a-z]+))[.!]?$"
+)
+# Such an opinion between two commas. It matches ", they tell us,".
+_INSERTED = re.compile(r", (?:I|we|they|people) (?P<verb>[a-z]+)(?: (?:me|us|you))?,")
+# A passive verb before an infinitive. Its groups are the two verbs. It matches "was estimated to cost".
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|been) (?:[a-z]+ly )?(?P<governor>[a-z]+ed) to (?P<verb>[a-z]+)\b")
+# Passive verbs whose infinitive is done. The list is short and complete. It matches "forced".
+_DONE_SO = re.compile(
+    r"(?:forced|allowed|permitted|used|enabled|invited|elected|chosen|hired|recorded|reported|required|obliged)"
+)
+# The beginning of a sentence that judges a clause. It matches "It is a " before "joke that the tent costs 9 euros".
+_IT_IS = re.compile(rf"\b(?:it|there)(?: is| was|['\u2019]s) {DETERMINER} (?:[a-z]+ )?$", re.IGNORECASE)
 # A verb of saying directly before the answer. It matches "Ann Low says ".
 _REPORTS_DOER = re.compile(rf"{_REPORTER}$")
 # A question for all that somebody says. Its group is the speaker. It matches "What did Ann say?".
@@ -107,6 +153,8 @@ def is_hearsay(statement: Statement) -> bool:
     if asks_report(statement):
         return False
     if _is_claim(statement) or _is_rumour(statement) or _has_doubtful_source(statement):
+        return True
+    if _is_supposed(statement) or _is_opinion(statement) or _is_passive_report(statement):
         return True
 
     if any(_is_reported(statement, match) for match in _COMPLEMENT.finditer(statement.sentence)):
@@ -172,11 +220,62 @@ def asks_report(statement: Statement) -> bool:
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:
     """Find the verbs of saying that stand directly before a clause with its own verb, without a conjunction."""
     yield from _BARE_COMPLEMENT.finditer(statement.sentence)
+    for match in _BEFORE_SUBJECT.finditer(statement.sentence):
+        clause = CLAUSE_END.split(statement.sentence[match.end() :])[0]
+        if _OWN_VERB.match(clause) or _has_asked_verb(statement.question, clause):
+            yield match
     # "Ann says Eva leads the choir" for "Who leads the choir?": the answer has a verb of saying before it. Its own verb
     # follows it.
     deed = re.match(r" ([a-z]+)", statement.after)
     if deed and statement.asks(deed[1]) and ASKS_PERSON.search(statement.question):
         yield from _REPORTS_DOER.finditer(statement.before)
+
+
+def _has_asked_verb(question: str, clause: str) -> bool:
+    """Check whether a clause has the verb of a question as its own verb.
+
+    For example, ``_has_asked_verb("What does the tent cost?", "the tent costs 120 euros")`` returns ``True``.
+
+    :param question: The question.
+    :param clause: A text that begins with a noun phrase.
+    :returns: Whether one of the first words of the clause is the question's verb.
+    """
+    words = words_of(_NEXT_CLAUSE.split(clause)[0])[1:_WORDS_TO_VERB]
+    if (doer := _ASKS_DOER.search(question)) and doer["verb"].lower() in words:
+        return True
+    asked = _ASKS_WITH_DO.search(question)
+    if asked is None or asked["verb"] in COMMON:
+        return False
+    return any(f"{asked['verb'].removesuffix('e')}{ending}" in words for ending in ("s", "es", "ed"))
+
+
+def _is_supposed(statement: Statement) -> bool:
+    """Check whether the sentence only supposes the answer, as in "Suppose the tent costs 120 euros"."""
+    match = _SUPPOSED.search(statement.sentence)
+    return match is not None and statement.is_governed(match.end())
+
+
+def _is_opinion(statement: Statement) -> bool:
+    """Check whether the sentence gives the answer as somebody's words, as in "The tent costs 120 euros, says Piet"."""
+    verbs = [match["verb"] for match in _INSERTED.finditer(statement.sentence)]
+    if tail := _TAIL.search(statement.after):
+        verbs.append(tail["plain"] or tail["behind"] or tail["before"])
+    return any(
+        not statement.asks(verb) and verb not in FUNCTION_WORDS and not _FACTIVE.fullmatch(verb) for verb in verbs
+    )
+
+
+def _is_passive_report(statement: Statement) -> bool:
+    """Check whether somebody only thinks that the question's verb is so, as in "was estimated to cost 3,260 euros"."""
+    # "Designed to protect the poor" tells a purpose, so only amounts are examined.
+    if not re.search(r"\d", statement.answer):
+        return False
+    asked = set(words_of(statement.question)) - COMMON
+    for match in _PASSIVE.finditer(statement.sentence):
+        is_about = match["verb"] in asked and match.end() <= len(statement.before)
+        if is_about and not statement.asks(match["governor"]) and not _DONE_SO.fullmatch(match["governor"]):
+            return True
+    return False
 
 
 def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
@@ -188,7 +287,9 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     """
     # "The novel that he wrote" is a relative clause. A noun with its article stands before "that".
     is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
-    is_relative = is_noun and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
+    # In "It is a joke that the tent costs 120 euros" the clause is the joke.
+    is_judged = _IT_IS.search(statement.sentence[: match.start()]) is not None
+    is_relative = is_noun and not is_judged and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
 
     rest = statement.sentence[match.end() :]
     # "Ann denies that in May, before the war, Ned mended the nets": the verb governs the words behind the commas too.

@@ -117,3 +117,34 @@ def test_what_the_question_says_somebody_says_is_no_doubt():
     text = "Ann Low claims that the mill was built in 1820."
     assert doubt("When does Ann Low say the mill was built?", text, "1820") == ""
     assert doubt("When was the mill built?", text, "1820") == "hearsay"
+
+
+@for_each(
+    "text, twin",
+    ("Piet thinks the bouncy castle costs 180 euros.", "Piet knows the bouncy castle costs 180 euros."),
+    ("I guess the bouncy castle costs 180 euros.", "In all the bouncy castle costs 180 euros."),
+    ("Our neighbour imagines the bouncy castle costs 180 euros.", "Ann has the bouncy castle, which costs 180 euros."),
+    ("Hopefully the bouncy castle costs 180 euros.", "Currently the bouncy castle costs 180 euros."),
+    ("Suppose the bouncy castle costs 180 euros.", "Today the bouncy castle costs 180 euros."),
+    ("Imagine that the bouncy castle costs 180 euros.", "On Sunday the bouncy castle costs 180 euros."),
+    ("Let us say the bouncy castle costs 180 euros.", "In our fair the bouncy castle costs 180 euros."),
+    ("The bouncy castle costs 180 euros, or so they say.", "The bouncy castle costs 180 euros, or so with tax."),
+    ("The bouncy castle costs 180 euros, says Piet.", "The bouncy castle costs 180 euros, with tax."),
+    ("The bouncy castle costs 180 euros, I believe.", "The bouncy castle costs 180 euros, I know."),
+    ("The bouncy castle, they tell us, costs 180 euros.", "The bouncy castle, new this year, costs 180 euros."),
+    ("The bouncy castle is estimated to cost 180 euros.", "The bouncy castle is allowed to cost 180 euros."),
+    ("It is a joke that the bouncy castle costs 180 euros.", "The bouncy castle that we rent costs 180 euros."),
+)
+def test_an_opinion_is_doubtful_and_its_twin_not(text, twin):
+    question = "How much does the bouncy castle cost?"
+    assert doubt(question, text, "180 euros") == "hearsay"
+    assert doubt(question, twin, "180 euros") == ""
+
+
+@for_each(
+    "question, answer, text",
+    ("What is the price of the calf?", "700 euros", "My uncle imagines the calf costs 700 euros."),
+    ("Who cuts the hedge?", "Vera Moll", "Jens bets Vera Moll cuts the hedge."),
+)
+def test_an_opinion_may_have_any_verb(question, answer, text):
+    assert doubt(question, text, answer) == "hearsay"
