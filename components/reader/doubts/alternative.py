@@ -7,8 +7,9 @@ from prefrag.components.reader.doubts.statement import Statement
 # A question for a person, an amount or a time, without a choice. It matches "Who leads?" and "What is the fee?". It
 # does not match "What is the river called?", which two names may answer.
 _ASKS_VALUE = re.compile(
-    r"^(?!.*\bor\b)\W*(?:who|how (?:many|much|old|long|far|high|big|deep|heavy)|when|(?:what|which) (?:is|are) (?:the )?"
-    r"(?:[a-z]+ ){0,2}(?:price|cost|fee|rent|number|code|date|day|time|age|rate|size))\b",
+    r"^(?!.*\bor\b)\W*(?:who|when|how (?:many|much|old|long|far|high|big|deep|heavy)"
+    r"|(?:what|which) (?:is|are) (?:the )?(?:[a-z]+ ){0,2}"
+    r"(?:price|cost|fee|rent|number|code|date|day|time|age|rate|size))\b",
     re.IGNORECASE,
 )
 # A number in figures or a short word, or a name. It matches "Ann Low", "1,500" and "three".

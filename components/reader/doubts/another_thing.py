@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
+from prefrag.components.reader.doubts.numbered import is_other_number
 from prefrag.components.reader.doubts.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
 from prefrag.components.reader.question_form import identifies_by_another
 from prefrag.components.reader.span_features import stem, stems_of
@@ -103,14 +104,6 @@ _SIDES = "north/south east/west northern/southern eastern/western left/right upp
 _TIMES = "morning/evening morning/afternoon morning/night day/night winter/summer spring/autumn old/new"
 # Each pair as a set of two words.
 _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in f"{_SIDES} {_TIMES}".split())
-# A noun with the numbers behind it. It matches "boat number 7", "part 8" and "rooms 10 to 14". It does not match
-# "7 boats".
-_NUMBERED = re.compile(
-    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
-    re.IGNORECASE,
-)
-# A range of numbers. It matches "10 to 14" and "10-14".
-_RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 
 
 def _is_other_role(statement: Statement) -> bool:
@@ -458,21 +451,6 @@ def _is_turned(statement: Statement) -> bool:
     return False
 
 
-def _is_among(number: str, number_texts: list[str]) -> bool:
-    """Check whether a number is among the numbers of a sentence, or lies in a range such as "10 to 14".
-
-    For example, ``_is_among("12", ["10 to 14"])`` returns ``True`` and ``_is_among("12", ["10 and 14"])`` returns
-    ``False``.
-
-    :param number: The number of the question.
-    :param number_texts: The texts behind a noun of the sentence, each with one or more numbers.
-    :returns: Whether one of the texts has the number.
-    """
-    ranges = [(int(low), int(high)) for number_text in number_texts for low, high in _RANGE.findall(number_text)]
-    is_inside = len(number) <= 6 and any(low <= int(number) <= high for low, high in ranges)
-    return is_inside or any(number in re.findall(r"\d+", number_text) for number_text in number_texts)
-
-
 def _is_other_thing(statement: Statement) -> bool:
     """Check whether the sentence has another number, first name or kind than the question, or the opposite of a word.
 
@@ -482,12 +460,9 @@ def _is_other_thing(statement: Statement) -> bool:
     - "What is the telephone number of the mill?": "The fax number of the mill is 960221."
     - "What is in the north shed?": "In the south shed there is the sails."
     """
+    if is_other_number(statement):
+        return True
     titled_sentence = f"{statement.named}. {statement.sentence}"
-    numbers = [(stem(noun.lower()), several) for noun, several in _NUMBERED.findall(titled_sentence)]
-    for noun, number in _NUMBERED.findall(statement.question):
-        others = [several for name, several in numbers if name == stem(noun.lower())]
-        if others and not all(_is_among(value, others) for value in re.findall(r"\d+", number)):
-            return True
 
     # A question such as "When did Henry Grey's father die?" is answered by a text about George Grey, so its names are
     # left out.

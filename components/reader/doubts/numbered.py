@@ -1,0 +1,106 @@
+"""Find out whether a text is about a thing with another number or letter than the question, as stall 17 for stall 3."""
+
+import re
+from collections.abc import Iterator
+
+from prefrag.components.reader.doubts.statement import COMMON, Statement
+from prefrag.components.reader.span_features import stem, stems_of
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
+
+# A noun with the numbers behind it. It matches "boat number 7", "part 8" and "rooms 10 to 14". It does not match
+# "7 boats".
+_NUMBERED = re.compile(
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
+    re.IGNORECASE,
+)
+# A noun with the letters behind it. It matches "flat B" and "Flats A and B". It does not match "Malcolm X." with a full
+# stop behind an initial, "when I" and "plan Be".
+_LETTERED = re.compile(
+    r"\b([^\W\d_]{3,}) ((?!I\b)[A-Z](?:(?:, | and | or | to | & | ?[-\u2013/] ?)[A-Z])*)\b(?![.'\u2019])(?! [A-Z])"
+)
+# Words before a number that are no names of things: months and "around". It matches "June" in "June 7".
+_NO_THING = re.compile(
+    r"(?:jan|febr|april|june|july|augus|septe|octob|novem|decem)[a-z]*|march|may|around", re.IGNORECASE
+)
+# A range of numbers. It matches "10 to 14" and "10-14".
+_RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
+# One number or letter of a label. It matches "10" and "A".
+_PART = re.compile(r"\d+|\b[A-Z]\b")
+
+
+def is_other_number(statement: Statement) -> bool:
+    """Check whether the text has a noun of the question with another number or letter.
+
+    Examples:
+    - "How many seats has boat number 7?": "Boat number 4 has 13 seats."
+    - "What is stall 3 bedded with?": "Stall 17 is free. The stall is bedded with straw."
+
+    :param statement: The sentence with the answer.
+    :returns: Whether the sentence, or the text around it, is about another number of this noun.
+    """
+    return any(
+        _is_other_in_sentence(statement, noun, label) or _is_other_in_passage(statement, noun, label)
+        for noun, label in _labels(statement.question)
+    )
+
+
+def _is_other_in_sentence(statement: Statement, noun: str, label: str) -> bool:
+    """Check whether the sentence or the title has the noun only with other numbers."""
+    others = _labels_of(noun, f"{statement.named}. {statement.sentence}")
+    return bool(others) and not _are_among(label, others)
+
+
+def _is_other_in_passage(statement: Statement, noun: str, label: str) -> bool:
+    """Check whether the sentence has no number for the noun, and the sentences around it have only others.
+
+    If the sentence has the noun without a number, the nearest number before it counts.
+    """
+    text = f"{statement.named}. {statement.sentence}"
+    if noun in COMMON | FUNCTION_WORDS or _NO_THING.fullmatch(noun) or _labels_of(noun, text):
+        return False
+    if noun in stems_of(statement.sentence):
+        for sentence in reversed(statement.earlier):
+            if nearest := _labels_of(noun, sentence):
+                return not _are_among(label, nearest)
+    others = _labels_of(noun, statement.others)
+    return bool(others) and not _are_among(label, others)
+
+
+def _labels(text: str) -> Iterator[tuple[str, str]]:
+    """Find the nouns of a text that have numbers or letters behind them.
+
+    For example, ``list(_labels("Flats A and B"))`` is ``[("flat", "A and B")]``.
+
+    :param text: The text.
+    :returns: For each of them the stem of the noun, and its numbers or letters.
+    """
+    for noun, label in [*_NUMBERED.findall(text), *_LETTERED.findall(text)]:
+        if noun.lower() not in FUNCTION_WORDS or label[0].isdigit():
+            yield stem(noun.lower()), label
+
+
+def _labels_of(noun: str, text: str) -> list[str]:
+    """List the numbers and letters that stand behind a noun in a text."""
+    return [label for name, label in _labels(text) if name == noun]
+
+
+def _are_among(label: str, others: list[str]) -> bool:
+    """Check whether all numbers and letters of a question are among those of a text."""
+    return all(_is_among(part, others) for part in _PART.findall(label))
+
+
+def _is_among(part: str, others: list[str]) -> bool:
+    """Check whether a number or letter is among those of a text, or lies in a range such as "10 to 14".
+
+    For example, ``_is_among("12", ["10 to 14"])`` returns ``True`` and ``_is_among("12", ["10 and 14"])`` returns
+    ``False``.
+
+    :param part: The number or letter of the question.
+    :param others: The texts behind a noun, each with one or more numbers or letters.
+    :returns: Whether one of the texts has it.
+    """
+    if part.isdigit():
+        ranges = [(int(low), int(high)) for other in others for low, high in _RANGE.findall(other)]
+        if len(part) <= 6 and any(low <= int(part) <= high for low, high in ranges):
+            return True
+    return any(part in _PART.findall(other) for other in others)
