@@ -1,0 +1,209 @@
+"""Find out whether a sentence states the answer only for a case, a time or somebody that the question does not name.
+
+Each rule checks one form by its place: a phrase in front of the subject, a phrase behind the answer, a word before an
+office, a possessive behind a name.
+"""
+
+import re
+from datetime import date
+
+from prefrag.components.reader.doubts.statement import (
+    ASKS_PERSON,
+    ASKS_PRESENT,
+    COMMON,
+    DETERMINER,
+    WORD,
+    Statement,
+    words_of,
+)
+from prefrag.components.reader.span_features import stem, stems_of
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# The month of a date, whole or short.
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+# A date from which something holds. Its groups are the month and the year. It matches "From 1 January 2027", "as of
+# May" and "from 2027". It does not match "from 9 to 17".
+_FROM_DATE = re.compile(
+    r"\b(?:from|as of|as from|effective|starting|beginning)(?: on)?(?: the)? (?:\d{1,2}(?:st|nd|rd|th)?(?: of)? )?"
+    rf"(?:(?P<month>{_MONTH})\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?,?(?= \d{{4}}))?(?: (?P<year>\d{{4}})\b)?"
+    r"|(?P<only>20\d\d)\b)(?![^,;.]{0,12}(?:\b(?:to|through|until|till|and)\b|[-\u2013]))",
+    re.IGNORECASE,
+)
+# A phrase in front of the subject that names a case. Its group is the case. It matches "With a sibling, the" and
+# "For members the". It does not match "In May the" and "For example".
+_CASE_IN_FRONT = re.compile(
+    rf"^\W*(?:for|with|without)(?P<case>(?: {DETERMINER})?(?: (?!{DETERMINER} )[^\W\d_]+){{1,3}}),? "
+    rf"(?={DETERMINER} )(?<!example, )(?<!instance, )",
+    re.IGNORECASE,
+)
+# The same behind an amount. It matches " for members." and " euros without a towel".
+_CASE_BEHIND = re.compile(
+    r"^(?: ?[^\W\d_]+| ?[%\u20ac$\u00a3])?(?: each)? (?:for|with|without)"
+    rf"(?P<case>(?: {DETERMINER})?(?: [^\W\d_]+){{1,2}})(?=[.,;]|$| and\b)",
+    re.IGNORECASE,
+)
+# A question for an amount of today. It matches "What is the fee?" and "How much does it cost?". It does not match
+# "When is it?" and "How much did it cost?".
+_ASKS_AMOUNT = re.compile(
+    r"^\W*(?:what|how (?:much|many|long))(?: [^\W_]+){0,3}?(?: (?:is|are|does|do)\b|['\u2019]s )", re.IGNORECASE
+)
+# An amount or a time, with its unit. It matches "180 euros" and "9.30".
+_AMOUNT = re.compile(r"\d[\d.,:]*(?: ?(?P<unit>[^\W\d_]+|[%\u20ac$\u00a3]))?")
+# A phrase behind an amount that says for which of several cases it holds. Its groups are the preposition, the case, the
+# other amount and what follows it. It matches " in May and 180 euros in June" and " on weekdays, 19".
+_OTHER_CASE = re.compile(
+    r"^(?: [^\W\d_]+)? (?P<way>in|on|for|at|with|per|from)(?P<case>(?: [^\W\d_]+){1,3}?),?(?: and| or| but)?"
+    r"(?: (?:at|from|it is|only|for|in|on))? (?P<other>\d[\d.,:]*)(?P<behind>.*)"
+)
+# A comparison behind an amount. It matches " euros less than", " more seats than" and " higher than that".
+_DIFFERENCE = re.compile(
+    r"^(?: (?!(?:to|of|from|by|and|or)\b)[^\W\d_]+)? "
+    r"(?P<than>less|more|fewer|(?!other|over|after|under|either|number|per)[a-z]{3,}er)(?: [a-z]+)? than\b"
+)
+# A question for the person in an office, which is the group. It matches "Who is the treasurer?".
+_OFFICE = re.compile(
+    rf"^\W*who(?: is|['\u2019]s| are) {DETERMINER} ([a-z][^?]*?)(?: (?:of|in|at|for|on|to)\b|\W*$)", re.IGNORECASE
+)
+# Words before an office that do not make it another one.
+_SAME_OFFICE = frozenset(["new", "current", "present", "elected", "long-time", "longtime", "incumbent", "sole", "only"])
+# The last name of a question, behind "of", "has" or a possessive. It matches "of Ann Low?".
+_OF_NAME = re.compile(r"\b(?:of|for) ((?-i:[A-Z])[\w.]*(?: (?-i:[A-Z])[\w.]*)*)\W*$|\b((?:[A-Z]\w+ ?)+)['\u2019]s\b")
+
+
+def is_restricted(statement: Statement) -> bool:
+    """Check whether the sentence states the answer only for a case, a later time, a difference or another office.
+
+    Examples:
+    - "What is the entry fee?": "For members the entry fee is 12 euros."
+    - "Who is the treasurer?": "The assistant treasurer is Bo Lind."
+
+    :param statement: The sentence with the answer.
+    :returns: Whether the answer holds for the question only in a part of the cases, or not yet.
+    """
+    return (
+        _is_later(statement)
+        or _is_for_case(statement)
+        or _is_for_one_of_cases(statement)
+        or _is_difference(statement)
+        or _is_other_office(statement)
+    )
+
+
+def is_of_another_person(statement: Statement) -> bool:
+    """Check whether the sentence is about somebody else than the name of the question.
+
+    Examples for "What is the number of Ann Low?":
+    - "The number of Ann Low's mother is 4417."
+    - "Dear Ann, my number is 4417."
+
+    :param statement: The sentence with the answer.
+    :returns: Whether somebody else has what is asked for.
+    """
+    match = _OF_NAME.search(statement.question)
+    if match is None or statement.lacking:
+        return False
+    name = (match[1] or match[2]).strip()
+    return _belongs_to_relative(statement, name) or _is_addressed_to(statement, name)
+
+
+def _is_later(statement: Statement) -> bool:
+    """Check whether the sentence holds only from a later date on, while the question asks about the present.
+
+    A date without a year may be a later one.
+    """
+    match = _FROM_DATE.search(statement.sentence)
+    if (
+        match is None
+        or not ASKS_PRESENT.search(statement.question)
+        or re.search(r"\d{4}|^\W*[Ww]hen\b", statement.question)
+    ):
+        return False
+    if match.start() <= len(statement.before) < match.end() or statement.asks(match["month"] or ""):
+        return False
+    today, year = date.today(), match["year"] or match["only"]
+    if year is None:
+        return True
+    month = _MONTHS.index(match["month"][:3].lower()) + 1 if match["month"] else 1
+    return (int(year), month) > (today.year, today.month)
+
+
+def _is_for_case(statement: Statement) -> bool:
+    """Check whether an amount holds for members, with a sibling or the like, where the question names no such case."""
+    if not re.search(r"\d", statement.answer) or not _ASKS_AMOUNT.search(statement.question):
+        return False
+    in_front, behind = _CASE_IN_FRONT.match(statement.sentence), _CASE_BEHIND.match(statement.after)
+    cases = [behind["case"]] if behind else []
+    if in_front and in_front.end() <= len(statement.before):
+        cases.append(in_front["case"])
+    return any(_is_unasked(statement, case) for case in cases)
+
+
+def _is_unasked(statement: Statement, case: str) -> bool:
+    """Check whether a case has a word of its own, and none of the question, the title or the headings."""
+    stems = {stem(word.lower()) for word in WORD.findall(case) if word.lower() not in COMMON or word[0].isupper()}
+    return bool(stems) and stems.isdisjoint(stems_of(f"{statement.question} {statement.named} {statement.heading}"))
+
+
+def _is_for_one_of_cases(statement: Statement) -> bool:
+    """Check whether another amount follows for another case, as in "120 euros in May and 180 euros in June"."""
+    amount = _AMOUNT.search(statement.answer + statement.after[:20])
+    match = _OTHER_CASE.match(statement.after)
+    if amount is None or match is None or not re.match(r"\d", statement.answer):
+        return False
+    is_alike = not match["behind"] or match["way"] in words_of(match["behind"])
+    unit = amount["unit"]
+    has_unit = unit is None or unit in FUNCTION_WORDS or re.match(rf" ?{re.escape(unit)}", match["behind"]) is not None
+    return is_alike and has_unit and _is_unasked(statement, match["case"])
+
+
+def _is_difference(statement: Statement) -> bool:
+    """Check whether the amount is only a difference, as in "180 euros less than the tent"."""
+    match = _DIFFERENCE.match(statement.after)
+    if match is None or not re.search(r"\d", statement.answer):
+        return False
+    return match["than"] not in words_of(statement.question) and " than" not in statement.question
+
+
+def _is_other_office(statement: Statement) -> bool:
+    """Check whether a word before the office makes it another office, as "assistant" does with "treasurer"."""
+    match = _OFFICE.search(statement.question)
+    if match is None or not ASKS_PERSON.search(statement.question):
+        return False
+    office = re.escape(match[1])
+    places = list(re.finditer(rf"\b{office}\b", statement.sentence))
+    return bool(places) and all(_has_rank(statement, statement.sentence[: place.start()]) for place in places)
+
+
+def _has_rank(statement: Statement, before: str) -> bool:
+    """Check whether the text before an office ends in an article and a word that tells its rank."""
+    match = re.search(rf"\b(?i:{DETERMINER}) (?P<rank>[a-z]+)[ -]$", before)
+    return match is not None and match["rank"] not in _SAME_OFFICE and _is_unasked(statement, match["rank"])
+
+
+def _belongs_to_relative(statement: Statement, name: str) -> bool:
+    """Check whether what is asked for belongs to a relative of the name, as "Ann Low's mother" does."""
+    places = list(re.finditer(rf"\b{re.escape(name)}\b", statement.sentence))
+    return bool(places) and all(_is_relative_at(statement, place.start(), place.end()) for place in places)
+
+
+def _is_relative_at(statement: Statement, begin: int, end: int) -> bool:
+    """Check whether a name from ``begin`` to ``end`` only tells whose relative somebody is."""
+    behind = re.match(r"['\u2019]s? (?:[a-z]+ )?([a-z]+) (?:is|are|was|has|lives|costs)\b", statement.sentence[end:])
+    if behind:
+        return not statement.asks(behind[0])
+    before = re.search(rf"\b(?:of|for) {DETERMINER} ([a-z]+) of $", statement.sentence[:begin])
+    return before is not None and not statement.asks(before[1])
+
+
+def _is_addressed_to(statement: Statement, name: str) -> bool:
+    """Check whether the writer tells of himself, and only addresses the name, as in "Dear Bo, my number is 4417."."""
+    if not re.search(r"\b(?:my|our|I|me)\b", statement.sentence) or re.search(r"\b(?:my|I)\b", statement.question):
+        return False
+    first = re.escape(name.split()[0])
+    text = "\n".join([*statement.earlier, statement.before])
+    is_greeted = re.search(rf"(?:^|\n)\W*(?:[A-Z][a-z]+ )?{first}(?: [A-Z]\w+)?[,!:]", text) is not None
+    return is_greeted and not re.search(rf"(?:^|\n)\W*{first}\b[^,\n]*$", statement.others)
