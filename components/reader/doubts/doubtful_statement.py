@@ -26,6 +26,7 @@ from prefrag.components.reader.doubts.statement import (
     statement_at,
     words_of,
 )
+from prefrag.components.reader.doubts.total import is_total
 from prefrag.components.reader.doubts.unrealised import is_unrealised
 from prefrag.components.reader.doubts.wrong_kind import WRONG_KIND
 from prefrag.components.reader.span_features import stem, stems_of
@@ -398,6 +399,7 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "framed": is_framed,
     "restricted": is_restricted,
     "other person": is_of_another_person,
+    "total": is_total,
     "relative": _is_relative,
     **ANOTHER,
     **WRONG_KIND,

@@ -9,14 +9,14 @@ its words.
 import re
 
 from prefrag.components.reader.doubts.retraction import DENIES_TRUTH
-from prefrag.components.reader.doubts.statement import CLAUSE_END, DETERMINER, HAS_CLAUSE, Statement
+from prefrag.components.reader.doubts.statement import AFFIRMING, CLAUSE_END, DETERMINER, HAS_CLAUSE, Statement
 from prefrag.components.reader.span_features import stems_of
 
 # A participle that stands alone or before a noun or two. It matches "Cancelled", "Already sold" and "Rejected offers".
 # It does not match "Feed", "Cancelled by the firm in May" and "Frequently asked questions".
 _PARTICIPLE = re.compile(
     r"(?:(?:already|now|since|all|mostly|meanwhile) )?"
-    r"(?!hundred|agreed|accepted|approved|confirmed|decided|included|updated)"
+    rf"(?!hundred|{AFFIRMING})"
     r"(?:[a-z]{3,}(?<!e)ed|(?:with|over)(?:drawn|taken|thrown)|forbidden|broken|gone|lost|over|sold|void)"
     r"(?: [a-z]+){0,2}\W*",
     re.IGNORECASE,
@@ -47,10 +47,12 @@ _LABEL_WORDS = 5
 _OPENS_LIST = re.compile(r"\b(?:is|are|was|were|includ\w+|follows|following|forms?)$")
 # Prepositions at the beginning of a sentence, with a capital. They are no names.
 _FRAMES = ("In ", "On ", "At ", "After ", "Before ", "Due ", "During ", "From ", "For ", "With ", "By ", "As ")
-# Labels that vouch for the sentence, or only draw attention to it. The list is short and complete.
+# Labels that vouch for the sentence, or only draw attention to it. The list is short and complete. It matches "Please
+# note" and "Note on the door".
 _NOTICE = re.compile(
     r"(?:please )?(?:a|answer|attention|caution|decided|fact|hint|important|info|information|news|note|notice|ps|p\.s"
-    r"|remember|reminder|result|summary|tip|warning|we (?:have )?decided|true|right|correct)",
+    r"|remember|reminder|result|summary|tip|warning|we (?:have )?decided|true|right|correct)"
+    r"(?: (?:on|in|at|to|from|by|of|for)(?: [^\W_]+){1,3})?",
     re.IGNORECASE,
 )
 # A clause of a reply that says no. It matches "No" and "No. Measure again". It does not match "No. 7 is free".

@@ -7,7 +7,7 @@ A verdict is a short sentence or clause that only judges what was said before, a
 import re
 from collections.abc import Sequence
 
-from prefrag.components.reader.doubts.statement import ASKS_PRESENT, DETERMINER, Statement
+from prefrag.components.reader.doubts.statement import AFFIRMING, ASKS_PRESENT, DETERMINER, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -102,7 +102,7 @@ _TURNED_AWAY = re.compile(
 # A participle that stands alone, or a word for the opposite of truth. It matches "cancelled" and "wrong". It does not
 # match "shed" and "included".
 _ALONE = (
-    r"(?:(?:now|since|already) )?(?:(?!includ|confirm|approv|agreed|uncredited)[a-z]{3,}(?<!e)ed"
+    rf"(?:(?:now|since|already) )?(?:(?!{AFFIRMING}|uncredited)[a-z]{{3,}}(?<!e)ed"
     rf"|withdrawn|sold|gone|void|{_FALSE})"
 )
 # A remark directly behind the answer: the word alone, a word for an earlier time with its noun, or a year. It matches

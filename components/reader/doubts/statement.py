@@ -20,6 +20,8 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 # Words that say nothing about the topic of a question, such as "the", "is" and "what". The rules do not compare them.
 COMMON = PLAIN_WORDS | FUNCTION_WORDS
+# A participle that affirms what it stands beside. The list is short. It matches "booked" in "Room B12 (booked)".
+AFFIRMING = r"(?:accepted|agreed|approved|booked|confirmed|decided|fixed|included|reserved|signed|updated)\b"
 # The signs or words between two clauses of a sentence:
 # - ", Ann": a comma, semicolon or colon, but not "1,500"
 # - "(": a bracket or a dash

@@ -17,6 +17,7 @@ from tests.for_each import for_each
     ("Example", "Important"),
     ("Option 1", "Entry 1"),
     ("Proposal", "We decided"),
+    ("Sketch on the door", "Note on the door"),
     ("Somebody joked", "Please remember"),
 )
 def test_a_label_before_a_clause_makes_it_doubtful(label, twin):
