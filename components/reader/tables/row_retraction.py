@@ -35,6 +35,8 @@ _TITLE = re.compile(
 )
 # The maximum number of words of a remark. A longer text describes something, and its "not" may be about anything.
 _LONGEST_REMARK = 15
+# A remark in the words of a sentence that takes something back, such as "This is wrong", has at least this many words.
+_LEAST_VERDICT = 3
 # Participles for what holds now. A title or a cell of them takes nothing back.
 _CURRENT = frozenset(("confirmed", "updated", "revised", "corrected"))
 # Adjectives for what does not hold, or not yet, and "until". It matches "Former members" and "Prices until May".
@@ -130,7 +132,11 @@ def _is_remark(question: str, text: str) -> bool:
     # The remark stands behind a sentence in the present that raises no doubt itself.
     sentence = f"The value is 7 ({remark})."
     begin = sentence.index("7")
-    return find_doubt("What is the value?", "", sentence, begin, begin + 1) in _RAISED
+    doubt = find_doubt("What is the value?", "", sentence, begin, begin + 1)
+    # A word or two in brackets take a sentence back by their form alone. In a cell they mostly describe the row, as
+    # "purebred" does. `_is_verdict` knows those that take it back.
+    is_description = doubt == "taken back" and len(remark.split()) < _LEAST_VERDICT
+    return doubt in _RAISED and not is_description
 
 
 def _line_above(fit: Fit) -> str:
