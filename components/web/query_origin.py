@@ -20,6 +20,7 @@ The steps for each query:
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from itertools import pairwise
@@ -151,7 +152,7 @@ _SUBORDINATE = frozenset(
 _PREPOSITIONS = frozenset(
     normalize_words(
         "at by for from in of on to under with an auf aus bei mit nach seit von vor zu à de en pour avec a por con "
-        "para di da per su em com до из на от"
+        "para di da per su em com до из на от according laut gemäß selon según secondo segundo volgens enligt według"
     ).split()
 )
 # The words between things to choose from: "Ada or Ben".
@@ -165,6 +166,13 @@ _NO_VERBS = (
             "the as than der die das den dem als le la les un une el los las il lo gli i um uma het een"
         ).split()
     )
+)
+# The first words of English phrases that belong to the question behind them: "Despite the war, who ...?"
+_BEFORE_CLAUSE = frozenset(
+    normalize_words(
+        "according after although as because before besides compared despite during following given if once since "
+        "unless unlike until when whereas while within without"
+    ).split()
 )
 # The question words of many languages that stand first or second in a question. If a clause has none of them there,
 # and none of the next constant's either, the clause may be a statement.
@@ -205,6 +213,10 @@ _REMARK = re.compile(
     r"[(\[{<“„«「『【\uff08][^()\[\]{}<>“”„«»「」『』【】\uff08\uff09]*[)\]}>”»」』】\uff09]?|\"[^\"]*\"?"
     r"|(?<!\w)\*+(?=\w)[^*]*\*+|(?<!\w)_+(?=[^\W_])[^_]*_+(?!\w)|(?<!\w)~+(?=\w)[^~]*~+"
 )
+# What says a place or a time in a script without spaces: 在 at the beginning, に or で at the end, also with は.
+_ADVERBIAL = re.compile(r"^在|[にで]は?$")
+# How much of the text behind a stop or a word is looked at, to find out whether it asks.
+_QUESTION_CHARACTERS = 200
 # The signs at the beginning and the end of a remark.
 _REMARK_SIGNS = re.compile(r"^[^\w]+|[^\w]+$")
 # The number of an item in a list on one line.
@@ -328,12 +340,13 @@ def split_question(message: str) -> tuple[str, list[str]]:
         if _may_ask(sign[1]) and _may_state(rest[max(p for p in places if p <= sign.start()) : sign.end()])
     )
     # Before a sure question, a sentence also ends at stops and at words such as "so".
-    places.update(
-        sign.end()
-        for sign in _BEFORE_QUESTION.finditer(rest)
-        if _asks_behind(sign[0], rest[sign.end() :])
-        and _may_state(rest[max(p for p in places if p <= sign.start()) : sign.start()])
-    )
+    begins = sorted(places)
+    for sign in _BEFORE_QUESTION.finditer(rest):
+        before = rest[begins[bisect_right(begins, sign.start()) - 1] : sign.start()]
+        # A word such as "and" also joins two questions. So only a short statement is cut off before it.
+        states = _tells_briefly(before) if sign[0][0].isalpha() else _may_state(before)
+        if states and _asks_behind(sign[0], rest[sign.end() : sign.end() + _QUESTION_CHARACTERS]):
+            places.add(sign.end())
     sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]
 
     # Step 3: a message without a question mark stays whole, or is a statement.
@@ -422,12 +435,12 @@ def _is_spanish_question(sentence: str, clause: str) -> bool:
 
 
 def _is_aside(remark: str, message: str) -> bool:
-    """Check whether a remark is a brief statement in round or square brackets, or at the beginning of the message.
+    """Check whether a remark is a brief statement at the beginning of the message.
 
-    For example, in "(Mira has cancer) who pays?" and "*Mira has cancer* - who pays?" the remark is an aside.
+    For example, in "(Mira has cancer) who pays?" and "*Mira has cancer* - who pays?" the remark is an aside. Within a
+    question, a remark mostly explains a word: "Who is Michael Jordan (American basketball player)?".
     """
-    is_placed = remark[0] in "([\uff08" or message.startswith(remark)
-    return is_placed and _tells_briefly(_REMARK_SIGNS.sub("", remark))
+    return message.startswith(remark) and _tells_briefly(_REMARK_SIGNS.sub("", remark))
 
 
 def _may_state(text: str) -> bool:
@@ -436,19 +449,24 @@ def _may_state(text: str) -> bool:
 
 
 def _tells_briefly(text: str) -> bool:
-    """Check whether three words before a question may be a statement, and not the name of what the question asks about.
+    """Check whether three words before a question may be a statement, as :func:`_tells` says."""
+    return _count(text) == _MAX_GREETING and _tells(text)
+
+
+def _tells(text: str) -> bool:
+    """Check whether three words or more may be a statement, and not the name of what a question asks about.
 
     A statement has a word in lower case that is no small word such as "of", and does not begin with such a word. For
-    example, ``_tells_briefly("Quandt leaves Varnholt")`` returns ``True``, and so do "my son drinks" and "just to ask".
-    It returns ``False`` for "The Great Gatsby", "the Berlin wall", "Queen of Sheba" and "in May 1950".
+    example, ``_tells("Quandt leaves Varnholt")`` returns ``True``, and so do "my son drinks" and "just to ask". It
+    returns ``False`` for "The Great Gatsby", "the Berlin wall", "Queen of Sheba" and "in May 1950".
     """
-    if _count(text) != _MAX_GREETING or _may_ask(text):
+    if _count(text) < _MAX_GREETING or _may_ask(text):
         return False
     words = normalize_words(text).split()
-    # Five or six characters of a script without spaces may be a name, too.
-    if len(words) != _MAX_GREETING:
-        return len(words) == 1
-    begins_as_thing = words[0] in _NO_VERBS | _INVERTED
+    # Five characters or more of a script without spaces may be a name, too. A place or a time has its particle.
+    if len(words) < _MAX_GREETING:
+        return len(words) == 1 and _ADVERBIAL.search(text) is None
+    begins_as_thing = words[0] in _NO_VERBS | _INVERTED | _BEFORE_CLAUSE
     joins = words[1] in _CONJUNCTIONS
     # A letter of a script without capitals counts as lower-case.
     lower = [word for word in text.split() if word[:1].isalpha() and not word[0].isupper()]
@@ -493,6 +511,11 @@ def _split_commas(clause: str) -> tuple[str, list[str]]:
     # A short statement before a question: "Quandt leaves Varnholt, who pays?"
     if _QUESTION_MARK.search(parts[-1]):
         stated = [part for part in parts if part in stated or (part is not parts[-1] and _tells_briefly(part))]
+        # A longer one stands first, and what follows asks by its first words: "my landlord drinks too much, is ...?"
+        if _tells(parts[0]) and _surely_asks(parts[-1]):
+            stated = [part for part in parts if part in stated or part is parts[0]]
+        # What is a question by its first words is none, although it may have a number.
+        stated = [part for part in stated if part is not parts[-1] or not _surely_asks(part)]
     if len(stated) == len(parts) > 1:
         # No part begins as a question does. Then a part with a question word and without a number asks.
         stated = [part for part in parts if _NUMBER.search(part) or not _WORDS_ANYWHERE.search(part)]
