@@ -171,7 +171,7 @@ class RunPrinter:
         evidence = references.evidence_texts(result)
         heading = references.not_answered_text(result)
         if not evidence and heading == references.NOT_ANSWERED:
-            # That text says that something was found.
+            # That text stands above sentences, and here there are none.
             heading = "Not answered."
         self._print(heading, "bold yellow")
         for text in evidence:

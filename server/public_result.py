@@ -25,13 +25,16 @@ _URL = re.compile(r"\b[a-z]{2,10}://(?:[^\s'\"<>()\[\],;]|\[[\w:.%]+\])+", re.IG
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 # An IPv6 address, such as "2001:db8::7", "[fe80::1]:9200" and "::1". The time "12:30:45" does not match.
 _IPV6_ADDRESS = re.compile(
-    r"(?<![\w:.])\[?(?=[\da-f:]*[\da-f])(?:(?:[\da-f]{1,4}:){7}[\da-f]{1,4}"
+    r"(?<![\w:.])\[?(?=[a-f:]*\d)(?:(?:[\da-f]{1,4}:){7}[\da-f]{1,4}"
     r"|(?:[\da-f]{1,4}(?::[\da-f]{1,4})*)?::(?:[\da-f]{1,4}(?::[\da-f]{1,4})*)?)(?:\]:\d+|\])?(?![\w:])",
     re.IGNORECASE,
 )
 # A path with at least one folder, such as "/home/ada/report.pdf" or "~/report/a.pdf". Group 1 is the last name.
-# The name of a folder may have up to four words, as in "/home/ada lovelace/report.pdf".
-_PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+(?: [^\s/'\"]+){0,3}/)+([^\s/'\"]*)")
+# Below the first folder, the name of a folder may have up to eight words, as in "/home/ada lovelace/report.pdf". Its
+# first word has no dot, comma or colon, so "/data/a.pdf: HTTP/1.1" ends with the name of the file.
+_PATH = re.compile(
+    r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+(?:[^\s/'\":,.]+(?: [^\s/'\":,]+){1,7}/(?:[^\s/'\"]+/)*)*([^\s/'\"]*)"
+)
 # The folders of a path on Windows. In "C:\my files\report.pdf", this is "C:\my files\".
 #
 # - The path begins with a drive, as in "C:\", or with a server, as in "\\server\".

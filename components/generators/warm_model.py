@@ -25,6 +25,11 @@ from prefrag.private_file import write_private
 DEFAULT_PORT = 1417
 """The port on which the server listens. The one before it is that of `prefrag serve`."""
 
+# How long a lock must be held before it counts as that of a server. A search for a model takes microseconds.
+_LOCK_SECONDS = 0.3
+# The wait between two attempts to take the lock.
+_LOCK_POLL_SECONDS = 0.02
+
 
 @dataclass(frozen=True)
 class WarmModel:
@@ -64,8 +69,10 @@ def keep_warm(gguf: Path, port: int, context_window: int, threads: int | None = 
 
     make_data_directory()
     with _lock_file().open("ab") as lock:
-        if not take_lock(lock.fileno()):
+        if not take_lock(lock.fileno(), _LOCK_SECONDS, _LOCK_POLL_SECONDS):
             raise BadInput("Another `prefrag model serve` runs: stop it first, with Ctrl-C where it was started.")
+        # A server that was killed has left its description. While this one loads, nobody may believe it.
+        _state_file().unlink(missing_ok=True)
         _check_free(port)
         key = secrets.token_urlsafe()
         # The second argument is the adapter. This command has none.
@@ -90,8 +97,11 @@ def find_warm_model() -> WarmModel | None:
         model = WarmModel(**json.loads(_state_file().read_text(encoding="utf-8")))
         with _lock_file().open("ab") as lock:
             # After a kill, the description is still there. Another program may listen on that port by now, and must
-            # get neither the key nor a prompt. The lock ended with the process.
-            is_running = not take_lock(lock.fileno())
+            # get neither the key nor a prompt. The lock ended with the process. Another search for a model holds the
+            # lock only for a moment.
+            is_running = not take_lock(lock.fileno(), _LOCK_SECONDS, _LOCK_POLL_SECONDS)
+            if not is_running:
+                _state_file().unlink(missing_ok=True)
     except (OSError, ValueError, TypeError):
         return None
     has_all_texts = all(isinstance(value, str) for value in asdict(model).values())

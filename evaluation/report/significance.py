@@ -4,7 +4,6 @@ The tests use the differences between two runs on the same questions. They do no
 differences.
 """
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -43,7 +42,10 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
             ps[column] = _sign_test(int((values > 0).sum()), len(sizes))
         elif len(sizes) <= _ENUMERATED:
             # All combinations of signs. For two sizes, these are (1, 1), (1, -1), (-1, 1) and (-1, -1).
-            signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(sizes))))
+            numbers = np.arange(2 ** len(sizes))[:, None]
+            # Bit by bit of the number of a combination: 0 stands for 1.0, and 1 for -1.0.
+            bits = (numbers >> np.arange(len(sizes))[::-1]) & 1
+            signs = 1.0 - 2.0 * bits
             ps[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
         else:
             drawn_columns.append(column)

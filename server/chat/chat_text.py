@@ -204,7 +204,7 @@ def strip_notes(content: str) -> str:
         # Everything else in such a message is quoted from passages.
         return NOT_ANSWERED
 
-    # Quotations stand only below an answer in the words of a model. Without one, the answer may be a sentence of a
+    # Messages without an answer were handled above. In the others, quotations stand only below a model's own words. Without one, the answer may be a sentence of a
     # passage, of which only the bold part is the answer.
     has_quotation = any(paragraph.startswith("> ") for paragraph in paragraphs)
     if not has_quotation:

@@ -193,7 +193,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         if certainty == "probably":
             parts = ["Probably the first of these sentences answers it:"]
         else:
-            parts = [f"{not_answered_text(result)} There is no answer; these sentences were found:"]
+            parts = [f"{not_answered_text(result)} These sentences were found:"]
         for quotation in evidence:
             parts.append(f"[{quotation['mark']}]\n{quote_text(quotation['sentence'])}")
     else:

@@ -98,6 +98,22 @@ class TestState:
 
         assert json.loads(left)["base_url"] == "http://127.0.0.1:1/v1"
         assert find_warm_model() is None
+        assert not (data_directory() / "warm-model.json").exists()
+
+    def test_while_a_server_loads_the_description_of_a_killed_one_is_gone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def load_model(*arguments: object) -> _Server:
+            assert find_warm_model() is None
+            return _Server()
+
+        monkeypatch.setattr(embedded_chat_generator, "load_model", load_model)
+        data_directory().mkdir(parents=True, exist_ok=True)
+        stale = {"base_url": "http://127.0.0.1:2/v1", "name": "old", "gguf": "old.gguf", "api_key": "old"}
+        (data_directory() / "warm-model.json").write_text(json.dumps(stale))
+
+        with keep_warm(tmp_path / "model.gguf", 0, 512) as model:
+            assert find_warm_model() == model
 
     @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"base_url": 1, "name": "a", "gguf": "b", "api_key": "c"}'])
     def test_a_damaged_description_stands_for_nothing(self, text: str, tmp_path: Path):

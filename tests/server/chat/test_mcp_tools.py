@@ -300,7 +300,7 @@ def test_what_was_found_and_not_answered_is_no_answer():
     missed = {"answer": "", "guess": "Brandt", "evidence": [BUILT], "certainty": "not_found"}
     written = text(**missed, answered_by="reader", probability=0.5)
 
-    assert written.startswith("No sure answer. There is no answer; these sentences were found:\n\n[1]\n| It was")
+    assert written.startswith("No sure answer. These sentences were found:\n\n[1]\n| It was")
     assert "[1] Buoy (local)" in written
     assert "guess" not in written
     assert "Answer:" not in written
@@ -308,5 +308,5 @@ def test_what_was_found_and_not_answered_is_no_answer():
 
     own = text(**missed, answered_by="model", trace=[{"kind": "checked", "certainty": "not_found"}])
 
-    assert own.startswith("Not in the passages found. There is no answer; these sentences were found:\n\n[1]\n| It was")
+    assert own.startswith("Not in the passages found. These sentences were found:\n\n[1]\n| It was")
     assert "Note: the language model's own words, not confirmed: *Brandt*." in own
