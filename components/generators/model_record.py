@@ -114,8 +114,8 @@ class ModelRecord:
         :param counted: The number of tokens that the server has counted.
         :param estimated: The number of tokens that was estimated without the factor.
         """
-        # The estimate counts at least one token for every three bytes. Even if each byte is a token, there are three times as
-        # many tokens. So a higher ratio is an error of the server.
+        # The estimate counts at least one token for every three bytes. Even if each byte is a token, there are three
+        # times as many tokens. So a higher ratio is an error of the server.
         ratio = min(counted / estimated, 3.0)
         # If the ratio is higher than the factor, the ratio becomes the factor. If it is lower, the mean of both does.
         mean = (self.token_factor + ratio) / 2

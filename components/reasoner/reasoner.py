@@ -679,7 +679,7 @@ class Reasoner:
         """
         if not self.must_answer:
             return False
-        # A search of QuestionAsQuery or of CRAG has neither a reply nor a tool. A search that this component or the reader
-        # has made counts as a call.
+        # A search of QuestionAsQuery or of CRAG has neither a reply nor a tool. A search that this component or the
+        # reader has made counts as a call.
         is_after_call = any(step.reply or step.tool or step.action is not Action.SEARCH for step in state.steps)
         return is_after_call and state.step.action is not Action.NONE
