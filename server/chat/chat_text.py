@@ -204,8 +204,8 @@ def strip_notes(content: str) -> str:
         # Everything else in such a message is quoted from passages.
         return NOT_ANSWERED
 
-    # Messages without an answer were handled above. In the others, quotations stand only below an answer in the words of
-    # a model. Without a quotation, the answer may be a sentence of a passage, of which only the bold part is the answer.
+    # Messages without an answer were handled above. In the others, quotations stand only below the words of a model.
+    # Without a quotation, the answer may be a sentence of a passage, of which only the bold part is the answer.
     has_quotation = any(paragraph.startswith("> ") for paragraph in paragraphs)
     if not has_quotation:
         stated = _STATED.search(content)
