@@ -2,29 +2,38 @@
 
 Such a text is a heading ("Cancelled"), a line with a colon ("The following no longer applies:"), a label before the
 sentence ("Rumour: the fee is 12 euros"), a sentence that denies what follows ("It is not true."), or a reply above the
-quotation of a mail. A label is known by its place: a clause with its own verb stands behind it, and the question lacks
-its words.
+quotation of a mail. A label is known by a short list of words. A clause with its own verb stands behind it, and the
+question lacks its words.
 """
 
 import re
 
 from prefrag.components.reader.doubts.retraction import DENIES_TRUTH
-from prefrag.components.reader.doubts.statement import AFFIRMING, CLAUSE_END, DETERMINER, HAS_CLAUSE, Statement
+from prefrag.components.reader.doubts.statement import (
+    AFFIRMING,
+    CLAUSE_END,
+    DETERMINER,
+    HAS_CLAUSE,
+    UNDOING,
+    Statement,
+)
 from prefrag.components.reader.span_features import stems_of
 
-# A participle that stands alone or before a noun or two. It matches "Cancelled", "Already sold" and "Rejected offers".
-# It does not match "Feed", "Cancelled by the firm in May" and "Frequently asked questions".
+# A heading of a word that undoes, alone or before a noun or two. It matches "Cancelled", "Already sold" and "Rejected
+# offers". It does not match "United States", "Related documents" and "Cancelled by the firm in May".
 _PARTICIPLE = re.compile(
-    r"(?:(?:already|now|since|all|mostly|meanwhile) )?"
-    rf"(?!hundred|{AFFIRMING})"
-    r"(?:[a-z]{3,}(?<!e)ed|(?:with|over)(?:drawn|taken|thrown)|forbidden|broken|gone|lost|over|sold|void)"
-    r"(?: [a-z]+){0,2}\W*",
-    re.IGNORECASE,
+    rf"(?:(?:already|now|since|all|mostly|meanwhile) )?{UNDOING}(?: [a-z]+){{0,2}}\W*", re.IGNORECASE
 )
-# A negation, or a word for an earlier time. It matches "Not booked", "no longer in charge" and "Former members".
+# A heading that says that something does not hold, or that it held earlier:
+# - "No longer in charge", "This is not in force any more": an end
+# - "Not booked", "not yet valid": a denied decision or validity
+# - "Former members", "Last year": an earlier time
+# It does not match "Do not overload", "No parking" and "Previously on".
 _DENIAL = re.compile(
-    r"\b(?:not|no|never|nobody|none|cannot|any ?more|formerly|former|previous(?:ly)?|until"
-    r"|last (?:year|month|week|season))\b|n['\u2019]t\b",
+    r"\b(?:no longer|not [^.:]{0,30}\bany ?more)\b"
+    r"|(?:\bnot|n['\u2019]t)(?: yet)? (?:appl(?:y|ies)|valid|applicable|in force|(?!included)"
+    rf"{AFFIRMING})\b"
+    r"|^\W*(?:former|previous) [a-z]+\W*$|^\W*(?:formerly|(?:in )?last (?:year|month|week|season))\W*$",
     re.IGNORECASE,
 )
 # A heading that asks, or names a case. It denies nothing of what stands below it. It matches "If it does not start" and
@@ -43,18 +52,20 @@ _LABEL = re.compile(
 # The maximum number of words of a label or of a heading that is not marked. Longer ones are clauses, such as "However,
 # this does not imply a change".
 _LABEL_WORDS = 5
-# The end of a clause that opens a list or tells what follows. It matches "The parts are" and "The plot is as follows".
-_OPENS_LIST = re.compile(r"\b(?:is|are|was|were|includ\w+|follows|following|forms?)$")
-# Prepositions at the beginning of a sentence, with a capital. They are no names.
-_FRAMES = ("In ", "On ", "At ", "After ", "Before ", "Due ", "During ", "From ", "For ", "With ", "By ", "As ")
-# Labels that vouch for the sentence, or only draw attention to it. The list is short and complete. It matches "Please
-# note" and "Note on the door".
-_NOTICE = re.compile(
-    r"(?:please )?(?:a|answer|attention|caution|decided|fact|hint|important|info|information|news|note|notice|ps|p\.s"
-    r"|remember|reminder|result|summary|tip|warning|we (?:have )?decided|true|right|correct)"
-    r"(?: (?:on|in|at|to|from|by|of|for)(?: [^\W_]+){1,3})?",
+# A label that makes the sentence a rumour, a proposal, an example or something old. The list of its nouns is short and
+# complete. It matches "Rumour", "Option 1", "Old plan", "Sketch on the door" and "Somebody joked". It does not match
+# "History", "Payment" and "Step 3".
+_FRAMING = re.compile(
+    r"(?:(?:an?|the|my|our|her|his|their|old|first|early|another|for|wild|mere|rejected) )*"
+    r"(?:rumou?r|gossip|hearsay|guess|joke|myth|claim|legend|fake|lie|theory|hypothesis|assumption|proposal|suggestion"
+    r"|option|variant|alternative|offer|draft|sketch|example|idea|plan|wish|dream|scenario|question)s?"
+    r"(?: (?:\d+|[A-Z]))?(?: (?:on|in|at|of|by|from|for)(?: [^\W_]+){1,3})?"
+    r"|old(?: (?:price|rule|date|value|version|text))?|last (?:year|month|week|season)"
+    r"|wrong|false|untrue|incorrect|(?:somebody|someone|people|they) [a-z]+",
     re.IGNORECASE,
 )
+# Prepositions at the beginning of a sentence, with a capital. They are no names.
+_FRAMES = ("In ", "On ", "At ", "After ", "Before ", "Due ", "During ", "From ", "For ", "With ", "By ", "As ")
 # A clause of a reply that says no. It matches "No" and "No. Measure again". It does not match "No. 7 is free".
 _NO = re.compile(r"\W*no(?:[.:;!] (?!\d)|\W*$)", re.IGNORECASE)
 
@@ -100,11 +111,11 @@ def _has_label(statement: Statement) -> bool:
     if match is None or match.end("label") > len(statement.before):
         return False
     label, rest = match["label"].strip(), match["rest"]
-    if len(label.split()) > _LABEL_WORDS or _NOTICE.fullmatch(label):
+    if len(label.split()) > _LABEL_WORDS:
         return False
     if _denies(statement, label):
         return True
-    if _OPENS_LIST.search(label) or rest.startswith(_FRAMES) or not HAS_CLAUSE.search(rest):
+    if not _FRAMING.fullmatch(label) or rest.startswith(_FRAMES) or not HAS_CLAUSE.search(rest):
         return False
     named = stems_of(f"{statement.named} {statement.heading}")
     return not statement.asks(label) and not stems_of(label) <= named

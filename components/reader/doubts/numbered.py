@@ -22,6 +22,13 @@ _LETTERED = re.compile(
 _NO_THING = re.compile(
     r"(?:jan|febr|april|june|july|augus|septe|octob|novem|decem)[a-z]*|march|may|around", re.IGNORECASE
 )
+# Words directly before a label that make it a reference to another place. It matches "see " and "under the ".
+_REFERENCE = re.compile(
+    r"\b(?:see(?: also)?|under|from|to|into|in accordance with|according to|pursuant to|compare)(?: the)? $",
+    re.IGNORECASE,
+)
+# A word that stands for something in the sentence before. It matches "there" in "Kai Noll sleeps there".
+_POINTS_BACK = re.compile(r"\b(?:there|here|it|its|they|their|this|that)\b", re.IGNORECASE)
 # A range of numbers. It matches "10 to 14" and "10-14".
 _RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 # One number or letter of a label. It matches "10" and "A".
@@ -45,43 +52,59 @@ def is_other_number(statement: Statement) -> bool:
 
 
 def _is_other_in_sentence(statement: Statement, noun: str, label: str) -> bool:
-    """Check whether the sentence or the title has the noun only with other numbers."""
-    others = _labels_of(noun, f"{statement.named}. {statement.sentence}")
+    """Check whether the sentence or the title has the noun only with other numbers.
+
+    Below the heading "Section 4" the sentence may refer to "section 7".
+    """
+    text = f"{statement.named}. {statement.sentence}"
+    others = _labels_of(noun, text, with_references=not _is_in_heading(statement, noun, label))
     return bool(others) and not _are_among(label, others)
 
 
 def _is_other_in_passage(statement: Statement, noun: str, label: str) -> bool:
-    """Check whether the sentence has no number for the noun, and the sentences around it have only others.
+    """Check whether the sentence has no number for the noun, and the nearest number before it is another one.
 
-    If the sentence has the noun without a number, the nearest number before it counts.
+    Labels in references such as "see article 9" do not count. A heading or title with the number of the question shows
+    that the passage is about it.
     """
-    text = f"{statement.named}. {statement.sentence}"
-    if noun in COMMON | FUNCTION_WORDS or _NO_THING.fullmatch(noun) or _labels_of(noun, text):
+    if noun in COMMON | FUNCTION_WORDS or _NO_THING.fullmatch(noun) or _is_in_heading(statement, noun, label):
         return False
-    if noun in stems_of(statement.sentence):
-        for sentence in reversed(statement.earlier):
-            if nearest := _labels_of(noun, sentence):
-                return not _are_among(label, nearest)
-    others = _labels_of(noun, statement.others)
-    return bool(others) and not _are_among(label, others)
+    if _labels_of(noun, f"{statement.named}. {statement.sentence}"):
+        return False
+    # "About 60 million people died." does not speak of the thing in the sentence before.
+    if noun not in stems_of(statement.sentence) and not _POINTS_BACK.search(statement.sentence):
+        return False
+    for sentence in reversed(statement.earlier):
+        if nearest := _labels_of(noun, sentence, with_references=False):
+            return not _are_among(label, nearest)
+    return False
 
 
-def _labels(text: str) -> Iterator[tuple[str, str]]:
+def _is_in_heading(statement: Statement, noun: str, label: str) -> bool:
+    """Check whether a heading or the title has the noun with the number of the question, as "Section 4 Deposit" has."""
+    return _are_among(label, _labels_of(noun, f"{statement.heading}. {statement.named}"))
+
+
+def _labels(text: str, with_references: bool = True) -> Iterator[tuple[str, str]]:
     """Find the nouns of a text that have numbers or letters behind them.
 
     For example, ``list(_labels("Flats A and B"))`` is ``[("flat", "A and B")]``.
 
     :param text: The text.
+    :param with_references: Whether those of references such as "see article 9" count.
     :returns: For each of them the stem of the noun, and its numbers or letters.
     """
-    for noun, label in [*_NUMBERED.findall(text), *_LETTERED.findall(text)]:
+    for match in [*_NUMBERED.finditer(text), *_LETTERED.finditer(text)]:
+        noun, label = match.groups()
+        if not with_references and _REFERENCE.search(text, 0, match.start()):
+            continue
         if noun.lower() not in FUNCTION_WORDS or label[0].isdigit():
             yield stem(noun.lower()), label
 
 
-def _labels_of(noun: str, text: str) -> list[str]:
+def _labels_of(noun: str, text: str, with_references: bool = True) -> list[str]:
     """List the numbers and letters that stand behind a noun in a text."""
-    return [label for name, label in _labels(text) if name == noun]
+    return [label for name, label in _labels(text, with_references) if name == noun]
 
 
 def _are_among(label: str, others: list[str]) -> bool:

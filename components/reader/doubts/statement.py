@@ -22,6 +22,13 @@ DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 COMMON = PLAIN_WORDS | FUNCTION_WORDS
 # A participle that affirms what it stands beside. The list is short. It matches "booked" in "Room B12 (booked)".
 AFFIRMING = r"(?:accepted|agreed|approved|booked|confirmed|decided|fixed|included|reserved|signed|updated)\b"
+# A word that undoes what it stands beside. The list is short and complete. It matches "cancelled" in "180 euros
+# (cancelled)". It does not match "limited" and "related".
+UNDOING = (
+    r"(?:abandoned|abolished|annulled|cancell?ed|declined|deprecated|discarded|discontinued|dropped|expired"
+    r"|invalidated|lapsed|outdated|overruled|overturned|postponed|refused|rejected|repealed|rescinded|retracted|revoked"
+    r"|scrapped|sold|superseded|suspended|terminated|void|voided|withdrawn)\b"
+)
 # The signs or words between two clauses of a sentence:
 # - ", Ann": a comma, semicolon or colon, but not "1,500"
 # - "(": a bracket or a dash
@@ -79,6 +86,8 @@ HAS_CLAUSE = re.compile(
     rf"{_PREDICATE.pattern}|\b(?:(?:{DETERMINER}|he|she|it|they|we|I) (?:[^\W_]+ ){{0,4}}?|(?:[A-Z][\w.]* ){{1,3}})"
     rf"[a-z]+(?:s|ed) (?:{DETERMINER}\b|\d|[A-Z]|(?:on|in|at|for|from|to|by|with)\b)"
 )
+# An order not to do something. It matches "Do not overload:".
+_ORDER = re.compile(r"\b(?:do not|don['\u2019]t|never) [a-z].*", re.IGNORECASE)
 # A remark in brackets. It matches "(in May)".
 _ASIDE = re.compile(r"\([^()]*\)")
 # Words before an infinitive that show that the deed was done. "The first woman to win the prize" did win the prize. It
@@ -262,7 +271,9 @@ class Statement:
         """
         if pattern.search(self.question) or pattern.search(self.answer):
             return False
-        if self.opening and pattern.search(self.opening):
+        # "Warning - Do not overload:" above a whole sentence denies nothing of it.
+        opening = _ORDER.sub("", self.opening) if HAS_CLAUSE.search(self.sentence) else self.opening
+        if pattern.search(opening):
             return True
 
         spans = self._clause_spans

@@ -67,3 +67,61 @@ def test_the_heading_of_the_answer_s_own_section_counts():
     documents = [Document(content=text, meta=meta)]
     assert reader.read("How much does the bouncy castle cost?", documents)[0].probability < reader.threshold
     assert reader.read("How much does the band cost?", documents)[0].probability >= reader.threshold
+
+
+@for_each(
+    "heading",
+    "United States",
+    "United Arab Emirates",
+    "Landlocked countries",
+    "Limited company",
+    "Related documents",
+    "Related products",
+    "Required tools",
+    "Recommended settings",
+    "Advanced settings",
+    "Selected data",
+    "Closed systems",
+    "Replaced parts",
+    "Detailed terms",
+    "Registered owners",
+    "Furnished flat",
+    "Secured loans",
+    "Coated tablets",
+    "Do not overload",
+    "No tools needed",
+    "No parking",
+    "Pump does not start",
+    "Not open to the public",
+    "Previously on",
+    "Until you begin",
+    "Not included",
+    "Limited",
+    "Deposit not refundable",
+    "Warning - Do not overload:",
+)
+def test_a_heading_that_tells_the_topic_takes_nothing_back(heading):
+    question, band = "How much does the band cost?", "The band costs 350 euros."
+    assert doubt(question, band, "350 euros", heading=f"Fair > {heading}") == ""
+    assert doubt(question, f"{heading}\n{band}", "350 euros") == ""
+
+
+@for_each(
+    "question, answer, text",
+    ("Who invented the zip?", "Ann Low", "History: It was invented by Ann Low."),
+    ("Where was Ann born?", "Brae", "Biography: Ann was born in Brae."),
+    ("Where was Ann born?", "Brae", "Early life: Ann was born in Brae."),
+    ("What is the door code?", "4417", "Arrival: The door code is 4417."),
+    ("When is the rent due?", "6 May", "Payment: It is due on 6 May."),
+    ("What is the boiling point?", "100 degrees", "Step 3: The boiling point is 100 degrees."),
+    ("Where is the stopcock?", "under the sink", "Kitchen: The stopcock is under the sink."),
+    ("Where is the stopcock?", "under the sink", "In an emergency: The stopcock is under the sink."),
+    ("What is the fine?", "5 euros", "Late return: The fine is 5 euros a day."),
+    ("How high is the mill?", "30 metres", "Fun fact: The mill is 30 metres high."),
+    ("When is the roof work started?", "6 May", "Decision: The roof work is started on 6 May."),
+    ("Who is the project led by?", "Bo Lind", "Ann Low: The project is led by Bo Lind."),
+    ("Where is the museum?", "Mill Lane", "Old town: The museum is in Mill Lane."),
+    ("What is the dose?", "20 mg", "Before the meal: The dose is 20 mg."),
+)
+def test_a_label_that_names_the_topic_frames_nothing(question, answer, text):
+    assert doubt(question, text, answer) == ""

@@ -44,3 +44,50 @@ def test_another_number_or_letter_is_doubtful_and_its_twin_not(question, answer,
 
 def test_a_text_without_numbers_raises_no_doubt():
     assert doubt("What is stall 3 bedded with?", "The stall is bedded with straw.", "straw") == ""
+
+
+@for_each(
+    "question, answer, text, heading",
+    (
+        "What is the deposit under section 4?",
+        "200 euros",
+        "The deposit is 200 euros. It is returned under section 7.",
+        "Section 4 Deposit",
+    ),
+    (
+        "What is the deposit under section 4?",
+        "200 euros",
+        "The deposit is 200 euros and is returned under section 7.",
+        "Section 4 Deposit",
+    ),
+    (
+        "What is the deposit under section 4?",
+        "200 euros",
+        "Section 4 Deposit\nThe deposit is 200 euros. It is returned under section 7.",
+        "",
+    ),
+    ("What is the fee in article 5?", "12 euros", "The fee is 12 euros. See article 9 for fines.", "Article 5"),
+    (
+        "What is the fee in article 5?",
+        "12 euros",
+        "See article 9 for fines. The fee of this article is 12 euros.",
+        "Article 5",
+    ),
+    (
+        "How many screws are needed in step 3?",
+        "four",
+        "Four screws are needed, so take four. Then go to step 4.",
+        "Step 3",
+    ),
+    ("How many screws are needed in step 3?", "four", "Take four screws. Then go to step 4.", ""),
+    ("Who sleeps in room 12?", "Kai Noll", "She moved from room 3. Kai Noll sleeps in the room.", "Room 12"),
+    ("Who sleeps in room 12?", "Kai Noll", "He moved from room 3. Kai Noll sleeps there.", ""),
+    (
+        "How many people died in World War 2?",
+        "60 million",
+        "World War 1 ended in 1918. About 60 million people died.",
+        "",
+    ),
+)
+def test_a_number_of_a_reference_or_of_a_later_sentence_is_not_the_topic(question, answer, text, heading):
+    assert doubt(question, text, answer, heading=heading) == ""
