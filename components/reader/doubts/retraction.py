@@ -7,7 +7,7 @@ A verdict is a short sentence or clause that only judges what was said before, a
 import re
 from collections.abc import Sequence
 
-from prefrag.components.reader.doubts.statement import AFFIRMING, ASKS_PRESENT, DETERMINER, Statement
+from prefrag.components.reader.doubts.statement import ASKS_PRESENT, DETERMINER, UNDOING, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -93,36 +93,50 @@ _LAST_CLAUSE = re.compile(
     r"(?:,? (?:but|yet|though)(?! (?:he|she|it|they|we|I|you|the|not|also|only|never)\b)|, so(?! that\b))"
     r"(?P<said> [^,;]+)[.!]?$"
 )
-# Words by which such a clause turns away from what was said. It matches "will not come" and "took another one". It does
-# not match "was not heated", which tells of the past.
-_TURNED_AWAY = re.compile(
-    r"\b(?:(?<!was )(?<!were )(?<!did )not|no longer|never|cannot|another|instead|without|elsewhere)\b"
-    r"|(?<!was)(?<!were)(?<!did)n['\u2019]t\b"
+# A denial in a question, which asks for what is not so. It matches "no longer" and "doesn't".
+_DENIES = re.compile(r"\b(?:not|no longer|never|cannot)\b|n['\u2019]t\b")
+# Words by which such a clause turns away to something else. It matches "took another one". It does not match "has
+# another entrance".
+_TURNED_AWAY = re.compile(r"\b(?:another one|instead|elsewhere)\b")
+# The end of a clause that says that something will not be, or is over:
+# - "will not come", "won't do it this year": a verb that says only that it will be
+# - "will not be held", "no longer applies": the same of a validity
+# - "will not lead it": another verb, which is the group ``own`` and must be the verb of the statement
+# It does not match "will not cover worn parts", "will not be moved" and "is no longer used by trains".
+_WILL_NOT_BE = (
+    r"(?:(?:(?:will|shall)(?: not| never)|won['\u2019]t|(?:will|can) no longer)"
+    r" (?:be (?:held|valid|available|offered|there|here|in force|true|so)"
+    r"|come|happen|apply|take place|do (?:it|so|this|that)|(?P<own>[a-z]{3,})(?: it| them)?)"
+    r"|(?:is|are|was|were|has|have) no longer(?: been)? (?:held|valid|available|offered|there|in force|true)"
+    r"|no longer (?:applies|apply))(?: (?:any ?more|now|at all|after all|this (?:year|time)))?[.!]?"
 )
-# A participle that stands alone, or a word for the opposite of truth. It matches "cancelled" and "wrong". It does not
-# match "shed" and "included".
-_ALONE = (
-    rf"(?:(?:now|since|already) )?(?:(?!{AFFIRMING}|uncredited)[a-z]{{3,}}(?<!e)ed"
-    rf"|withdrawn|sold|gone|void|{_FALSE})"
-)
+# A word or two of a remark that undo the answer. It matches "cancelled" and "now wrong". It does not match "chopped".
+_ALONE = rf"(?:(?:now|since|already) )?(?:{UNDOING}|gone|{_FALSE})"
 # A remark directly behind the answer: the word alone, a word for an earlier time with its noun, or a year. It matches
 # " (cancelled)", " (old price)", " (2019)" and " - cancelled.".
 _ASIDE = re.compile(
     rf"\s*(?:[(\[](?:(?P<alone>{_ALONE})|(?P<old>(?:old|former|previous|last year['\u2019]s)(?: [a-z]+)?)"
-    rf"|(?P<year>(?:in |as of )?(?:19|20)\d\d))[)\]]|(?: [-\u2013\u2014]|[,;:]) ?(?P<behind>{_ALONE})[.!]?$)",
+    rf"|(?:in |as of )?(?P<year>(?:19|20)\d\d))[)\]]|(?: [-\u2013\u2014]|[,;:]) ?(?P<behind>{_ALONE})[.!]?$)",
     re.IGNORECASE,
 )
-# A sentence that says that something will not be, or is past. It matches "It will not come.", "This price is out of
-# date." and "It can no longer be let". It does not match "It is out of town".
+# A later year in brackets behind an amount, which is the group. It matches "200 euros (2021)".
+_OF_YEAR = re.compile(r"\d[^\d().]{0,20} \((?:in |as of )?(?P<year>(?:19|20)\d\d)\)")
+# A sentence that says that something will not be, or is past. It matches "It will not come." and "This price is out of
+# date.". It does not match "It is out of town" and "It cannot be extended".
 _WILL_NOT = re.compile(
-    rf"{_SUBJECT}(?: [a-z]+)? (?:(?:will|can|shall|could|would)(?: not|n['\u2019]t| never)|won['\u2019]t|cannot"
-    r"|(?:is|are|was|were|has|have|can|will) no longer)(?: [a-z]+){1,4}[.!]?"
-    rf"|{_SUBJECT}(?: [a-z]+)? (?:is|are|was) (?:now |already |quite |long )?"
-    rf"(?:out of (?:date|the question|order|force|print)|off|over|void|gone|past|history|{_FALSE})[.!]?"
+    rf"{_SUBJECT}(?: [a-z]+)? (?:{_WILL_NOT_BE}"
+    r"|(?:is|are|was) (?:now |already |quite |long )?"
+    rf"(?:out of (?:date|the question|order|force|print)|off|over|void|gone|past|history|{_FALSE})[.!]?)"
 )
-# A sentence that begins with a no. It matches "No: it is free." and "Not any more.". It does not match "No. 7 is free".
+# The same as a last clause without a subject. It matches " will not come.".
+_WILL_NOT_CLAUSE = re.compile(rf" {_WILL_NOT_BE}")
+# A sentence that begins with a no, and then says what is so instead. It matches "No: it is free.", "No!" and "Not any
+# more.". It does not match "No. 7 is free", "No, you do not have to register." and "No, it does not hurt.".
 _SAYS_NO = re.compile(
-    rf"(?:No(?:[,:;!\u2013\u2014]| -)|No\.(?! ?\d)|Not (?:any ?more|any longer|now)\b|{_FALSE}[:,] )", re.IGNORECASE
+    rf"(?:No(?:[,:;\u2013\u2014]| -) (?:it|that|this|these|he|she|they)\b"
+    r"(?!.*(?:\b(?:not|no|never)\b|n['\u2019]t\b))"
+    rf"|No[!.]+$|Not (?:any ?more|any longer|now)\b|{_FALSE}[:,] )",
+    re.IGNORECASE,
 )
 
 
@@ -141,8 +155,8 @@ def is_taken_back(statement: Statement) -> bool:
     following, *later = [_without_affirmation(statement, sentence) for sentence in near]
     if _LABEL.fullmatch(following) or _SAYS_NO.match(following):
         return True
-    if _WILL_NOT.fullmatch(following) and not _ASKS_DEED.search(statement.question):
-        return not _TURNED_AWAY.search(statement.question)
+    if _will_not_be(statement, _WILL_NOT.fullmatch(following)) and not _ASKS_DEED.search(statement.question):
+        return not _DENIES.search(statement.question)
     if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
         return True
 
@@ -158,19 +172,30 @@ def _ends_in_denial(statement: Statement) -> bool:
     clause = _LAST_CLAUSE.search(statement.after)
     if clause is None or statement.asks(clause["said"]) or not ASKS_PRESENT.search(statement.question):
         return False
-    return _TURNED_AWAY.search(clause["said"]) is not None and not _TURNED_AWAY.search(statement.question)
+    said = clause["said"]
+    if _DENIES.search(statement.question):
+        return False
+    return _TURNED_AWAY.search(said) is not None or _will_not_be(statement, _WILL_NOT_CLAUSE.fullmatch(said))
+
+
+def _will_not_be(statement: Statement, match: re.Match[str] | None) -> bool:
+    """Check whether a match of ``_WILL_NOT`` denies the statement: by a word for being, or by the statement's verb."""
+    return match is not None and (not match["own"] or stem(match["own"]) in stems_of(statement.sentence))
 
 
 def _has_aside(statement: Statement) -> bool:
     """Check whether a remark of a word behind the answer takes it back, as in "180 euros (cancelled)".
 
-    A year or "old" limits an amount only. "Jaws (1975)" has a year that tells which film it is.
+    "Old" limits an amount only. A year does so only if the passage has another amount with a later year.
     """
     aside = _ASIDE.match(statement.after)
     if aside is None or statement.asks(aside[0]):
         return False
     if aside["old"] is None and aside["year"] is None:
         return True
+    text = f"{statement.sentence}\n{statement.others}"
+    if aside["year"] and all(year <= aside["year"] for year in _OF_YEAR.findall(text)):
+        return False
     is_amount = re.search(r"\d", statement.answer) is not None
     return is_amount and ASKS_PRESENT.search(statement.question) is not None
 

@@ -83,7 +83,7 @@ _MAIN_CLAUSE = re.compile(r";|\sbut\s")
 # A clause with its own verb: a form of "to be" and the like, or a subject and a verb with "s" or "ed" before an object.
 # It matches "the fee is due" and "the tent costs 120". It does not match "Ann Low" and "the key of the tent".
 HAS_CLAUSE = re.compile(
-    rf"{_PREDICATE.pattern}|\b(?:(?:{DETERMINER}|he|she|it|they|we|I) (?:[^\W_]+ ){{0,4}}?|(?:[A-Z][\w.]* ){{1,3}})"
+    rf"{_PREDICATE.pattern}|\b(?:(?i:{DETERMINER}|he|she|it|they|we|I) (?:[^\W_]+ ){{0,4}}?|(?:[A-Z][\w.]* ){{1,3}})"
     rf"[a-z]+(?:s|ed) (?:{DETERMINER}\b|\d|[A-Z]|(?:on|in|at|for|from|to|by|with)\b)"
 )
 # An order not to do something. It matches "Do not overload:".
