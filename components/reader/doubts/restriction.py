@@ -33,11 +33,14 @@ _FROM_DATE = re.compile(
     r"|(?P<only>20\d\d)\b)(?![^,;.]{0,12}(?:\b(?:to|through|until|till|and)\b|[-\u2013]))",
     re.IGNORECASE,
 )
-# A phrase in front of the subject that names a case. Its group is the case. It matches "With a sibling, the" and
-# "For members the". It does not match "In May the" and "For example".
+# A phrase in front of the subject that names a case, which is one of two groups:
+# - "For members the": people, the group ``group``
+# - "With a sibling, the", "Without a towel, the": something that is there or not, the group ``thing``
+# It does not match "For your information, the", "Without doubt, the", "For years the" and "For safety reasons the".
 _CASE_IN_FRONT = re.compile(
-    rf"^\W*(?:for|with|without)(?P<case>(?: {DETERMINER})?(?: (?!{DETERMINER} )[^\W\d_]+){{1,3}}),? "
-    rf"(?={DETERMINER} )(?<!example, )(?<!instance, )",
+    r"^\W*(?:for(?P<group>(?: [^\W\d_]+)?"
+    r"(?! (?:years|months|weeks|days|hours|ages|decades|centuries|reasons|purposes)\b)"
+    rf" (?:[a-z]+(?<!s)s|children|people))|with(?:out)?(?P<thing> an? (?!doubt\b)[^\W\d_]+)),? (?={DETERMINER} )",
     re.IGNORECASE,
 )
 # The same behind an amount. It matches " for members." and " euros without a towel".
@@ -68,8 +71,12 @@ _DIFFERENCE = re.compile(
 _OFFICE = re.compile(
     rf"^\W*who(?: is|['\u2019]s| are) {DETERMINER} ([a-z][^?]*?)(?: (?:of|in|at|for|on|to)\b|\W*$)", re.IGNORECASE
 )
-# Words before an office that do not make it another one.
-_SAME_OFFICE = frozenset(["new", "current", "present", "elected", "long-time", "longtime", "incumbent", "sole", "only"])
+# A word before an office that makes it a lower or an earlier one, at the end of a text. The list is short and complete.
+# It matches "assistant " and "ex-". It does not match "club " and "head ".
+_LOWER_RANK = re.compile(
+    r"\b(?:deputy|assistant|vice|acting|former|ex|honorary|junior|associate|sub|interim|outgoing|designate|under)[ -]$",
+    re.IGNORECASE,
+)
 # The last name of a question, behind "of", "has" or a possessive. It matches "of Ann Low?".
 _OF_NAME = re.compile(r"\b(?:of|for) ((?-i:[A-Z])[\w.]*(?: (?-i:[A-Z])[\w.]*)*)\W*$|\b((?:[A-Z]\w+ ?)+)['\u2019]s\b")
 
@@ -113,7 +120,7 @@ def is_of_another_person(statement: Statement) -> bool:
 def _is_later(statement: Statement) -> bool:
     """Check whether the sentence holds only from a later date on, while the question asks about the present.
 
-    A date without a year may be a later one.
+    A month without a year is not later.
     """
     match = _FROM_DATE.search(statement.sentence)
     if (
@@ -126,20 +133,43 @@ def _is_later(statement: Statement) -> bool:
         return False
     today, year = date.today(), match["year"] or match["only"]
     if year is None:
-        return True
-    month = _MONTHS.index(match["month"][:3].lower()) + 1 if match["month"] else 1
+        return False
+    # A month with an unusual letter counts as the first one.
+    short = (match["month"] or "")[:3].casefold()
+    month = _MONTHS.index(short) + 1 if short in _MONTHS else 1
     return (int(year), month) > (today.year, today.month)
 
 
 def _is_for_case(statement: Statement) -> bool:
-    """Check whether an amount holds for members, with a sibling or the like, where the question names no such case."""
+    """Check whether an amount holds for members, with a sibling or the like, where the question names no such case.
+
+    Behind the amount the phrase may also tell its purpose, as "for the roof" does. It is a case only if the passage has
+    another amount for another case.
+    """
     if not re.search(r"\d", statement.answer) or not _ASKS_AMOUNT.search(statement.question):
         return False
     in_front, behind = _CASE_IN_FRONT.match(statement.sentence), _CASE_BEHIND.match(statement.after)
-    cases = [behind["case"]] if behind else []
+    cases = [behind["case"]] if behind and _has_other_case(statement) else []
     if in_front and in_front.end() <= len(statement.before):
-        cases.append(in_front["case"])
+        cases.append(in_front["group"] or in_front["thing"])
     return any(_is_unasked(statement, case) for case in cases)
+
+
+def _has_other_case(statement: Statement) -> bool:
+    """Check whether another amount of the same unit is for another case, as "12 euros for members" beside "20 euros".
+
+    The sentence has the answer for one case. The other case stands in the sentence, or in another one.
+    """
+    amount = _AMOUNT.search(statement.answer + statement.after[:20])
+    if amount is None or amount["unit"] is None:
+        return False
+    other = rf"\d[\d.,:]* ?{re.escape(amount['unit'])}"
+    words = r"(?: [^\W\d_]+){1,6}"
+    pattern = re.compile(rf"{other} (?:for|with|without)\b|\b(?:for|with|without){words},? {other}", re.IGNORECASE)
+    # The own case stands behind the answer, so the text before the answer and the rest behind the case are searched.
+    own = _CASE_BEHIND.match(statement.after)
+    rest = statement.after[own.end() :] if own else statement.after
+    return any(pattern.search(text) for text in (statement.before, rest, *statement.others.split("\n")))
 
 
 def _is_unasked(statement: Statement, case: str) -> bool:
@@ -173,15 +203,14 @@ def _is_other_office(statement: Statement) -> bool:
     match = _OFFICE.search(statement.question)
     if match is None or not ASKS_PERSON.search(statement.question):
         return False
-    office = re.escape(match[1])
-    places = list(re.finditer(rf"\b{office}\b", statement.sentence))
-    return bool(places) and all(_has_rank(statement, statement.sentence[: place.start()]) for place in places)
+    places = list(re.finditer(rf"\b{re.escape(match[1])}\b", statement.sentence))
+    return bool(places) and all(_has_lower_rank(statement, statement.sentence[: place.start()]) for place in places)
 
 
-def _has_rank(statement: Statement, before: str) -> bool:
-    """Check whether the text before an office ends in an article and a word that tells its rank."""
-    match = re.search(rf"\b(?i:{DETERMINER}) (?P<rank>[a-z]+)[ -]$", before)
-    return match is not None and match["rank"] not in _SAME_OFFICE and _is_unasked(statement, match["rank"])
+def _has_lower_rank(statement: Statement, before: str) -> bool:
+    """Check whether the text before an office ends in a word for a lower rank, which the question lacks."""
+    match = _LOWER_RANK.search(before)
+    return match is not None and _is_unasked(statement, match[0])
 
 
 def _belongs_to_relative(statement: Statement, name: str) -> bool:
@@ -193,7 +222,8 @@ def _belongs_to_relative(statement: Statement, name: str) -> bool:
 def _is_relative_at(statement: Statement, begin: int, end: int) -> bool:
     """Check whether a name from ``begin`` to ``end`` only tells whose relative somebody is."""
     behind = re.match(r"['\u2019]s? (?:[a-z]+ )?([a-z]+) (?:is|are|was|has|lives|costs)\b", statement.sentence[end:])
-    if behind:
+    # "The number of Ann Low's mother" is not hers. "Peru's largest city is Lima, the capital." tells what Peru has.
+    if behind and re.search(r"\b(?:of|for) $", statement.sentence[:begin]):
         return not statement.asks(behind[0])
     before = re.search(rf"\b(?:of|for) {DETERMINER} ([a-z]+) of $", statement.sentence[:begin])
     return before is not None and not statement.asks(before[1])

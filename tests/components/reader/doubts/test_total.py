@@ -50,3 +50,26 @@ def test_a_total_of_parts_is_doubtful_and_its_twin_not(question, answer, text, t
 )
 def test_a_number_of_other_things_is_no_total(question, answer, text):
     assert doubt(question, text, answer) == ""
+
+
+@for_each(
+    "question, answer, text",
+    ("How many people live in the village?", "800", "The village has 800 inhabitants, and 300 live in the old part."),
+    ("How many students attend the school?", "800", "The school has 800 students, of whom 300 attend part time."),
+    ("How many students attend?", "800", "The school has 800 students, of whom 300 attend part time."),
+    ("How many people work for the firm?", "120", "The firm employs 120 people, 30 of them work in Brae."),
+    ("How many people died in the fire?", "12", "The fire killed 12 people, and 3 died in hospital."),
+    ("How many islands belong to the group?", "12", "The group has 12 islands, of which 5 belong to Toft."),
+)
+def test_a_total_that_is_asked_for_raises_no_doubt(question, answer, text):
+    assert doubt(question, text, answer) == ""
+
+
+@for_each(
+    "answer, text",
+    ("\u017feven", "There are \u017feven bins: two in the yard."),
+    ("7", "There are 7 bins: \u017fix in the yard."),
+    ("s\u0131x", "There are s\u0131x bins: f\u0131ve in the yard."),
+)
+def test_a_number_with_an_unusual_letter_is_read(answer, text):
+    assert doubt("How many bins are in the yard?", text, answer) in ("total", "")
