@@ -22,18 +22,26 @@ _OR_BEFORE = re.compile(rf"\b{_VALUE} or (?:the )?$")
 _OR_BEHIND = re.compile(rf" or (?:the )?{_VALUE}")
 
 
+# A question for what is possible or allowed, which each of two may answer. It matches "Who can sign?".
+_ASKS_POSSIBLE = re.compile(r"\b(?:can|could|may|might)\b", re.IGNORECASE)
+
+
 def is_alternative(statement: Statement) -> bool:
-    """Check whether the answer is one of two, or both, while the question asks for one thing.
+    """Check whether the answer is one of two, while the question asks for one thing.
+
+    An answer of both values is whole, as "4 or 5" is for "How many eggs does the robin lay?". Only "either" leaves it
+    open which of the two it is.
 
     An example is "Who is the new trainer?": "The new trainer is either Ann Low or Bo Lind."
 
     :param statement: The sentence with the answer.
     :returns: Whether the sentence leaves open which of two is the answer.
     """
-    if not _ASKS_VALUE.search(statement.question):
+    if not _ASKS_VALUE.search(statement.question) or _ASKS_POSSIBLE.search(statement.question):
         return False
     if _BOTH.search(statement.answer):
-        return True
+        is_open = re.search(r"\beither (?:the )?$", statement.before) is not None
+        return is_open or statement.answer.lower().startswith("either ")
 
     is_value = re.match(_VALUE, statement.answer) is not None
     return is_value and (

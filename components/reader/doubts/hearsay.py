@@ -40,7 +40,8 @@ _HEARSAY = re.compile(
 # Verbs that vouch for what they govern: it is true or decided, as in "the tests showed that". The list is short and
 # complete.
 _FACTIVE = re.compile(
-    r"(?:know|knows|knew|known|show|shows|showed|shown|prove|proves|proved|proven|decide|decides|decided|resolved)"
+    r"(?:know|knows|knew|known|show|shows|showed|shown|prove|proves|proved|proven|decide|decides|decided|resolved"
+    r"|confirm|confirms|confirmed|announce|announces|announced|agree|agrees|agreed)"
 )
 # A request to notice something. It matches "Please note" and "Remember".
 _NOTICE = re.compile(r"^(?:[Pp]lease )?(?:[Nn]ote|[Rr]emember)$")
@@ -105,7 +106,8 @@ _INSERTED = re.compile(r", (?:I|we|they|people) (?P<verb>[a-z]+)(?: (?:me|us|you
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|been) (?:[a-z]+ly )?(?P<governor>[a-z]+ed) to (?P<verb>[a-z]+)\b")
 # Passive verbs whose infinitive is done. The list is short and complete. It matches "forced".
 _DONE_SO = re.compile(
-    r"(?:forced|allowed|permitted|used|enabled|invited|elected|chosen|hired|recorded|reported|required|obliged)"
+    r"(?:forced|allowed|permitted|used|enabled|invited|elected|chosen|hired|recorded|reported|required|obliged"
+    r"|designed|built|made|rated|tested|limited|reduced|raised|set|licensed|certified|approved|guaranteed)"
 )
 # The beginning of a sentence that judges a clause. It matches "It is a " before "joke that the tent costs 9 euros".
 _IT_IS = re.compile(rf"\b(?:it|there)(?: is| was|['\u2019]s) {DETERMINER} (?:[a-z]+ )?$", re.IGNORECASE)

@@ -29,3 +29,16 @@ def test_a_question_that_two_may_answer_raises_no_doubt(question, answer, text):
 def test_both_of_two_are_not_the_one_that_is_asked_for():
     text = "The new trainer is either Ann Low or Bo Lind."
     assert doubt("Who is the new trainer?", text, "Ann Low or Bo Lind") == "alternative"
+
+
+@for_each(
+    "question, answer, text",
+    ("How many eggs does the robin lay?", "4 or 5", "The robin lays 4 or 5 eggs."),
+    ("How many players has a team?", "five or six", "A team has five or six players."),
+    ("How long does charging take?", "two or three hours", "Charging takes two or three hours."),
+    ("Who can sign the contract?", "Ann Low", "The contract can be signed by Ann Low or Bo Lind."),
+    ("Who can sign the contract?", "Ann Low or Bo Lind", "The contract can be signed by Ann Low or Bo Lind."),
+    ("When is the bin emptied?", "Monday or Tuesday", "The bin is emptied on Monday or Tuesday."),
+)
+def test_both_values_are_a_whole_answer(question, answer, text):
+    assert doubt(question, text, answer) == ""

@@ -148,3 +148,19 @@ def test_an_opinion_is_doubtful_and_its_twin_not(text, twin):
 )
 def test_an_opinion_may_have_any_verb(question, answer, text):
     assert doubt(question, text, answer) == "hearsay"
+
+
+@for_each(
+    "question, answer, text",
+    ("How much does the pump deliver?", "30 litres", "The pump is designed to deliver 30 litres."),
+    ("How much does the shelf hold?", "30 kg", "The shelf is rated to hold 30 kg."),
+    ("How much does the shelf hold?", "30 kg", "The shelf is tested to hold 30 kg."),
+    ("How much does the policy cover?", "5000 euros", "The policy is limited to cover 5000 euros."),
+    ("How much does it cost?", "300 euros", "It was reduced to cost 300 euros."),
+    ("How much does the repair cost?", "300 euros", "I confirm the repair costs 300 euros."),
+    ("When does the shop open?", "9", "Ann confirmed the shop opens at 9."),
+    ("When does the course begin?", "6 May", "The chair announced the course begins on 6 May."),
+    ("How much does the repair cost?", "300 euros", "The repair costs 300 euros, we agreed."),
+)
+def test_what_is_made_so_confirmed_or_agreed_is_stated(question, answer, text):
+    assert doubt(question, text, answer) == ""
