@@ -150,7 +150,9 @@ def _is_for_case(statement: Statement) -> bool:
         return False
     in_front, behind = _CASE_IN_FRONT.match(statement.sentence), _CASE_BEHIND.match(statement.after)
     cases = [behind["case"]] if behind and _has_other_case(statement) else []
-    if in_front and in_front.end() <= len(statement.before):
+    # "For details the number is 4417" has no unit, so it is no amount.
+    amount = _AMOUNT.search(statement.answer + statement.after[:20])
+    if in_front and in_front.end() <= len(statement.before) and amount and amount["unit"]:
         cases.append(in_front["group"] or in_front["thing"])
     return any(_is_unasked(statement, case) for case in cases)
 

@@ -90,7 +90,7 @@ _WHOLE = re.compile(rf"^[^,;]*?\b(?:{_DONE}|(?P<did>fell)){_PARTICLE}$")
 # A last clause without a subject of its own, or behind "so". Its group is what it says. It matches
 # ", but will not come." and ", so we took another one.". It does not match ", but he will not come.".
 _LAST_CLAUSE = re.compile(
-    r"(?:,? (?:but|yet|though)(?! (?:he|she|it|they|we|I|you|the|not|also|only|never)\b)|, so(?! that\b))"
+    r"(?:,? (?:but|yet|though)(?! (?:he|she|it|they|we|I|you|the|not|also|only|never)\b)|, (?P<so>so)(?! that\b))"
     r"(?P<said> [^,;]+)[.!]?$"
 )
 # A denial in a question, which asks for what is not so. It matches "no longer" and "doesn't".
@@ -106,7 +106,7 @@ _TURNED_AWAY = re.compile(r"\b(?:another one|instead|elsewhere)\b")
 _WILL_NOT_BE = (
     r"(?:(?:(?:will|shall)(?: not| never)|won['\u2019]t|(?:will|can) no longer)"
     r" (?:be (?:held|valid|available|offered|there|here|in force|true|so)"
-    r"|come|happen|apply|take place|do (?:it|so|this|that)|(?P<own>[a-z]{3,})(?: it| them)?)"
+    r"|(?P<absent>come|happen)|apply|take place|do (?:it|so|this|that)|(?P<own>[a-z]{3,})(?: it| them)?)"
     r"|(?:is|are|was|were|has|have) no longer(?: been)? (?:held|valid|available|offered|there|in force|true)"
     r"|no longer (?:applies|apply))(?: (?:any ?more|now|at all|after all|this (?:year|time)))?[.!]?"
 )
@@ -175,12 +175,19 @@ def _ends_in_denial(statement: Statement) -> bool:
     said = clause["said"]
     if _DENIES.search(statement.question):
         return False
-    return _TURNED_AWAY.search(said) is not None or _will_not_be(statement, _WILL_NOT_CLAUSE.fullmatch(said))
+    if clause["so"] and _TURNED_AWAY.search(said):
+        return True
+    return _will_not_be(statement, _WILL_NOT_CLAUSE.fullmatch(said))
 
 
 def _will_not_be(statement: Statement, match: re.Match[str] | None) -> bool:
-    """Check whether a match of ``_WILL_NOT`` denies the statement: by a word for being, or by the statement's verb."""
-    return match is not None and (not match["own"] or stem(match["own"]) in stems_of(statement.sentence))
+    """Check whether a match of ``_WILL_NOT`` denies the statement: by a word for being, or by the statement's verb.
+
+    A person who "will not come" may still be the tenant. A person who "will not do it" is denied.
+    """
+    if match is None or (match["absent"] and re.match(r"(?:he|she|they)\b", match[0], re.IGNORECASE)):
+        return False
+    return not match["own"] or stem(match["own"]) in stems_of(statement.sentence)
 
 
 def _has_aside(statement: Statement) -> bool:
@@ -193,8 +200,9 @@ def _has_aside(statement: Statement) -> bool:
         return False
     if aside["old"] is None and aside["year"] is None:
         return True
-    text = f"{statement.sentence}\n{statement.others}"
-    if aside["year"] and all(year <= aside["year"] for year in _OF_YEAR.findall(text)):
+    # "Brae has 12,000 (2011). Toft has 3,000 (2021)." has no later amount of Brae.
+    texts = [statement.after, *filter(statement.asks_most, statement.others.split("\n"))]
+    if aside["year"] and all(year <= aside["year"] for text in texts for year in _OF_YEAR.findall(text)):
         return False
     is_amount = re.search(r"\d", statement.answer) is not None
     return is_amount and ASKS_PRESENT.search(statement.question) is not None

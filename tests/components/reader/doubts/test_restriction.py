@@ -113,6 +113,7 @@ def test_what_another_person_has_is_doubtful(text, twin):
     ("What is the fee?", "12 euros", "Without doubt, the fee is 12 euros."),
     ("What is the fee?", "12 euros", "Without a doubt, the fee is 12 euros."),
     ("What is the fee?", "12 euros", "For years the fee has been 12 euros."),
+    ("What is the number of the office?", "4417", "For details the number of the office is 4417."),
     ("What is the limit?", "30 km/h", "For safety reasons the limit is 30 km/h."),
     ("What is the rent?", "900 euros", "From 1 March, the rent is 900 euros."),
     ("What is the rent?", "900 euros", "The rent has been 900 euros from May."),

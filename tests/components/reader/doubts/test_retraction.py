@@ -119,7 +119,7 @@ def test_what_is_taken_back_is_doubtful_and_its_twin_not(form, question, answer,
     (" (cancelled).", " (included)."),
     (" (rejected).", " (booked)."),
     (" (old price).", " (old and new hall)."),
-    (" (2019). The tent costs 120 euros (2021).", " (2021). The tent costs 120 euros (2019)."),
+    (" (2019). The castle costs 200 euros (2021).", " (2021). The castle cost 120 euros (2019)."),
     (" - cancelled.", " - call first."),
     (". This price is out of date.", ". This price is on the board."),
     (". It will not come.", ". It will come at ten."),
@@ -159,6 +159,8 @@ def test_what_stands_behind_may_tell_something_else(question, answer, text):
     ("When is the meeting?", "6 May", "The meeting is on 6 May. No. It is in the hall."),
     ("How much does the tank hold?", "5 litres", "The tank holds 5 litres. It cannot be removed."),
     ("Who is the tenant?", "Ann Low", "The tenant is Ann Low. She cannot sublet the flat."),
+    ("Who is the tenant?", "Ann Low", "The tenant is Ann Low. She will not come."),
+    ("When is the meeting?", "6 May", "The meeting is on 6 May. She will not come."),
     ("How long is the bridge?", "300 metres", "The bridge is 300 metres long. It is no longer used by trains."),
     ("How long is the bridge?", "300 metres", "The bridge is 300 metres long, but is no longer used by trains."),
     ("How long is the hall?", "30 metres", "The hall is 30 metres long, but has another entrance."),
@@ -175,6 +177,8 @@ def test_what_stands_behind_may_tell_something_else(question, answer, text):
     ("Who is Tom played by?", "Bo Lind", "Tom is played by Bo Lind, deceased."),
     ("What is the population of Brae?", "12,000", "Brae has a population of 12,000 (2021)."),
     ("What is the unemployment rate?", "6%", "The unemployment rate is 6% (2020)."),
+    ("What is the population of Brae?", "12,000", "Brae has a population of 12,000 (2011). Toft has 3,000 (2021)."),
+    ("Where is the ring worn?", "on the left hand", "The ring is worn on the left hand, but customs vary elsewhere."),
 )
 def test_a_property_behind_a_statement_takes_nothing_back(question, answer, text):
     assert doubt(question, text, answer) == ""
