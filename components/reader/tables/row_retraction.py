@@ -1,50 +1,79 @@
 """Find out whether a table takes back what its cell says.
 
 A cell may be taken back by another cell of its row ("cancelled"), by the name of its column ("Former phone") or by a
-title above the table ("Dates not confirmed"). A cell or title is recognised by its form: a participle, a negation, or
-one of a few adjectives for what does not hold now.
+title above the table ("Dates not confirmed"). The words for this are a closed list. A negation counts only in a column
+of remarks.
 """
 
 import re
+from datetime import date
+from functools import lru_cache
 
 from prefrag.components.reader.doubts.doubtful_statement import find_doubt
 from prefrag.components.reader.tables.amounts import column_cells
 from prefrag.components.reader.tables.row_fit import Fit
+from prefrag.components.reader.tables.table_words import words_of
 
-# A participle. Regular ones end in "-ed". "Red" and "shed" have no vowel before this ending, and "hundred" has a
-# consonant before "red". Names, such as "Ahmed" and "United", are left out. Of the irregular ones, those of ending and
-# leaving count. It matches "cancelled" and "withdrawn". It does not match "bed", "seed" and "purebred".
-_PARTICIPLE = (
-    r"(?:(?!(?:ahm|moham+|muham+|jar|limit|unit)ed\b)(?=[a-z]*[aeiouy][a-z]*ed\b)[a-z]+(?<!e)(?<![bcdfgpt]r)ed"
-    r"|broken|gone|left|lost|sold|stolen|void|withdrawn|overthrown)"
+# What takes a row back in any column. It matches "cancelled" and "called off".
+_WITHDRAWN = (
+    r"(?:cancell?ed|called off|postponed|withdrawn|rejected|refused|declined|expired|deleted|revoked|annulled|void"
+    r"|invalid|obsolete|outdated|superseded|discontinued|resigned|dissolved|suspended|overthrown)"
 )
-# A participle that is the verb of a note, which is the group: it stands alone, or before a preposition, a particle, an
-# article or a digit. It matches "cancelled", "postponed to spring" and "has left the club". It does not match
-# "smoked salmon".
-_ENDED = re.compile(
-    rf"\W*(?:(?:has|have|had|is|are|was|were|been|now|already|since) )*(?P<done>{_PARTICIPLE})"
+# What takes a row back in a column of remarks only. In a column of hours, "closed" is a value. It matches "sold".
+_ENDED_BY_REMARK = (
+    r"(?:closed|sold|replaced|moved|lost|stolen|broken|dead|deceased|gone|left|former|previous|old|wrong|false"
+    r"|incorrect|mistaken|uncertain|unconfirmed|provisional|tentative|preliminary)"
+)
+# What may stand before such a word in a cell. It matches "has been ".
+_BEFORE = r"\W*(?:(?:has|have|had|is|are|was|were|been|now|already|since) )*"
+# What may stand behind such a word in a cell: nothing, a sign, a preposition, a particle, an article or a digit. It
+# matches " to spring".
+_BEHIND = (
     r"(?:\W*$|[,;.(]| (?=(?:by|on|in|at|to|from|for|since|until|till|as|out|off|away|down|back|up|and|or|because|due"
-    r"|the|an?|his|her|its|our|their)\b|\d))",
+    r"|the|an?|his|her|its|our|their)\b|\d))"
+)
+# A cell in any column that takes its row back; the group is the word. It matches "postponed to spring".
+_TAKEN_BACK = re.compile(rf"{_BEFORE}(?P<done>{_WITHDRAWN}){_BEHIND}", re.IGNORECASE)
+# A cell in a column of remarks that takes its row back; the group is the word. It matches "has left the club".
+_ENDED = re.compile(rf"{_BEFORE}(?P<done>{_WITHDRAWN}|{_ENDED_BY_REMARK}){_BEHIND}", re.IGNORECASE)
+# The name of a column of remarks. It matches "Note", "Remarks" and "Status". A column without a name is one too.
+_REMARKS = re.compile(
+    r"\W*(?:(?:notes?|remarks?|comments?|status|state|info|information|details?|hints?|bemerkung(?:en)?|hinweise?"
+    r"|notiz(?:en)?|kommentare?|anmerkung(?:en)?|zustand|stand)\b.*)?",
     re.IGNORECASE,
 )
-# A participle at the beginning or the end of a short title, which is a group. It matches "Cancelled events" and
-# "Events cancelled". It does not match "Diminished scale and its modes".
+# A title that takes its table back; the group is the word. It matches "Cancelled events" and "Events cancelled".
 _TITLE = re.compile(
-    rf"\W*(?P<first>{_PARTICIPLE})(?: [^\W_]+){{0,2}}\W*$|(?:[^\W_]+ ){{1,3}}(?P<last>{_PARTICIPLE})[.!]?$",
+    rf"\W*(?P<first>{_WITHDRAWN}|provisional|tentative|preliminary|unconfirmed)(?: [^\W_]+){{0,2}}\W*(?:\(.*\))?$"
+    rf"|(?:[^\W_]+ ){{1,3}}(?P<last>{_WITHDRAWN})[.!]?$",
     re.IGNORECASE,
 )
+# A price or a date that is not the one of now, or not yet; the group is the word. It matches "Old price list" and
+# "Former members". It does not match "Old Mill price list" and "Used cars".
+_OF_OTHER_TIME = re.compile(
+    r"\b(?:(?P<before>former|previous|past|old|draft|wrong|false|incorrect) (?:prices?|costs?|fees?|rates?|rents?|hire"
+    r"|salar(?:y|ies)|tariffs?|dates?|times?|timetables?|schedules?|lists?|versions?|phones?|telephones?|numbers?"
+    r"|mobiles?|e-?mails?|address(?:es)?|amounts?|values?|members?|staff|crews?|teams?|boards?|committees?|employees?"
+    r"|tenants?|owners?|customers?|contacts?|trainers?|teachers?|captains?)"
+    r"|(?P<guess>estimated|proposed) (?:prices?|costs?|fees?|rates?|rents?|hire|dates?|amounts?))\b",
+    re.IGNORECASE,
+)
+# A title that denies its table. It matches "Dates not confirmed", "Prices no longer valid" and "(to be confirmed)".
+_DENYING_TITLE = re.compile(
+    r"\b(?:not|no longer)(?: yet)? (?:confirmed|valid|final|certain|current|correct|right|true|up to date|approved)\b"
+    r"|\bto be (?:confirmed|announced|decided)\b|\b(?:tbc|tba|tbd)\b",
+    re.IGNORECASE,
+)
+# The end of a time. It matches "until 2024".
+_UNTIL = re.compile(r"\buntil\b(.*)", re.IGNORECASE)
 # The maximum number of words of a remark. A longer text describes something, and its "not" may be about anything.
 _LONGEST_REMARK = 15
 # A remark in the words of a sentence that takes something back, such as "This is wrong", has at least this many words.
 _LEAST_VERDICT = 3
-# Participles for what holds now. A title or a cell of them takes nothing back.
-_CURRENT = frozenset(("confirmed", "updated", "revised", "corrected"))
-# Adjectives for what does not hold, or not yet, and "until". It matches "Former members" and "Prices until May".
-_NOT_NOW = re.compile(
-    r"\b(former(?:ly)?|previous(?:ly)?|past|old|until|provisional|tentative|preliminary|draft|obsolete|outdated"
-    r"|invalid|wrong|false|incorrect|uncertain|unconfirmed|mistaken)\b",
-    re.IGNORECASE,
-)
+# A remark that takes nothing back. It matches "no sugar", "no pets" and "if possible".
+_WISH = re.compile(r"no (?!longer\b|more\b|valid\b)[^\W_]+(?: [^\W_]+)?\W*|if possible\W*", re.IGNORECASE)
+# A word in lower case, or a short form for what is open. A year and a name have none. It matches "call" and "TBC".
+_LOWER = re.compile(r"\b(?:[a-z]+|TB[ACD])\b")
 # A cell is usual if more than this share of the rows has it. It is a guess: most events of a list take place.
 _USUAL = 2 / 3
 # A cell is usual only in a table of at least this many rows. In a smaller one, all of them may be cancelled.
@@ -54,8 +83,11 @@ _HOLDS = re.compile(
     r"(?:is |still )*(?:confirmed|certain|final|true|right|correct|valid|accurate|active|current|available)\W*",
     re.IGNORECASE,
 )
-# The name of a column that is only a participle, which is the group. It matches "Cancelled" and "Is cancelled?".
-_DONE_COLUMN = re.compile(rf"(?:is |was |already )*(?P<done>{_PARTICIPLE})\W*", re.IGNORECASE)
+# The name of a column that says what takes a row back, which is the group. It matches "Cancelled" and "Is cancelled?".
+_DONE_COLUMN = re.compile(
+    rf"(?:is |was |already )*(?P<done>{_WITHDRAWN}|closed|sold|replaced|lost|stolen|broken|dead|deceased)\W*",
+    re.IGNORECASE,
+)
 # A cell that affirms the name of its column.
 _YES = re.compile(r"yes|y|true|x|[\u2713\u2714\u2611]", re.IGNORECASE)
 # A cell that denies the name of its column.
@@ -90,8 +122,12 @@ def is_taken_back_by_row(question: str, fit: Fit) -> bool:
         # A cell that tells the row says which row it is.
         if column in columns or not 0 <= column < len(fit.table.columns):
             continue
-        is_denied = _denies(fit.table.columns[column], cell, fit) or _is_verdict(cell, fit)
-        if (is_denied and not _is_usual(cell, column, fit)) or _is_remark(question, cell):
+        name = fit.table.columns[column]
+        is_remarks = _REMARKS.fullmatch(name) is not None
+        is_denied = _denies(name, cell, fit) or _is_verdict(cell, fit, is_remarks=is_remarks)
+        if is_denied and not _is_usual(cell, column, fit):
+            return True
+        if is_remarks and not _DENIED.search(question) and _is_remark(cell):
             return True
     return False
 
@@ -110,23 +146,25 @@ def _denies(name: str, cell: str, fit: Fit) -> bool:
     if _HOLDS.fullmatch(name):
         return _NO.fullmatch(cell) is not None
     done = _DONE_COLUMN.fullmatch(name)
-    return done is not None and _YES.fullmatch(cell) is not None and not fit.asks([done["done"]])
+    return done is not None and _YES.fullmatch(cell) is not None and not fit.asks(done["done"].split())
 
 
-def _is_verdict(cell: str, fit: Fit) -> bool:
-    """Check whether a cell is a participle such as "cancelled", or an adjective for what does not hold."""
-    done = _ENDED.match(cell)
-    if done is not None:
-        word = done["done"].lower()
-        return word not in _CURRENT and not fit.asks([word])
-    adjective = _NOT_NOW.fullmatch(cell.strip(" .!"))
-    return adjective is not None and not fit.asks([cell])
+def _is_verdict(cell: str, fit: Fit, *, is_remarks: bool) -> bool:
+    """Check whether a cell takes its row back, as "cancelled" does, and as "sold" does in a column of remarks."""
+    done = (_ENDED if is_remarks else _TAKEN_BACK).match(cell)
+    return done is not None and not fit.asks(done["done"].split())
 
 
-def _is_remark(question: str, text: str) -> bool:
-    """Check whether a text leaves the answer open or denies it, as a remark in brackets behind the answer would."""
-    remark = _BRACKETS.sub(",", _NO_DOUBT.sub("", text))
-    if _NO.fullmatch(remark.strip()) or _DENIED.search(question) or len(text.split()) > _LONGEST_REMARK:
+@lru_cache(maxsize=8_192)
+def _is_remark(text: str) -> bool:
+    """Check whether a text leaves the answer open or denies it, as a remark in brackets behind the answer would.
+
+    For example, ``_is_remark("number no longer valid")`` returns ``True``.
+    """
+    remark = _BRACKETS.sub(",", _NO_DOUBT.sub("", text)).strip()
+    if _NO.fullmatch(remark) or _WISH.fullmatch(remark) or not _LOWER.search(remark):
+        return False
+    if len(text.split()) > _LONGEST_REMARK:
         return False
     remark = remark.rstrip(":")
     # The remark stands behind a sentence in the present that raises no doubt itself.
@@ -164,16 +202,22 @@ def is_taken_back_by_title(question: str, fit: Fit) -> bool:
     """
     name = fit.column_name
     for title in (*fit.table.titles, _line_above(fit), name):
-        done = _TITLE.match(title)
-        # A column "Founded" holds what the participle says. A column "Estimated price" holds no price.
-        is_done = done is not None and (title != name or bool(done["first"] and " " in name))
-        verbs = [done["first"] or done["last"]] if done is not None and is_done else []
-        denying = [word for word in (*_NOT_NOW.findall(title), *verbs) if word.lower() not in _CURRENT]
-        if any(not fit.asks([word]) for word in denying):
+        taking = [match for match in (_TITLE.match(title), *_OF_OTHER_TIME.finditer(title)) if match is not None]
+        # A column "Expired" holds what its name says.
+        if title == name:
+            taking = [match for match in taking if " " in name]
+        words = [word for match in taking for word in match.groups() if word]
+        if any(not fit.asks([word]) for word in words):
             return True
-        if title and title != name and _is_remark(question, title):
+        if _is_over(title) or (title != name and not _DENIED.search(question) and _DENYING_TITLE.search(title)):
             return True
     return False
+
+
+def _is_over(title: str) -> bool:
+    """Check whether a title has "until" with a date in the past, as "Prices until 2024" has."""
+    until = _UNTIL.search(title)
+    return until is not None and any(last < date.today() for _, last in words_of(until[1]).days)
 
 
 def is_without(question: str, fit: Fit) -> bool:
@@ -185,7 +229,8 @@ def is_without(question: str, fit: Fit) -> bool:
     :param fit: The row.
     :returns: Whether a title, a column or a cell leaves out what the question includes.
     """
-    texts = (*fit.table.titles, *fit.table.columns, *fit.line.row.cells)
+    # Another column may well leave out the part: "Price without VAT" stands beside "Price with VAT".
+    texts = (*fit.table.titles, fit.column_name, *fit.line.row.cells)
     for match in _WITH.finditer(question):
         noun = re.escape(match[1])
         left_out = re.compile(rf"{_LEFT_OUT_BEFORE}{noun}\b|\b{noun}{_LEFT_OUT_BEHIND}", re.IGNORECASE)

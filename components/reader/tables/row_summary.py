@@ -375,7 +375,7 @@ def _row_answer(text: str, choice: _Choice, is_sure: bool) -> RowAnswer:
     Nor is it sure if the table takes a row back.
     """
     cells = [cell for column in choice.wanted for cell in column_cells(choice.records, column)]
-    is_sure = is_sure and all(cells) and not _is_taken_back(choice)
+    is_sure = is_sure and choice.table.is_whole and all(cells) and not _is_taken_back(choice)
     lines = [line.text for line in choice.lines]
     more = [f"and {counted(len(lines) - _MOST_SHOWN, 'more row')}"] if len(lines) > _MOST_SHOWN else []
     document = next((line.document for line in choice.lines if line.document is not None), choice.table.document)
