@@ -173,6 +173,16 @@ def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
     return None if table.is_whole and _hold_sums(rows) else rows
 
 
+def is_total(others: Sequence[Line], last: Line) -> bool:
+    """Check whether a row adds up the rows above it, or says so, as "Total" does.
+
+    :param others: The rows above it.
+    :param last: The row.
+    :returns: Whether it is a row of totals.
+    """
+    return _is_summary(last) or _adds_up(others, last)
+
+
 def _adds_up(others: Sequence[Line], last: Line) -> bool:
     """Check whether each number of a row is the sum of the numbers above it. At least two rows must be above."""
     if len(others) < 2:

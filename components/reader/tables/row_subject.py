@@ -8,6 +8,7 @@ order, is the name of another subject.
 import re
 from itertools import pairwise
 
+from prefrag.components.reader.tables.amounts import column_cells, is_total
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.table_excerpt import TableExcerpt
 from prefrag.components.reader.tables.table_words import Word, stem_of, words_of
@@ -15,8 +16,41 @@ from prefrag.components.reader.tables.table_words import Word, stem_of, words_of
 # The name of a column that names the rows wherever it stands. It matches "Name", "First name" and "Surname". It does
 # not match "Owner name".
 _NAME = re.compile(r"\W*(?:(?:full|first|last|given|family) ?name|name|surname|forename)\W*", re.IGNORECASE)
-# A day of the week. It matches "Monday" and "Tue". A column of them says when something is, and names no row.
-_WEEKDAY = re.compile(r"(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?s?\.?", re.IGNORECASE)
+# The name of a column that holds a role of a person. It matches "Contact", "Key holder" and "Besitzerin".
+_ROLE = re.compile(
+    r".*\b(?:contact(?: person)?|owner|parent|mother|father|guardian|teacher|trainer|coach|tutor|instructor|borrower"
+    r"|skipper|captain|counterparty|payer|payee|tenant|landlord|vet|doctor|director|manager|driver|walker|rider|keeper"
+    r"|holder|groom|host|guide|leader|warden|caretaker|sponsor|kontakt|ansprechpartner|besitzer|eigent\u00fcmer|halter"
+    r"|lehrer|eltern|mutter|vater|mieter|vermieter|leiter|fahrer|tierarzt|reiter)(?:s|in)?\W*",
+    re.IGNORECASE,
+)
+# The name of a column of those who take part in an event. It matches "Guest" and "Horse".
+_PART = re.compile(
+    r"\W*(?:guest|visitor|patient|customer|client|member|supplier|horse|dog|cat|pet|animal)s?\W*", re.IGNORECASE
+)
+# The name of a column of other people. It matches "Child" and "Pupils".
+_PERSON = re.compile(
+    r"\W*(?:child|children|pupil|student|player|employee|person|people|staff|participant)s?\W*", re.IGNORECASE
+)
+# The name of a column with a way to reach a person. It matches "Phone number" and "E-mail".
+_REACHED = re.compile(
+    r".*\b(?:(?:tele)?phone|tel|telefon|mobile|mobil|handy|e-?mail|address|adresse)\b.*", re.IGNORECASE
+)
+# A day of the week or a month, in English or German. It matches "Monday", "Tue", "Montag" and "March". A column of them
+# says when something is, and names no row.
+_WEEKDAY = re.compile(
+    r"(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?s?\.?"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?|(?:mo|di|mi|do|fr|sa|so)\.?"
+    r"|(?:january?|february?|march|april|may|june|july|august|september|october|november|december"
+    r"|januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember)",
+    re.IGNORECASE,
+)
+# A word for a kind of house, firm or place, which stands before or behind a name. It matches "Hotel".
+_KIND = re.compile(
+    r"hotel|hostel|inn|pub|bar|caf[e\u00e9]|restaurant|bakery|school|college|university|museum|theat(?:re|er)|cinema"
+    r"|church|castle|villa|lake|mount|river|bank|club|company|hall|farm|house|gasthof|gasthaus|schule|haus",
+    re.IGNORECASE,
+)
 # A date without a year, with the day before or behind the month. It matches "3 August" and "May 21".
 _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)? [A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} \d{1,2}")
 # A word of a name, which may be joined from two words. It matches "Anna-Maria".
@@ -40,12 +74,27 @@ def is_of_other_subject(question: str, fit: Fit) -> bool:
     naming = naming_column(fit.table)
     if naming is None or fit.column == naming:
         return False
+    subjects = filter(None, column_cells(fit.table.lines.values(), naming))
+    if not all(cell[:1].isupper() for cell in subjects):
+        return False
     telling = fit.telling.items()
     # "The treasurer" may be the subject, told by a property.
-    is_right = any(min(places) > naming and _may_be_name(word, fit, min(places)) for word, places in telling)
+    is_right = any(
+        min(places) > naming and _may_be_name(word, fit, min(places)) and _is_role(fit, min(places))
+        for word, places in telling
+    )
     # A family name that stands in both columns tells neither.
     is_named = any(max(places) <= naming for _, places in telling)
     return is_right and not is_named
+
+
+def _is_role(fit: Fit, column: int) -> bool:
+    """Check whether a column holds a role of a person, whose phone the answer is not.
+
+    In the columns "Child, Contact, Phone", the phone beside the contact is that of the contact.
+    """
+    is_beside = fit.column == column + 1 and _REACHED.fullmatch(fit.column_name) is not None
+    return _ROLE.fullmatch(fit.table.columns[column]) is not None and not is_beside
 
 
 def _may_be_name(word: Word, fit: Fit, column: int) -> bool:
@@ -70,7 +119,10 @@ def is_of_dated_event(question: str, fit: Fit) -> bool:
     names = [word for word in fit.telling if word.is_name and not question.lstrip().startswith(word.typed)]
     # A word that is no name may name the event.
     is_named = len(names) < len(fit.telling) or any(0 in places for places in fit.telling.values())
-    return bool(names) and not is_named
+    # A column such as "Event" or "Film" names the event.
+    columns = {column for word in names for column in fit.telling[word]}
+    have_part = all(_is_role(fit, column) or _PART.fullmatch(fit.table.columns[column]) for column in columns)
+    return bool(names) and have_part and not is_named
 
 
 def has_dated_rows(table: TableExcerpt) -> bool:
@@ -121,27 +173,48 @@ def is_of_other_name(question: str, fit: Fit) -> bool:
     """
     cells = fit.other_cells
     for word, places in fit.telling.items():
-        if not word.is_number and not any(_has_form(word, cells[column]) for column in places):
+        # "A garden chair" is one of the "Garden Chairs".
+        is_one = re.search(rf"\ban? (?:[^\W_]+ )?{re.escape(word.typed)}\b", question) is not None
+        people = {column for column in places if not is_one and _is_of_people(fit.table.columns[column])}
+        if not word.is_number and not any(_has_form(word, cells[column], column in people) for column in places):
             return True
     return False
 
 
-def _has_form(word: Word, cell: str) -> bool:
+def _is_of_people(name: str) -> bool:
+    """Check whether a column holds names of people, as "Name", "Contact", "Guest" and "Child" do."""
+    return any(pattern.fullmatch(name) for pattern in (_NAME, _ROLE, _PART, _PERSON))
+
+
+def _has_form(word: Word, cell: str, is_person: bool) -> bool:
     """Check whether a cell has a word of the question in the same form, or a common noun in another form.
 
-    A word with a capital letter in the question, or behind the first word of a cell, may be a name.
+    A word with a capital letter in the question may be a name. So may one behind the first word of a person's cell.
     """
     typed = _without_possessive(word.typed)
     is_other_name = False
-    for place, match in enumerate(_WORD.finditer(cell)):
+    matches = list(_WORD.finditer(cell))
+    for place, match in enumerate(matches):
         if _without_possessive(match[0]) == typed:
             return True
+        # "Peters Bakery" is "Peter's Bakery", and "McDonalds" is "McDonald's". "Eva Peters" is not "Eva Peter's".
+        may_lack_sign = len(matches) == 1 or place < len(matches) - 1
+        if may_lack_sign and _without_sign(match[0]) == _without_sign(word.typed):
+            return True
         if stem_of(match[0]) == word.stem:
-            is_other_name = is_other_name or word.is_name or (place > 0 and match[0][:1].isupper())
+            is_other_name = is_other_name or word.is_name or (is_person and place > 0 and match[0][:1].isupper())
         elif word.is_name and word.stem in map(stem_of, re.split(r"[-'\u2019]", match[0])):
             # "Anna-Maria" is not "Anna".
             is_other_name = True
     return not is_other_name
+
+
+def _without_sign(word: str) -> str:
+    """Return a word in lower case without apostrophes.
+
+    For example, ``_without_sign("McDonald's")`` returns ``"mcdonalds"``.
+    """
+    return re.sub(r"['\u2019]", "", word.lower())
 
 
 def _without_possessive(word: str) -> str:
@@ -173,20 +246,27 @@ def is_in_other_order(question: str, fit: Fit) -> bool:
 
 
 def _is_turned(fit: Fit, cell: str) -> bool:
-    """Check whether two names of the question stand in a cell in the other order, without a comma between them."""
-    places: list[int] = []
+    """Check whether two names of the question stand in a cell in the other order, without a comma between them.
+
+    A family name in capitals, as in "DUPONT Jean", may stand first, and so may a kind, as in "Hotel Adlon".
+    """
+    found: list[re.Match[str]] = []
     for word in fit.telling:
         matches = [match for match in _WORD.finditer(cell) if stem_of(match[0]) == word.stem]
         if len(matches) == 1 and (word.is_name or matches[0][0][:1].isupper()):
-            places.append(matches[0].start())
-    return any(left > right and "," not in cell[right:left] for left, right in pairwise(places))
+            found.append(matches[0])
+    for left, right in pairwise(found):
+        is_free = any(_KIND.fullmatch(name[0]) or (name[0].isupper() and len(name[0]) > 1) for name in (left, right))
+        if left.start() > right.start() and "," not in cell[right.start() : left.start()] and not is_free:
+            return True
+    return False
 
 
 def goes_on_below(question: str, fit: Fit) -> bool:
     """Check whether the next row belongs to the same thing, because the cell that the question names is empty there.
 
     In a table with the rows "Monday, Yoga, Hall" and ", Drums, Attic", the question "What is the room on Monday?" has
-    two answers.
+    two answers. A row of totals belongs to no day.
 
     :param question: The question.
     :param fit: The row.
@@ -198,7 +278,11 @@ def goes_on_below(question: str, fit: Fit) -> bool:
     if below is None or not fit.telling:
         return False
     cells = below.row.cells
-    return all(repeats_cell(cells, column) for places in fit.telling.values() for column in places)
+    columns = {column for places in fit.telling.values() for column in places}
+    # A member without a role, whose name stands left of the empty cell, is another member.
+    is_named = any(not repeats_cell(cells, column) for column in range(min(columns)))
+    others = [line for place, line in lines.items() if place <= number]
+    return all(repeats_cell(cells, column) for column in columns) and not is_named and not is_total(others, below)
 
 
 def repeats_cell(cells: tuple[str, ...], column: int) -> bool:

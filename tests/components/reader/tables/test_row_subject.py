@@ -14,6 +14,17 @@ CONTACTS = "Child | Phone | Contact\nMia Berg | 11 | Anna Berg"
     ("Horse | Born | Owner\nEmber | 2013 | Sunniva Dahl", "When was Sunniva Dahl born?", False),
     ("Horse | Born | Owner\nEmber | 2013 | Sunniva Dahl", "When was Ember born?", True),
     ("Boat | Length | Skipper\nTern | 12 m | Kai Moor\nSkua | 9 m | Ida Roe", "length of Kai Moor", False),
+    # The right column is no role of a person.
+    ("Author | Book | Year\nJane Austen | Emma | 1815", "year of Emma", True),
+    ("City | Hotel | Phone\nBerlin | Adlon | 11", "phone of the Adlon", True),
+    ("Country | Capital | Population\nPeru | Lima | 10", "population of Lima", True),
+    ("Month | Event | Place\nMay | Summer Fair | Barn\nJune | Ball | Hall", "place of the Summer Fair", True),
+    ("Category | Article | Price\nFeed | Mash | 18.75", "price of Mash", True),
+    ("Kategorie | Artikel | Preis\nFutter | Mash | 18,75", "Preis of Mash", True),
+    ("Tag | Kurs | Lehrer\nMontag | Yoga | Ola Brun\nDienstag | Chor | Una Falk", "Kurs of Ola Brun", True),
+    ("Vorname | Nachname | Telefon\nUte | Roe | 11", "Telefon of Roe", True),
+    ("Anrede | Nachname | Vorname | Telefon\nFrau | Roe | Ute | 11", "Telefon of Ute Roe", True),
+    ("Child | Contact | Phone\nMia Berg | Karl Stein | 11", "phone of Karl Stein", True),
     # A property may tell the subject.
     ("Member | Role | Phone\nIda Roe | Treasurer | 12\nBo Lind | Chair | 13", "phone of the treasurer", True),
     # A column of codes names no rows, nor does one of weekdays.
@@ -51,6 +62,18 @@ def test_the_place_of_a_dated_event_is_stated() -> None:
 
 
 @for_each(
+    "table, question",
+    ("Date | Event | Place\n3 August | Summer Fair | Hall\n5 August | Ball | Barn", "place of the Summer Fair"),
+    ("Date | Time | Film | Hall\n3 August | 19:00 | Jaws | 2\n5 August | 19:00 | Alien | 3", "hall of Jaws"),
+    ("Date | Home | Guest | Score\n3 August | Tarn | Brae | 2:0", "score of Tarn - Brae"),
+    ("Date of birth | Name | Phone\n3 August 1990 | Ann Low | 12", "phone of Ann Low"),
+    ("Datum | Termin | Ort\n3 August | Sommerfest | Halle\n5 August | Ball | Hof", "Ort of the Sommerfest"),
+)
+def test_a_column_may_name_a_dated_event(table: str, question: str) -> None:
+    assert is_stated(f"What is the {question}?", passage(table))
+
+
+@for_each(
     "name, question, stated",
     ("Jacob Peters", "phone of Peter Jacobs", False),
     ("Jacob Peters", "phone of Jacob Peters", True),
@@ -65,6 +88,12 @@ def test_the_place_of_a_dated_event_is_stated() -> None:
     ("Frank James", "phone of james frank", False),
     # A common noun may be in the plural.
     ("Oak board", "phone of oak boards", True),
+    ("Garden Chairs", "phone of a garden chair", True),
+    ("Peters Bakery", "phone of Peter's Bakery", True),
+    ("Peter's Bakery", "phone of Peters Bakery", True),
+    ("McDonalds", "phone of McDonald's", True),
+    ("Hotel Adlon", "phone of the Adlon Hotel", True),
+    ("DUPONT Jean", "phone of Jean Dupont", True),
     ("Eastby against Hollmar", "phone of Hollmar against Eastby", False),
     ("Eastby against Hollmar", "phone of Eastby against Hollmar", True),
 )
@@ -87,3 +116,13 @@ def test_the_row_below_may_belong_to_the_same_day(below: str) -> None:
     assert is_stated("What is the room of the drums?", table)
     assert is_stated("What is the room on Tuesday?", table)
     assert text_of("Which courses are on Monday?", table) is None
+
+
+@for_each(
+    "table, question",
+    ("Member | Role | Phone\nIda Roe | Treasurer | 12\nBo Lind | | 13", "phone of the treasurer"),
+    ("Item | Price\nApple | 4\nPear | 5\n | 9", "price of the pear"),
+    ("Item | Note | Price\nApple | red | 300\nPear | ripe | 30\n | Total | 335", "price of the pear"),
+)
+def test_another_name_and_a_total_below_belong_to_no_row(table: str, question: str) -> None:
+    assert is_stated(f"What is the {question}?", passage(table))
