@@ -37,7 +37,10 @@ _RATES = frozenset(("percent", "percentage", "rate", "ratio", "share", "average"
 # Words in the name of a column whose numbers are times. There, 1.30 may mean an hour and a half.
 _TIMES = frozenset(("hour", "hr", "h", "time", "duration", "stunde", "stunden", "std", "zeit", "dauer"))
 # Words in the name of a column that says how many pieces of a thing there are. The price beside it is that of a piece.
-_QUANTITIES = frozenset(("quantity", "qty", "number", "count", "piece", "pcs", "unit", "menge", "anzahl", "st\u00fcck"))
+_QUANTITIES = frozenset(("quantity", "qty", "count", "piece", "pcs", "menge", "anzahl", "st\u00fcck"))
+# The name of a column that says how many pieces there are, or holds a number for each row. It matches "Number" and
+# "Units". It does not match "House number".
+_NUMBER = re.compile(r"\W*(?:number|unit)s?\W*", re.IGNORECASE)
 # Words in the name of a column that says that its numbers are for a piece of a thing, as in "Unit price".
 _PIECE = frozenset(("unit", "each", "single"))
 # The unit that a number is for, which is the group. It matches "Price per kg".
@@ -135,11 +138,20 @@ def is_multiplied(table: TableExcerpt, column: int) -> bool:
     for number, name in enumerate(table.columns):
         cells = column_cells(table.lines.values(), number)
         texts = [] if number == column else [words_of(text).stems for text in (name, *cells)]
-        if texts and _QUANTITIES & texts[0] and not _QUANTITIES & stems:
+        is_quantity = bool(texts) and (bool(_QUANTITIES & texts[0]) or _has_numbers_of_pieces(name, cells))
+        if is_quantity and not _QUANTITIES & stems:
             return True
         if any(unit in text for text in texts):
             return True
     return False
+
+
+def _has_numbers_of_pieces(name: str, cells: Sequence[str]) -> bool:
+    """Check whether a column "Number" says how many pieces there are.
+
+    If all its numbers differ, they may be the numbers of houses or of invoices.
+    """
+    return _NUMBER.fullmatch(name) is not None and len(set(cells)) < len(cells)
 
 
 def _tells_units(title: str, values: set[str]) -> bool:

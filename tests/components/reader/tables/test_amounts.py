@@ -66,3 +66,15 @@ def test_amounts_of_the_same_unit_in_a_column_are_added() -> None:
     table = passage("Bill | Fee | Currency\nA | 10 | EUR\nB | 25 | EUR")
 
     assert text_of("sum of the fees", table) == "35, the sum of 2 rows"
+
+
+@for_each(
+    "table, question, text",
+    ("House number | Tenant | Rent\n1 | Roe | 300\n2 | Low | 200", "total rent", "500, the sum of 2 rows"),
+    ("Invoice number | Customer | Net\n1 | Roe | 300\n2 | Low | 200", "total net", "500, the sum of 2 rows"),
+    ("Member number | Name | Fee\n1 | Roe | 30\n2 | Low | 20", "sum of the fees", "50, the sum of 2 rows"),
+    ("Item | Number of pieces | Fee\nChair | 4 | 30\nDesk | 2 | 20", "sum of the fees", None),
+    ("Item | Number | Fee\nChair | 4 | 30\nDesk | 4 | 20", "sum of the fees", None),
+)
+def test_the_number_of_a_house_is_no_quantity(table: str, question: str, text: str | None) -> None:
+    assert text_of(question, passage(table)) == text
