@@ -342,9 +342,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
     # Before a sure question, a sentence also ends at stops and at words such as "so".
     begins = sorted(places)
     for sign in _BEFORE_QUESTION.finditer(rest):
-        before = rest[begins[bisect_right(begins, sign.start()) - 1] : sign.start()]
+        part = rest[begins[bisect_right(begins, sign.start()) - 1] : sign.start()]
         # A word such as "and" also joins two questions. So only a short statement is cut off before it.
-        states = _tells_briefly(before) if sign[0][0].isalpha() else _may_state(before)
+        states = _tells_briefly(part) if sign[0][0].isalpha() else _may_state(part)
         if states and _asks_behind(sign[0], rest[sign.end() : sign.end() + _QUESTION_CHARACTERS]):
             places.add(sign.end())
     sentences = [rest[start:end].strip() for start, end in pairwise(sorted(places))]

@@ -51,8 +51,11 @@ _KIND = re.compile(
     r"|church|castle|villa|lake|mount|river|bank|club|company|hall|farm|house|gasthof|gasthaus|schule|haus",
     re.IGNORECASE,
 )
-# A date without a year, with the day before or behind the month. It matches "3 August" and "May 21".
-_DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th|\.)? [A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} \d{1,2}")
+# A date without a year, with the day before or behind the month, or one with slashes or short years. It matches
+# "3 August", "May 21", "04/08/2026" and "04.08.26".
+_DAY = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th|\.)? [A-Z][a-z]{2,8}|[A-Z][a-z]{2,8} \d{1,2}|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}"
+)
 # A word of a name, which may be joined from two words. It matches "Anna-Maria".
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
 # A sign between two names that have an order, as those of a match. It matches " - ".

@@ -49,6 +49,13 @@ def test_a_dated_row_is_about_an_event(question: str, stated: bool) -> None:
     assert is_stated(question, table) == stated
 
 
+@for_each("first, second", ("04/08/2026", "28/08/2026"), ("4.8.26", "28.8.26"), ("3 August", "28 August"))
+def test_a_date_may_have_any_form(first: str, second: str) -> None:
+    table = passage(f"Date | Counterparty | Balance\n{first} | Ann Low | 19842.15\n{second} | Bo Lind | 12.00")
+
+    assert not is_stated("What is the balance of Ann Low?", table)
+
+
 def test_the_place_of_a_dated_event_is_stated() -> None:
     table = passage("Date | Event | Place\n3 August | Jumble sale | Hall\n5 August | Fair | Barn")
 
