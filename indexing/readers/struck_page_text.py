@@ -3,10 +3,14 @@
 An author who strikes a text through has taken it back, and a reader of the page does not see hidden text. So neither
 may be the source of an answer. Only what the page itself says counts: its elements and their attributes. Style sheets
 and scripts are not followed.
+
+A script may show a hidden element when a reader clicks, such as the text of a tab. So hidden elements stay if they are
+tabs, if they stand directly behind a heading or a button, or if they hold much of the text of the page.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 # Matches a part of a page that holds no elements, or a tag. The parts are a comment, a script and a style sheet; each
@@ -46,26 +50,72 @@ _STRIKING = re.compile(r"\btext-decoration(?:-line)?\s*:[^;]*\bline-through\b", 
 _TILDES = re.compile(r"(?<![~\\])~~(?![~\s])(?:[^~\n]|\n(?!\s*\n)|~(?!~)){1,2000}(?<![\s~])~~(?!~)")
 
 
+# Matches the attribute of a hidden element that a click or a search shows: role="tabpanel" or hidden="until-found".
+_SHOWN_LATER = re.compile(r"""\s(?:role\s*=\s*["']?tabpanel|hidden\s*=\s*["']?until-found)\b""", re.IGNORECASE)
+# Matches the end of a heading or a button at the end of a text, such as `</h2>`. A click on it may show the element
+# behind it.
+_OPENER = re.compile(r"</(?:h[1-6]|button|summary|dt)\s*>\s*\Z", re.IGNORECASE)
+# The end of a heading or a button is looked for in this many characters before an element.
+_BEFORE = 40
+# Matches the attribute `class`, such as `class="tab"`.
+_CLASS = re.compile(r"\sclass\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'>]+)", re.IGNORECASE)
+# Matches a tag, a comment or a space. The rest of a page is its text.
+_NO_TEXT = re.compile(r"<!--.*?-->|<[^<>]*>|\s+", re.DOTALL)
+# Hidden elements of one kind stay if they hold more than this share of the text of the page, and more than this many
+# letters.
+_MUCH = 0.1
+_MANY_LETTERS = 200
+# Elements inside a hidden element that stays are judged again, at most this many times.
+_MOST_LEVELS = 5
+# The elements that are cells of a table.
+_CELLS = frozenset(("td", "th"))
+# The elements whose opening or closing tag ends a cell.
+_CELL_ENDS = frozenset(("td", "th", "tr", "thead", "tbody", "tfoot"))
+# Matches a row of a table, until its end or the next row.
+_ROW = re.compile(r"<tr\b[^<>]{0,1000}>.*?(?:</tr\s*>|(?=<tr\b|</?table\b|</?t(?:head|body|foot)\b)|\Z)", re.I | re.S)
+# Matches the beginning of a table.
+_TABLE = re.compile(r"<table\b", re.IGNORECASE)
+
+
 class _Removal(NamedTuple):
-    """A part of a page to remove: its begin and end, in characters, and whether it is struck through."""
+    """A part of a page to remove.
+
+    :param begin: The position of its first character.
+    :param end: The position behind its last character.
+    :param is_struck: Whether it is struck through. Otherwise it is hidden.
+    :param kind: The tag and the class of a hidden element, such as `div class="tab"`. "" for a struck-out part and for
+        a cell, which are always removed.
+    """
 
     begin: int
     end: int
     is_struck: bool
+    kind: str = ""
+
+
+class _Row:
+    """Counts the cells of a table in the order of the page, to tell in which column a cell stands."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.column = 0
+        # The columns whose cell in the first row is hidden.
+        self.hidden = set[int]()
 
 
 def strike_page(page: str) -> tuple[str, int]:
     """Remove the struck-out and hidden elements from a page.
 
     For example, ``<p>The fee is <s>12</s> 15 euros.</p>`` becomes ``<p>The fee is  15 euros.</p>``. An element without
-    an end stays.
+    an end stays. Of a cell of a table, only the content is removed, so that the cells to its right keep their columns.
+    The cell itself is removed if it is hidden together with the name of its column. A row is removed if nothing of it
+    is left.
 
     :param page: The HTML of the page.
-    :returns: The HTML without these elements, and the number of struck-out elements. The hidden elements are not
-        counted, because nearly every page has some, such as menus.
+    :returns: The HTML without these elements, and the number of removed elements with text.
     """
-    removals = list(_elements(page))
-    return _without(page, removals), sum(removal.is_struck for removal in removals)
+    removals = _removals(page)
+    return _without(page, _with_rows(page, removals)), sum(_has_text(page, removal) for removal in removals)
 
 
 def strike_markdown(text: str, code: re.Pattern[str]) -> tuple[str, int]:
@@ -80,32 +130,168 @@ def strike_markdown(text: str, code: re.Pattern[str]) -> tuple[str, int]:
     # The signs of code are replaced by as many other signs. So the places of all other texts stay the same.
     prose = code.sub(lambda piece: "x" * len(piece[0]), text)
     removals = [_Removal(*match.span(), True) for match in _TILDES.finditer(prose)]
-    removals = sorted([*removals, *_elements(prose)])
-    return _without(text, removals), sum(removal.is_struck for removal in removals)
+    removals = sorted([*removals, *_removals(prose)])
+    return _without(text, removals), sum(_has_text(text, removal) for removal in removals)
 
 
-def _elements(page: str) -> Iterator[_Removal]:
-    """Yield the struck-out and hidden elements of a page. Elements inside such an element are not yielded."""
+def _removals(page: str) -> list[_Removal]:
+    """Find the elements of a page that are to be removed."""
     if not _CANDIDATE.search(page):
-        return
-    # The name and the begin of the present element that may be removed, and whether it is struck through. The name is
-    # empty if there is none.
-    name, begin, is_struck = "", 0, False
-    # How many elements of this name are open.
+        return []
+    # Where hidden elements begin that stay.
+    kept: set[int] = set()
+    for _ in range(_MOST_LEVELS):
+        removals = list(_elements(page, kept))
+        more = _large(page, removals)
+        if not more:
+            break
+        kept |= more
+    return removals
+
+
+def _large(page: str, removals: Sequence[_Removal]) -> set[int]:
+    """Return where the hidden elements begin that hold much of the text of the page.
+
+    Elements with the same tag and class are judged together, because each may be the text of one tab.
+    """
+    letters = Counter[str]()
+    for removal in removals:
+        if removal.kind:
+            letters[removal.kind] += _count_letters(page[removal.begin : removal.end])
+    if not letters:
+        return set()
+    total = _count_letters(page)
+    # A page that hides nearly all of its text shows it by a script.
+    large = {
+        kind
+        for kind, number in letters.items()
+        if number > _MUCH * total and (number > _MANY_LETTERS or 10 * number > 9 * total)
+    }
+    return {removal.begin for removal in removals if removal.kind in large}
+
+
+def _count_letters(page: str) -> int:
+    """Count the characters that are shown of a part of a page, without spaces."""
+    shown = _PART.sub(lambda part: "" if part["raw"] else part[0], page)
+    return len(_NO_TEXT.sub("", shown))
+
+
+def _has_text(page: str, removal: _Removal) -> bool:
+    """Check whether a removed part of a page had text."""
+    return bool(_NO_TEXT.sub("", page[removal.begin : removal.end]))
+
+
+def _with_rows(page: str, removals: Sequence[_Removal]) -> list[_Removal]:
+    """Add the rows of tables of which nothing is left. An empty row would look like the end of the table."""
+    if not removals:
+        return []
+    added = []
+    number = 0
+    for row in _ROW.finditer(page):
+        while number < len(removals) and removals[number].end <= row.start():
+            number += 1
+        # A row that holds another table is no row of data.
+        if _TABLE.match(page, row.end()):
+            continue
+        inside = []
+        while number < len(removals) and removals[number].begin < row.end():
+            begin, end = removals[number].begin - row.start(), removals[number].end - row.start()
+            inside.append(_Removal(max(0, begin), end, True))
+            if end > len(row[0]):
+                break
+            number += 1
+        if inside and not _NO_TEXT.sub("", _without(row[0], inside)):
+            added.append(_Removal(*row.span(), True))
+    # Of two parts that begin at the same place, the longer one comes first.
+    return sorted([*added, *removals], key=lambda removal: (removal.begin, -removal.end))
+
+
+def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
+    """Yield the struck-out and hidden elements of a page. Elements inside such an element are not yielded.
+
+    :param page: The HTML of the page.
+    :param kept: Where hidden elements begin that stay.
+    """
+    # The name of the present element that may be removed. Empty if there is none.
+    name = ""
+    present = _Removal(0, 0, False)
+    # How many elements of this name are open. Of a cell, how many tables inside it.
     depth = 0
+    # The rows of the open tables.
+    rows: list[_Row] = []
     # Where the last element of each name ends.
     ends = {part["name"].lower(): part.end() for part in _PART.finditer(page) if part["slash"]}
     for part in _PART.finditer(page):
         tag = (part["name"] or "").lower()
-        if name and tag == name:
-            depth += -1 if part["slash"] else 1
-            if depth == 0:
-                yield _Removal(begin, part.end(), is_struck)
+        if not tag:
+            continue
+        is_end = bool(part["slash"])
+        if name in _CELLS:
+            if tag == "table":
+                depth += -1 if is_end else 1
+            if depth < 0 or (depth == 0 and tag in _CELL_ENDS):
+                is_whole = page.startswith("<", present.begin) and is_end and tag in _CELLS
+                yield present._replace(end=part.end() if is_whole else part.start())
                 name = ""
-        elif not name and tag and not part["slash"] and not part["attributes"].endswith("/"):
-            reason = _reason(tag, part["attributes"])
-            if reason and ends.get(tag, 0) > part.end():
-                name, begin, is_struck, depth = tag, part.start(), reason == "struck", 1
+            else:
+                continue
+        elif name:
+            if tag == name:
+                depth += -1 if is_end else 1
+            if depth == 0:
+                yield present._replace(end=part.end())
+                name = ""
+            continue
+
+        _count_cells(rows, tag, is_end)
+        if is_end or part["attributes"].endswith("/"):
+            continue
+        reason = _reason(tag, part["attributes"])
+        if not reason or (ends.get(tag, 0) <= part.end() and tag not in _CELLS):
+            continue
+        if tag in _CELLS:
+            name, depth = tag, 0
+            present = _Removal(part.end(), part.end(), reason == "struck")
+            if reason == "hidden" and rows and _is_hidden_column(rows[-1]):
+                present = present._replace(begin=part.start())
+        elif reason == "struck":
+            name, depth, present = tag, 1, _Removal(part.start(), part.end(), True)
+        elif part.start() not in kept and not _is_shown_later(page, part):
+            found = _CLASS.search(part["attributes"])
+            kind = f"{tag}{found[0] if found else ''}"
+            name, depth, present = tag, 1, _Removal(part.start(), part.end(), False, kind)
+
+
+def _count_cells(rows: list[_Row], tag: str, is_end: bool) -> None:
+    """Count the tables, rows and cells of a page.
+
+    :param rows: The present row of each open table. It is changed.
+    :param tag: The name of the next tag of the page.
+    :param is_end: Whether the tag ends an element.
+    """
+    if tag == "table" and not is_end:
+        rows.append(_Row())
+    elif tag == "table" and rows:
+        rows.pop()
+    elif rows and not is_end and tag == "tr":
+        rows[-1].number += 1
+        rows[-1].column = 0
+    elif rows and not is_end and tag in _CELLS:
+        rows[-1].column += 1
+
+
+def _is_hidden_column(row: _Row) -> bool:
+    """Check whether the present cell, which is hidden, stands below a hidden cell of the first row, or is that cell."""
+    if row.number == 1:
+        row.hidden.add(row.column)
+    return row.column in row.hidden
+
+
+def _is_shown_later(page: str, part: re.Match[str]) -> bool:
+    """Check whether a hidden element is a tab, or stands directly behind a heading or a button that shows it."""
+    if _SHOWN_LATER.search(part["attributes"]):
+        return True
+    return bool(_OPENER.search(page[max(0, part.start() - _BEFORE) : part.start()]))
 
 
 def _reason(tag: str, attributes: str) -> str:

@@ -19,13 +19,77 @@ from tests.for_each import for_each
     ("It costs <DEL class='a'>350</DEL><ins>420</ins> euros.", "It costs <ins>420</ins> euros.", 1),
     ("Open until<strike>22</strike>23:30.", "Open until 23:30.", 1),
     ("The dues are <span style='color: red; text-decoration: line-through'>30</span> 36.", "The dues are  36.", 1),
-    ("<p style='display: none'>Bo</p><p>Ann</p>", "<p>Ann</p>", 0),
-    ("<div hidden><div>Bo</div>Cat</div><p>Ann</p>", "<p>Ann</p>", 0),
-    ('Bus <b style="visibility:hidden">7</b> 8', "Bus  8", 0),
+    ("<p style='display: none'>Bo</p><p>Ann</p>", "<p>Ann</p>", 1),
+    ("<div hidden><div>Bo</div>Cat</div><p>Ann</p>", "<p>Ann</p>", 1),
+    ('Bus <b style="visibility:hidden">7</b> 8', "Bus  8", 1),
     ("<s>a <s>b</s> c</s> d", " d", 1),
 )
 def test_struck_out_elements_are_left_out(page: str, shown: str, count: int):
     assert strike_page(page) == (shown, count)
+
+
+@for_each(
+    "rows, shown",
+    # Of a cell, only the content is removed.
+    (
+        "<tr><td>Mash<td style='text-decoration: line-through'>40</td><td>30</td></tr>",
+        "<tr><td>Mash<td style='text-decoration: line-through'></td><td>30</td></tr>",
+    ),
+    (
+        "<tr><th>Item</th><th>Price</th></tr><tr><td hidden>40</td><td>30</td></tr>",
+        "<tr><th>Item</th><th>Price</th></tr><tr><td hidden></td><td>30</td></tr>",
+    ),
+    # A column that is hidden with its name is removed.
+    (
+        "<tr><th>Item</th><th hidden>Cost</th><th>Price</th></tr><tr><td>Mash<td hidden>40<td>30</tr>",
+        "<tr><th>Item</th><th>Price</th></tr><tr><td>Mash<td>30</tr>",
+    ),
+    # So is a row of which nothing is left.
+    ("<tr><td>1</td></tr><tr><td><s>2</s></td></tr><tr><td>3</td></tr>", "<tr><td>1</td></tr><tr><td>3</td></tr>"),
+    ("<tr><td><s>2</s><table><tr><td>3</td></tr></table></tr>", "<tr><td><table><tr><td>3</td></tr></table></tr>"),
+    ("<tr><td></td></tr><tr><td>3</td></tr>", "<tr><td></td></tr><tr><td>3</td></tr>"),
+)
+def test_the_cells_of_a_table_keep_their_columns(rows: str, shown: str):
+    assert strike_page(f"<table>{rows}</table>")[0] == f"<table>{shown}</table>"
+
+
+def test_a_struck_out_cell_leaves_the_next_cells_below_their_names():
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    names = "<tr><th>Article</th><th>Old price</th><th>Price</th><th>Stock</th></tr>"
+    cells = "<tr><td>Mash</td><td style='text-decoration: line-through'>40</td><td>30</td><td>7</td></tr>"
+    page = f"<p>The shop by the harbour sells these.</p><table>{names}{cells}</table>"
+
+    [passage] = FileConverter().passages(Path("/a.html"), page.encode())
+
+    assert "Article: Mash; Price: 30; Stock: 7" in (passage.content or "")
+
+
+@for_each(
+    "page, text",
+    ("<div role='tabpanel' hidden>The hall costs 30 euros a day.</div>", "The hall costs 30 euros"),
+    ("<div hidden='until-found'>The hall costs 30 euros a day.</div>", "The hall costs 30 euros"),
+    ("<h2>What is the fee?</h2> <div style='display:none'><p>It is 30 euros.</p></div>", "It is 30 euros"),
+    ("<div><button>Fee</button><div hidden><p>It is 30 euros.</p></div></div>", "It is 30 euros"),
+    (f"<p>{'The hall is big. ' * 50}</p>" + f"<div hidden><p>{'Rent it now. ' * 30}</p></div>", "Rent it now."),
+)
+def test_hidden_elements_that_a_click_shows_stay(page: str, text: str):
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    converter = FileConverter()
+    page = f"<html><body><p>The members meet in the old hall every week.</p>{page}</body></html>"
+
+    content = " ".join(passage.content or "" for passage in converter.passages(Path("/a.html"), page.encode()))
+
+    assert text in content
+    assert converter.loss == ""
+
+
+def test_a_page_that_a_script_shows_is_read():
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    page = "<html><body><div style='display:none'><p>The fee is <s>9</s> 10 euros a year.</p></div></body></html>"
+
+    [passage] = FileConverter().passages(Path("/a.html"), page.encode())
+
+    assert passage.content == "The fee is 10 euros a year."
 
 
 @for_each(
@@ -69,7 +133,9 @@ def test_struck_out_texts_are_counted_in_the_loss():
         assert converter.loss == "1 struck-out or hidden text left out"
 
 
-@for_each("part", "<s>", "<p hidden>", "<!--", "~~a", "<script>", "<a ", "</s>")
+@for_each(
+    "part", "<s>", "<p hidden>", "<!--", "~~a", "<tr><td hidden>", "<table><tr><td><s>2</s>", "<script>", "<a ", "</s>"
+)
 def test_a_hostile_page_is_read_at_once(part: str):
     begin = time.monotonic()
     strike_page(part * 50_000)
