@@ -16,6 +16,7 @@ from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import islice
+from math import isfinite
 from typing import Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -271,7 +272,11 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             continue
         line = [_shown(cell) for cell in row]
         hidden_columns |= {column for column in hidden.columns if column < len(line) and line[column]}
-        left_out[STRUCK] += sum(not line[cell.column - 1] and cell.value not in ("", 0) for cell in cells)
+        struck = sum(not line[cell.column - 1] and cell.value not in ("", 0) for cell in cells)
+        left_out[STRUCK] += struck
+        # A row of which nothing is left is left out, because an empty row would look like the end of the table.
+        if struck and not any(line):
+            continue
         while line and not line[-1]:
             line.pop()
         # Keep only the first of several empty rows. A million of them can stand between two rows with text.
@@ -588,11 +593,24 @@ def show_cell(value: object, form: str) -> str:
         return _show_time(value, _LITERAL.sub("", first).lower())
     if isinstance(value, timedelta):
         return _show_duration(value)
-    # The second part of a format is for negative numbers. It says itself how they are marked, as in `0;(0)`.
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    # The second part of a format is for negative numbers. It says itself how they are marked, as in `0;(0)`. If only a
+    # colour marks them, as in `0;[Red]0`, a minus is written, because the text has no colours.
     has_own_form = value < 0 and len(sections) > 1 and _DIGITS.search(sections[1]) is not None
     if has_own_form and not _CONDITION.search(form):
-        return _show_number(-value, _LITERAL.sub(_literal_text, sections[1]))
+        negative = _LITERAL.sub(_literal_text, sections[1])
+        text = _show_number(-value, negative)
+        # The signs that mark a negative number are those that a positive number does not have, such as "-" or "owed".
+        is_marked = bool(set(_words(negative)) - set(_words(_LITERAL.sub(_literal_text, first))))
+        is_zero = not re.search(r"[1-9]", text)
+        return text if is_marked or is_zero else f"-{text}"
     return _show_number(value, _LITERAL.sub(_literal_text, first))
+
+
+def _words(pattern: str) -> list[str]:
+    """Return the words and signs of a number format. For example, ``_words("(#,##0 kg)")`` gives "(", "kg" and ")"."""
+    return re.findall(r"[^\W\d_]+|[^\w\s]", _DIGITS.sub(" ", pattern))
 
 
 def _literal_text(literal: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ readers write the count into :attr:`Outline.loss` by :func:`note_left_out`.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from prefrag.components.text.counted import counted
@@ -75,7 +76,8 @@ def note_left_out(outline: Outline, number: int, noun: str) -> None:
 def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int:
     """Remove the struck-out and hidden texts and the hidden rows from a part of a Word file.
 
-    The source of a tracked move is removed, too, because its text stands where it was moved to.
+    A row of a table of which nothing is left is removed, because an empty row would look like the end of the table. The
+    source of a tracked move is removed, too, because its text stands where it was moved to.
 
     :param root: The element of the part, such as its body.
     :param styles: The properties of each style, from :func:`word_styles`.
@@ -90,13 +92,20 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
         if _is_on(row.find(f"{_WORD}trPr/{_WORD}hidden")):
             row.getparent().remove(row)
             count += 1
+    # The rows of tables from which a text is removed.
+    changed = set()
     for paragraph in root.iter(f"{_WORD}p"):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
         inherited = _properties_of(style, styles)
         hidden = [run for run in paragraph.iter(f"{_WORD}r") if _is_struck_run(run, inherited, styles)]
         count += any(run.find(f"{_WORD}t") is not None for run in hidden)
+        rows = {row for run in hidden for row in islice(run.iterancestors(f"{_WORD}tr"), 1)}
         for run in hidden:
             del run[:]
+        changed |= rows
+    for row in changed:
+        if not any(text.text and text.text.strip() for text in row.iter(f"{_WORD}t")):
+            row.getparent().remove(row)
     return count
 
 
@@ -157,12 +166,14 @@ def _is_struck_run(run: Any, inherited: frozenset[str], styles: dict[str | None,
 
 
 def strike_slide_text(root: Any) -> int:
-    """Remove the struck-out texts from a slide or its notes.
+    """Remove the struck-out texts from a slide or its notes, and the rows of tables of which nothing is left.
 
     :param root: The element of the slide.
     :returns: The number of removed texts.
     """
     count = 0
+    # The rows of tables from which a text is removed.
+    changed = set()
     for kind in ("r", "fld"):
         for run in root.iter(f"{_DRAWING}{kind}"):
             properties = run.find(f"{_DRAWING}rPr")
@@ -170,17 +181,30 @@ def strike_slide_text(root: Any) -> int:
             if properties is not None and text is not None and properties.get("strike") in _SLIDE_STRIKES:
                 count += bool(text.text)
                 text.text = ""
+                changed.update(islice(run.iterancestors(f"{_DRAWING}tr"), 1))
+    for row in changed:
+        is_merged = any(cell.get(name) for cell in row.iter(f"{_DRAWING}tc") for name in ("rowSpan", "vMerge"))
+        if not is_merged and not any(text.text and text.text.strip() for text in row.iter(f"{_DRAWING}t")):
+            row.getparent().remove(row)
     return count
 
 
 def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     """Remove the struck-out and hidden texts from an OpenDocument file.
 
+    A row of a table of which nothing is left is removed, because an empty row would look like the end of the table.
+
     :param body: The element with the content of the file.
     :param roots: The roots of the parts that define styles.
     :returns: The number of removed texts.
     """
     hidden = _hidden_styles(roots)
+    # A row with a covered cell belongs to a merged cell, so it stays.
+    full_rows = [
+        row
+        for row in body.iter(f"{_TABLE}table-row")
+        if _has_open_text(row) and row.find(f"{_TABLE}covered-table-cell") is None
+    ]
     count = 0
     for element in body.iter():
         name = element.get(f"{_TEXT}style-name") or element.get(f"{_TABLE}style-name")
@@ -194,7 +218,17 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
             element.attrib.pop(f"{_OFFICE}date-value", None)
             element.text = None
             del element[:]
+    emptied = {row for row in full_rows if not _has_open_text(row)} if count else set()
+    if emptied:
+        for parent in list(body.iter()):
+            for row in [child for child in parent if child in emptied]:
+                parent.remove(row)
     return count
+
+
+def _has_open_text(row: Any) -> bool:
+    """Check whether a row of an OpenDocument file has text."""
+    return any(text.strip() for text in row.itertext())
 
 
 def _hidden_styles(roots: Iterable[Any]) -> set[str | None]:

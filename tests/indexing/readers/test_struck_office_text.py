@@ -175,6 +175,47 @@ class TestSheets:
 
         assert "Item: Oats; Cost: 4; Price: 15" in _read("a.xlsx", data)[0]
 
+    def test_a_struck_out_row_does_not_end_the_table(self) -> None:
+        from openpyxl.styles import Font
+
+        def write(sheet: Any) -> None:
+            for cell in sheet[3]:
+                cell.font = Font(strike=True)
+
+        text, loss = _read("a.xlsx", _book(write))
+
+        assert text == "Sheet\nItem: Mash; Cost: 11.5; Price: 18.75\nItem: Oats; Cost: 4; Price: nine"
+        assert loss == "3 struck-out or hidden texts left out"
+
+
+def test_a_struck_out_row_of_a_word_file_does_not_end_the_table() -> None:
+    def write(document: Any) -> None:
+        table = document.add_table(0, 2)
+        for row in (("Place", "Day"), ("Wall", "2 May"), ("Roof", "4 May"), ("Gate", "5 May")):
+            for cell, text in zip(table.add_row().cells, row, strict=True):
+                cell.paragraphs[0].add_run(text).font.strike = row[0] == "Roof"
+
+    assert _read("a.docx", make_docx(write))[0] == "Place: Wall; Day: 2 May\nPlace: Gate; Day: 5 May"
+
+
+def test_a_struck_out_row_of_a_slide_does_not_end_the_table() -> None:
+    import pptx
+    from pptx.util import Inches
+
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    table = slide.shapes.add_table(4, 2, *map(Inches, (1, 1, 4, 2))).table
+    for number, row in enumerate((("Place", "Day"), ("Wall", "2 May"), ("Roof", "4 May"), ("Gate", "5 May"))):
+        for column, text in enumerate(row):
+            run = table.cell(number, column).text_frame.paragraphs[0].add_run()
+            run.text = text
+            if row[0] == "Roof":
+                run._r.get_or_add_rPr().set("strike", "sngStrike")
+    made = io.BytesIO()
+    presentation.save(made)
+
+    assert _read("a.pptx", made.getvalue())[0] == "Slide 1\nPlace: Wall; Day: 2 May\nPlace: Gate; Day: 5 May"
+
 
 def _styled(kind: str, family: str, properties: str, body: str) -> bytes:
     style = f'<st:style st:name="X" st:family="{family}"><st:text-properties {properties}/></st:style>'
@@ -209,6 +250,7 @@ def test_struck_out_cells_of_an_ods_are_left_out() -> None:
         row("Item", "Cost", "Price"),
         row("Mash", "11", "~18"),
         row("Hay", "3", "7", attributes='tb:visibility="collapse"'),
+        row("~Bran", "~5", "~6"),
     ]
     folded = f'<tb:table-row-group tb:display="false">{row("Rye", "1", "2", attributes=chr(32))}</tb:table-row-group>'
     sheet = f'<tb:table tb:name="S">{columns}{"".join(rows)}{row("Oats", "4", "9")}{folded}</tb:table>'
@@ -217,7 +259,7 @@ def test_struck_out_cells_of_an_ods_are_left_out() -> None:
     text, loss = _read("a.ods", _styled("spreadsheet", "table-cell", style, sheet))
 
     assert text == "S\nItem: Mash\nItem: Oats; Price: 9\nItem: Rye; Price: 2"
-    assert loss == "1 struck-out or hidden text left out"
+    assert loss == "4 struck-out or hidden texts left out"
 
 
 @for_each(
