@@ -5,7 +5,8 @@ each passage. A word such as "draft" shows a standing only in certain forms:
 
 - alone, in brackets, or in capitals before a dash: "DRAFT", "Rules (draft)", "DRAFT - budget",
 - at the end of a file name, or in capitals inside it: "rules-draft", "lease DRAFT 2 of May",
-- at either end of a file name, if the rest is the name of another file of the folder: "rules draft" beside "rules",
+- at the end of a file name, or before it as in "draft of rules" and "DRAFT RULES", if the rest is the name of another
+  file of the folder with the same suffix: "rules draft.txt" beside "rules.txt",
 - after "status", or in a sentence such as "This page is obsolete".
 
 In other sentences, the word may mean something else, as in "draft horse" or "old town". A document without any of these
@@ -45,12 +46,14 @@ _LABEL = re.compile(
 _AGES = "".join(f"(?<!{unit})(?<!{unit}s)" for unit in ("year", "month", "week", "day"))
 # Matches a word at the end of a file name, such as "rules-draft" or "rules_old".
 _AT_END = re.compile(rf"{_AGES}[-_.]\s*{_WORD}{_VERSION}$", re.IGNORECASE)
-# Matches a file name that begins or ends in a word after or before a blank, such as "draft rules" or "rules old 2". It
-# shows a standing only if another file has the rest of the name, "rules", because "draft horse" and "5 years old" are
-# names of other things. The group "rest" is the rest of the name.
+# Match a file name such as "rules old 2", "draft of rules" or "DRAFT RULES". It shows a standing only if another file
+# has the rest of the name, "rules", because "nba draft" and "5 years old" are names of other things. In small letters,
+# no word directly before the rest counts, because "old town" and "draft beer" may stand beside "town" and "beer". The
+# group "rest" is the rest of the name.
 _BESIDE_OTHER = (
     re.compile(rf"(?P<rest>.*[^\W_]){_AGES}[\W_]+{_WORD}{_VERSION}", re.IGNORECASE),
-    re.compile(rf"{_WORD}{_VERSION}[\W_]+(?P<rest>[^\W_].*)", re.IGNORECASE),
+    re.compile(r"(?P<word>draft)[\W_]+of[\W_]+(?P<rest>[^\W_].*)", re.IGNORECASE),
+    re.compile(rf"(?P<word>DRAFT){_VERSION}[\W_]+(?P<rest>[^\W_].*)"),
 )
 # Matches the signs between the words of a file name.
 _SIGNS = re.compile(r"[\W_]+")
@@ -101,7 +104,7 @@ def find_standing(
     :param name: The file name, with its suffix.
     :param folders: The names of the folders that contain the file.
     :param names_beside: Returns the names of the files in the same folder. It is called only if the name of the file
-        begins or ends in a word such as "draft".
+        has a form such as "rules draft".
     :returns: "superseded", "draft" or "old"; None if the document states no standing.
     """
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
@@ -128,22 +131,26 @@ def find_standing(
     return (
         _first_standing(_TITLES, title)
         or _first_standing((*_TITLES, _AT_END.search, _LABEL_IN_NAME.match), stem)
-        or _standing_beside(stem, names_beside)
+        or _standing_beside(PurePath(name), names_beside)
         or above
     )
 
 
-def _standing_beside(stem: str, names_beside: Callable[[], Iterable[str]]) -> str | None:
+def _standing_beside(name: PurePath, names_beside: Callable[[], Iterable[str]]) -> str | None:
     """Return the standing that a file name shows if another file of the folder has the rest of the name.
 
-    :param stem: The file name without its suffix.
+    The other file must have the same suffix.
+
+    :param name: The file name.
     :param names_beside: Returns the names of the files in the same folder.
     :returns: "superseded", "draft" or "old"; None if the name shows no standing.
     """
-    matches = [match for match in (pattern.fullmatch(stem) for pattern in _BESIDE_OTHER) if match]
+    matches = [match for match in (pattern.fullmatch(name.stem) for pattern in _BESIDE_OTHER) if match]
     if not matches:
         return None
-    others = {_plain_name(PurePath(name).stem) for name in names_beside()}
+    suffix = name.suffix.casefold()
+    paths = (PurePath(other) for other in names_beside())
+    others = {_plain_name(path.stem) for path in paths if path.suffix.casefold() == suffix}
     return next(
         (_STANDING_OF_WORD[match["word"].casefold()] for match in matches if _plain_name(match["rest"]) in others), None
     )

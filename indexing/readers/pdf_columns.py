@@ -10,8 +10,8 @@ of their letters on the page, and puts the lines of the left column before those
 4. In each block in which the two columns take turns and hold sentences, write the left column first (:func:`_order`).
    Sentences are recognised by the small letters at the beginning of lines, which needs several lines, or by a sentence
    that goes on from one line of a column to the next (:func:`_runs_on`), which few lines can show.
-5. If only one of the two columns has such a sentence, it is not clear how the page is read. Then each segment becomes a
-   paragraph of its own, so that no sentence is made up across the gap.
+5. If only one of the two columns has such a sentence, it is not clear how the page is read. Then each segment of the
+   sentence becomes a paragraph of its own, so that no sentence is made up across the gap (:func:`_write_apart`).
 
 The reader of PDF files calls :func:`find_lines` for each page.
 """
@@ -20,7 +20,7 @@ import ctypes
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, islice, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -246,7 +246,9 @@ def _order(text: str, segments: list[Segment], columns: int) -> list[Segment | N
         group = list(numbers)
         if is_brief:
             together = [segment for number in group for segment in blocks[number]]
-            ordered += _write_brief(text, together, gutter, columns) if is_clear else _write_apart(together)
+            ordered += (
+                _write_brief(text, together, gutter, columns) if is_clear else _write_apart(text, together, gutter)
+            )
             continue
         for number in group:
             if number in shared:
@@ -298,13 +300,14 @@ def _brief_blocks(text: str, blocks: Sequence[list[Segment]], gutter: float) -> 
 def _is_prose(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether a column of few lines holds sentences, although the column beside it does not.
 
-    The remarks in a table may have two sentences, too. But then all of them begin and end in the same way.
+    The remarks in a table may have two sentences, too. But then all of them begin and end in the same way, or each goes
+    on from the cell at its left, as "costs 14 euros." behind "The berth in the harbour".
     """
     if len(segments) < _FEWEST_LINES or not _runs_on(text, segments):
         return False
     beginnings = {text[segment.begin].islower() for segment in segments}
     ends = {ends_with_stop(_text_of(text, segment)) for segment in segments}
-    return len(beginnings) > 1 or len(ends) > 1
+    return len(beginnings) > 1 or (len(ends) > 1 and True not in beginnings)
 
 
 def _with_headings(brief: set[int], blocks: Sequence[list[Segment]], gutter: float) -> set[int]:
@@ -328,25 +331,49 @@ def _write_brief(text: str, block: list[Segment], gutter: float, columns: int) -
     return [None, *_order(text, left, columns - 1), *between, *_order(text, right, columns - 1), None]
 
 
-def _write_apart(block: Sequence[Segment]) -> list[Segment | None]:
-    """Write each segment of a block as a paragraph of its own."""
-    return [None, *chain.from_iterable((segment, None) for segment in block)]
+def _write_apart(text: str, block: Sequence[Segment], gutter: float) -> list[Segment | None]:
+    """Write each segment that belongs to a sentence of several lines as a paragraph of its own.
+
+    All other segments stay beside each other, as the cells of a table row.
+    """
+    apart = set[Segment]()
+    for side in _sides(block, gutter):
+        if _is_prose(text, side):
+            goes_on = _going_on([_text_of(text, segment) for segment in side])
+            for pair, is_one in zip(pairwise(side), goes_on, strict=True):
+                apart.update(pair if is_one else ())
+    written: list[Segment | None] = [None]
+    for segment in block:
+        written += [None, segment, None] if segment in apart else [segment]
+    return [*written, None]
 
 
 def _runs_on(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether a sentence goes on from one line of a column to the next.
 
-    The column must have the end of a sentence. Two lines belong to one sentence if the first has no stop at its end,
-    and if the second begins with a small letter or has the end of a sentence within the line.
+    The column must have the end of a sentence.
     """
     lines = [_text_of(text, segment) for segment in segments]
-    has_end = [any(border["next"].isupper() for border in _BORDER.finditer(line)) for line in lines]
-    if not any(has_end) and not any(map(ends_with_stop, lines)):
+    if not any(map(_has_border, lines)) and not any(map(ends_with_stop, lines)):
         return False
-    running = 0
-    for number, (line, following) in enumerate(pairwise(lines), start=1):
-        running += not ends_with_stop(line) and (following[0].islower() or has_end[number])
-    return running >= max(1, _LEAST_RUNNING_ON * (len(lines) - 1))
+    return sum(_going_on(lines)) >= max(1, _LEAST_RUNNING_ON * (len(lines) - 1))
+
+
+def _going_on(lines: Sequence[str]) -> list[bool]:
+    """Tell for each line of a column, except the last, whether it belongs to one sentence with the next line.
+
+    This is so if the line has no stop at its end, and if the next line begins with a small letter or has the end of a
+    sentence within it.
+    """
+    return [
+        not ends_with_stop(line) and (following[0].islower() or _has_border(following))
+        for line, following in pairwise(lines)
+    ]
+
+
+def _has_border(line: str) -> bool:
+    """Check whether a sentence ends and another one begins within a line."""
+    return any(border["next"].isupper() for border in _BORDER.finditer(line))
 
 
 def _text_of(text: str, segment: Segment) -> str:

@@ -203,3 +203,38 @@ def test_lines_stay_apart_if_one_column_holds_sentences():
 )
 def test_the_rows_of_a_short_table_stay_together(left: list[str], right: list[str], row: str):
     assert row in read(across([left, right], width=250))
+
+
+FEES = ["The berth in the harbour", "The place in the store", "The crane of the yard", "The key of the gate"]
+
+
+@for_each(
+    "values, rows",
+    (
+        [
+            "costs 14 euros for a night",
+            "costs 300 euros. Ask the warden",
+            "is free for members.",
+            "costs 5 euros in all.",
+        ],
+        (0, 1, 2, 3),
+    ),
+    (
+        [
+            "Is 14 euros for a night.",
+            "Costs 300 euros. Ask the warden.",
+            "is free for all members.",
+            "Is lent for nothing.",
+        ],
+        (0, 1, 2, 3),
+    ),
+    # Only the two cells that may be one sentence stand apart.
+    (
+        ["Costs 14 euros for a night.", "Costs 300 euros at", "least. Ask the warden.", "Is lent for nothing."],
+        (0, 3),
+    ),
+)
+def test_only_the_cells_of_a_sentence_stand_apart(values: list[str], rows: Sequence[int]):
+    text = read(across([FEES, values], width=250))
+
+    assert [row for row in range(4) if f"{FEES[row]} {values[row]}" in text] == list(rows)
