@@ -48,8 +48,21 @@ _RTF_PART = re.compile(
 )
 # The control words of RTF that strike text through or hide it.
 _RTF_WORDS = frozenset(("strike", "striked", "v", "deleted"))
+# The control words of RTF that begin a list of names, such as those of the styles and fonts. Its names are no text.
+_RTF_LISTS = frozenset(("stylesheet", "fonttbl", "colortbl", "info", "listtable", "listoverridetable", "generator"))
 # Matches one of these control words, such as `\strike` or `\v`. Does not match `\viewkind` or `\v0`.
 _RTF_STRIKE = re.compile(r"\\(?:strike|striked1|v|deleted)(?![a-z0])")
+# The family of the style that an element of an OpenDocument file names.
+_FAMILIES = {
+    f"{_TEXT}p": "paragraph",
+    f"{_TEXT}h": "paragraph",
+    f"{_TEXT}span": "text",
+    f"{_TEXT}a": "text",
+    f"{_TABLE}table-cell": "table-cell",
+    f"{_TABLE}covered-table-cell": "table-cell",
+}
+# The family and the name of a style in an OpenDocument file.
+_StyleKey = tuple[str | None, str | None]
 
 
 class HiddenLines(NamedTuple):
@@ -195,7 +208,7 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     A row of a table of which nothing is left is removed, because an empty row would look like the end of the table.
 
     :param body: The element with the content of the file.
-    :param roots: The roots of the parts that define styles.
+    :param roots: The roots of the parts that define styles. The styles of an earlier part win.
     :returns: The number of removed texts.
     """
     hidden = _hidden_styles(roots)
@@ -207,9 +220,8 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     ]
     count = 0
     for element in body.iter():
-        name = element.get(f"{_TEXT}style-name") or element.get(f"{_TABLE}style-name")
         is_hidden = (
-            (name is not None and name in hidden)
+            _style_of(element) in hidden
             or element.get(f"{_TEXT}is-hidden") == "true"
             or (element.tag == f"{_TEXT}section" and element.get(f"{_TEXT}display") == "none")
         )
@@ -226,31 +238,45 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     return count
 
 
+def _style_of(element: Any) -> _StyleKey:
+    """Return the style of an element of an OpenDocument file."""
+    family = _FAMILIES.get(element.tag)
+    space = _TABLE if family == "table-cell" else _TEXT
+    return family, element.get(f"{space}style-name") if family else None
+
+
 def _has_open_text(row: Any) -> bool:
     """Check whether a row of an OpenDocument file has text."""
     return any(text.strip() for text in row.itertext())
 
 
-def _hidden_styles(roots: Iterable[Any]) -> set[str | None]:
-    """Return the names of the styles of texts, paragraphs and cells that strike text through or hide it."""
-    own: dict[str | None, bool | None] = {}
-    parents: dict[str | None, str | None] = {}
+def _hidden_styles(roots: Iterable[Any]) -> set[_StyleKey]:
+    """Return the styles of texts, paragraphs and cells that strike text through or hide it.
+
+    Several styles may have the same name, if they are of different families or stand in different parts of a file.
+
+    :param roots: The roots of the parts that define styles. The styles of an earlier part win.
+    """
+    own: dict[_StyleKey, bool | None] = {}
+    parents: dict[_StyleKey, _StyleKey] = {}
     for root in roots:
         for style in root.iter(f"{_STYLE}style"):
-            name = style.get(f"{_STYLE}name")
-            parents[name] = style.get(f"{_STYLE}parent-style-name")
-            own[name] = _strikes(style.find(f"{_STYLE}text-properties"))
+            family = style.get(f"{_STYLE}family")
+            key = family, style.get(f"{_STYLE}name")
+            if key not in own:
+                parents[key] = family, style.get(f"{_STYLE}parent-style-name")
+                own[key] = _strikes(style.find(f"{_STYLE}text-properties"))
 
     hidden = set()
-    for name, strikes in own.items():
-        parent = parents[name]
+    for key, strikes in own.items():
+        parent = parents[key]
         # A style that is based on itself, or on more than nine other styles, is not followed further.
         for _ in range(9):
             if strikes is not None or parent not in own:
                 break
             strikes, parent = own[parent], parents[parent]
         if strikes:
-            hidden.add(name)
+            hidden.add(key)
     return hidden
 
 
@@ -308,6 +334,8 @@ def strike_rtf(text: str) -> tuple[str, int]:
     # The control words that hide the present text, and those of each group around it.
     hiding: frozenset[str] = frozenset()
     groups: list[frozenset[str]] = []
+    # How many groups were open when a list of names began. 0 outside such a list.
+    depth = 0
     was_hidden = False
     for part in _RTF_PART.finditer(text):
         name = part["name"]
@@ -316,6 +344,11 @@ def strike_rtf(text: str) -> tuple[str, int]:
             groups.append(hiding)
         elif part[0] == "}":
             hiding = groups.pop() if groups else frozenset()
+            depth = depth if len(groups) >= depth else 0
+        elif depth:
+            pass
+        elif name in _RTF_LISTS:
+            depth = len(groups)
         elif name in _RTF_WORDS:
             hiding = hiding - {name} if part["number"] == "0" else hiding | {name}
         elif name == "plain":

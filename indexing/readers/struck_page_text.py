@@ -50,6 +50,8 @@ _STRIKING = re.compile(r"\btext-decoration(?:-line)?\s*:[^;]*\bline-through\b", 
 _TILDES = re.compile(r"(?<![~\\])~~(?![~\s])(?:[^~\n]|\n(?!\s*\n)|~(?!~)){1,2000}(?<![\s~])~~(?!~)")
 
 
+# Matches the begin of a list item in Markdown, such as "- ", "2. " or ": ", or of a footnote, such as "[^1]:".
+_LIST_ITEM = re.compile(r" {0,3}(?:[-*+:]|\d{1,9}[.)]|\[\^[^\]]{1,50}\]:)(?:\s|$)")
 # Matches the attribute of a hidden element that a click or a search shows: role="tabpanel" or hidden="until-found".
 _SHOWN_LATER = re.compile(r"""\s(?:role\s*=\s*["']?tabpanel|hidden\s*=\s*["']?until-found)\b""", re.IGNORECASE)
 # Matches the end of a heading or a button at the end of a text, such as `</h2>`. A click on it may show the element
@@ -124,14 +126,38 @@ def strike_markdown(text: str, code: re.Pattern[str]) -> tuple[str, int]:
     For example, ``The fee is ~~12~~ 15 euros.`` becomes ``The fee is  15 euros.``.
 
     :param text: The Markdown text.
-    :param code: Matches a piece of code, in which nothing is struck out.
+    :param code: Matches a piece of code, in which nothing is struck out. Neither is anything in indented code.
     :returns: The Markdown text without these texts, and the number of struck-out texts.
     """
     # The signs of code are replaced by as many other signs. So the places of all other texts stay the same.
-    prose = code.sub(lambda piece: "x" * len(piece[0]), text)
+    prose = _without_indented_code(code.sub(lambda piece: "x" * len(piece[0]), text))
     removals = [_Removal(*match.span(), True) for match in _TILDES.finditer(prose)]
     removals = sorted([*removals, *_removals(prose)])
     return _without(text, removals), sum(_has_text(text, removal) for removal in removals)
+
+
+def _without_indented_code(text: str) -> str:
+    """Replace each sign of indented code in a Markdown text by an "x".
+
+    Such code stands behind an empty line, and its lines begin with four blanks or a tab. Indented lines below an item
+    of a list belong to the item, so they are no code.
+    """
+    lines = []
+    is_behind_empty_line, is_in_list, is_in_code = True, False, False
+    for line in text.split("\n"):
+        is_indented = line.startswith(("    ", "\t"))
+        if not line.strip():
+            is_behind_empty_line = True
+        else:
+            is_in_code = is_indented and not is_in_list and (is_in_code or is_behind_empty_line)
+            if not is_indented:
+                is_new = is_behind_empty_line and not line.startswith(" ")
+                is_in_list = _LIST_ITEM.match(line) is not None or (is_in_list and not is_new)
+            is_behind_empty_line = False
+            if is_in_code:
+                line = "x" * len(line)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _removals(page: str) -> list[_Removal]:

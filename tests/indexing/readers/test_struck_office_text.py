@@ -237,6 +237,24 @@ def test_struck_out_words_of_an_odt_are_left_out(properties: str, text: str) -> 
     assert _read("a.odt", _styled("text", "text", properties, body))[0] == text
 
 
+def test_styles_of_an_odt_are_told_apart_by_family_and_part() -> None:
+    style = '<st:style st:name="{}" st:family="{}"><st:text-properties st:text-line-through-style="{}"/></st:style>'
+    space = "urn:oasis:names:tc:opendocument:xmlns"
+    head = f'xmlns:o="{space}:office:1.0" xmlns:st="{space}:style:1.0" xmlns:t="{space}:text:1.0"'
+    struck = style.format("P1", "paragraph", "solid") + style.format("P2", "table-cell", "solid")
+    own = style.format("P1", "paragraph", "none")
+    text = '<t:p t:style-name="P1">The fee is 15.</t:p><t:p t:style-name="P2">The dues are 9.</t:p>'
+    content = (
+        f"<o:d {head}><o:automatic-styles>{own}</o:automatic-styles><o:body><o:text>{text}</o:text></o:body></o:d>"
+    )
+    styles = f"<o:styles {head}>{struck}</o:styles>"
+
+    read, loss = _read("a.odt", make_file("text", "", **{"content.xml": content, "styles.xml": styles}))
+
+    assert read.split("\n") == ["The fee is 15.", "The dues are 9."]
+    assert loss == ""
+
+
 def test_struck_out_cells_of_an_ods_are_left_out() -> None:
     def row(*cells: str, attributes: str = "") -> str:
         inner = "".join(f"<tb:table-cell{style}><t:p>{text}</t:p></tb:table-cell>" for text, style in map(_cell, cells))
@@ -273,3 +291,12 @@ def test_struck_out_cells_of_an_ods_are_left_out() -> None:
 )
 def test_struck_out_words_of_rtf_are_left_out(rtf: str, text: str) -> None:
     assert _read("a.rtf", rf"{{\rtf1\ansi {rtf}}}".encode())[0].split() == text.split()
+
+
+def test_the_name_of_a_struck_out_style_of_rtf_is_not_reported() -> None:
+    rtf = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\stylesheet{\s0 Normal;}{\s1\strike Gone;}} The fee is {\strike 12} 15.}"
+
+    text, loss = _read("a.rtf", rtf)
+
+    assert text.split() == ["The", "fee", "is", "15."]
+    assert loss == "1 struck-out or hidden text left out"

@@ -115,6 +115,10 @@ def test_what_is_shown_stays(page: str):
     ("`~~x~~` and ~5 to ~10 ~~ y ~~", "`~~x~~` and ~5 to ~10 ~~ y ~~"),
     ("~~~\ncode ~~x~~ <s>y</s>\n~~~\n", "~~~\ncode ~~x~~ <s>y</s>\n~~~\n"),
     ("~~a\n\nb~~", "~~a\n\nb~~"),
+    ("Code:\n\n    ~~x~~\n\n    <s>9</s>\n\n~~y~~ z", "Code:\n\n    ~~x~~\n\n    <s>9</s>\n\n z"),
+    ("\t~~x~~\nA line\n    ~~y~~ z", "\t~~x~~\nA line\n     z"),
+    ("- Fee\n\n    ~~12~~ 15\n\nText\n\n    ~~x~~", "- Fee\n\n     15\n\nText\n\n    ~~x~~"),
+    ("[^1]: Fee\n\n    ~~12~~ 15", "[^1]: Fee\n\n     15"),
 )
 def test_struck_out_markdown_is_left_out(text: str, shown: str):
     assert strike_markdown(text, _CODE)[0] == shown
