@@ -6,8 +6,10 @@ the page, and highlights the cited sentence.
 
 import base64
 import io
+import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
+from operator import itemgetter
 from typing import Any
 
 from prefrag.components.text.counted import counted
@@ -29,6 +31,10 @@ _MOST_LOOKS = 20_000_000
 _ALL = (0, -1)
 # A sentence is found by its first letters and by its last letters. This many letters are compared at each end.
 _ENDS = 30
+# Of a sentence on two pages, each page must have at least this many letters and digits, as in "14 June".
+_LEAST_LETTERS = 5
+# Matches the digits of a line. The numbers of two pages differ.
+_DIGITS = re.compile(r"\d+")
 
 
 def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
@@ -167,6 +173,8 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
 def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, int]]:
     """Find the rest of a sentence that begins on the page before.
 
+    The rest must begin the page. Lines that stand at the top of both pages may stand before it.
+
     :param page_before: The text page object of the page before.
     :param page: The text page object of the page.
     :param sentence: The sentence.
@@ -174,14 +182,27 @@ def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, in
         sentence.
     """
     letters, places, line_numbers = _letters(page)
-    letters_before = _letters(page_before)[0]
+    letters_before, _, line_numbers_before = _letters(page_before)
     wanted = _plain_letters(sentence)
-    for cut in range(1, len(wanted)):
+    first = _count_running_letters(_lines(letters, line_numbers), _lines(letters_before, line_numbers_before))
+    for cut in range(_LEAST_LETTERS, len(wanted) - _LEAST_LETTERS + 1):
         rest = wanted[cut:]
-        if rest in letters and wanted[max(0, cut - _ENDS) : cut] in letters_before:
-            first = letters.find(rest)
+        if letters.startswith(rest, first) and wanted[max(0, cut - _ENDS) : cut] in letters_before:
             return _parts(first, first + len(rest), places, line_numbers)
     return []
+
+
+def _lines(letters: str, line_numbers: Sequence[int]) -> list[str]:
+    """Divide the letters of a page into those of each line."""
+    lines = groupby(zip(letters, line_numbers, strict=True), key=itemgetter(1))
+    return ["".join(letter for letter, _ in line) for _, line in lines]
+
+
+def _count_running_letters(lines: Sequence[str], lines_before: Sequence[str]) -> int:
+    """Count the letters of the lines at the top of two pages that are the same, except for numbers."""
+    pairs = zip(lines, lines_before, strict=False)
+    same = takewhile(lambda pair: _DIGITS.sub("", pair[0]) == _DIGITS.sub("", pair[1]), pairs)
+    return sum(len(line) for line, _ in same)
 
 
 def _plain_letters(text: str) -> str:

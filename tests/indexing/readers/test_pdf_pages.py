@@ -49,6 +49,22 @@ def test_the_rest_of_a_sentence_is_marked():
     ]
 
 
+@for_each(
+    "top, sentence, marks",
+    # A single letter is no rest of a sentence.
+    ("At nine the gate opens.", "The crane is in hall a", []),
+    # The rest of a sentence begins the page.
+    ("The gate is green. It opens at nine.", "The boat house opens at nine.", []),
+    ("opens at nine.", "The boat house opens at nine.", ["opens at nine"]),
+    # A line at the top of both pages may stand before it.
+    ("Rules of the yard, page 2\nopens at nine.", "The boat house opens at nine.", ["opens at nine"]),
+)
+def test_only_the_top_of_a_page_is_the_rest_of_a_sentence(top: str, sentence: str, marks: list[str]):
+    data = make_pdf(["Rules of the yard, page 1\nThe crane is in hall b. The boat house", f"{top}\nBye."])
+
+    assert [mark["text"].strip() for mark in HERE.draw(data, 2, sentence)["marks"]] == marks
+
+
 @for_each("data, page, reason", (PDF, 3, "has 2 pages"), (PDF, 0, "has 2 pages"), (b"%PDF-1.4 no", 1, "cannot be read"))
 def test_what_cannot_be_drawn_is_refused(data: bytes, page: int, reason: str):
     with pytest.raises(CannotRead, match=reason):
