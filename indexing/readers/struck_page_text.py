@@ -209,8 +209,9 @@ def _has_text(page: str, removal: _Removal) -> bool:
 
 def _with_rows(page: str, removals: Sequence[_Removal]) -> list[_Removal]:
     """Add the rows of tables of which nothing is left. An empty row would look like the end of the table."""
-    if not removals:
-        return []
+    # A merged cell of several rows would move to a wrong row, so the rows of such pages stay.
+    if not removals or "rowspan" in page.lower():
+        return [*removals]
     added = []
     number = 0
     for row in _ROW.finditer(page):
@@ -256,7 +257,9 @@ def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
             if tag == "table":
                 depth += -1 if is_end else 1
             if depth < 0 or (depth == 0 and tag in _CELL_ENDS):
-                is_whole = page.startswith("<", present.begin) and is_end and tag in _CELLS
+                is_whole = (
+                    page[present.begin : present.begin + 3].lower() in ("<td", "<th") and is_end and tag in _CELLS
+                )
                 yield present._replace(end=part.end() if is_whole else part.start())
                 name = ""
             else:

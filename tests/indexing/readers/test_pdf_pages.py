@@ -59,7 +59,7 @@ def test_the_rest_of_a_sentence_is_marked():
     # A line at the top of both pages may stand before it.
     ("Rules of the yard, page 2\nopens at nine.", "The boat house opens at nine.", ["opens at nine"]),
 )
-def test_only_the_top_of_a_page_is_the_rest_of_a_sentence(top: str, sentence: str, marks: list[str]):
+def test_the_rest_of_a_sentence_begins_the_page(top: str, sentence: str, marks: list[str]):
     data = make_pdf(["Rules of the yard, page 1\nThe crane is in hall b. The boat house", f"{top}\nBye."])
 
     assert [mark["text"].strip() for mark in HERE.draw(data, 2, sentence)["marks"]] == marks

@@ -175,7 +175,7 @@ class TestSheets:
 
         assert "Item: Oats; Cost: 4; Price: 15" in _read("a.xlsx", data)[0]
 
-    def test_a_struck_out_row_does_not_end_the_table(self) -> None:
+    def test_a_struck_out_row_of_excel_ends_no_table(self) -> None:
         from openpyxl.styles import Font
 
         def write(sheet: Any) -> None:
@@ -188,7 +188,7 @@ class TestSheets:
         assert loss == "3 struck-out or hidden texts left out"
 
 
-def test_a_struck_out_row_of_a_word_file_does_not_end_the_table() -> None:
+def test_a_struck_out_row_of_word_ends_no_table() -> None:
     def write(document: Any) -> None:
         table = document.add_table(0, 2)
         for row in (("Place", "Day"), ("Wall", "2 May"), ("Roof", "4 May"), ("Gate", "5 May")):
@@ -198,7 +198,7 @@ def test_a_struck_out_row_of_a_word_file_does_not_end_the_table() -> None:
     assert _read("a.docx", make_docx(write))[0] == "Place: Wall; Day: 2 May\nPlace: Gate; Day: 5 May"
 
 
-def test_a_struck_out_row_of_a_slide_does_not_end_the_table() -> None:
+def test_a_struck_out_row_of_a_slide_ends_no_table() -> None:
     import pptx
     from pptx.util import Inches
 
@@ -237,7 +237,7 @@ def test_struck_out_words_of_an_odt_are_left_out(properties: str, text: str) -> 
     assert _read("a.odt", _styled("text", "text", properties, body))[0] == text
 
 
-def test_styles_of_an_odt_are_told_apart_by_family_and_part() -> None:
+def test_styles_of_one_name_are_told_apart() -> None:
     style = '<st:style st:name="{}" st:family="{}"><st:text-properties st:text-line-through-style="{}"/></st:style>'
     space = "urn:oasis:names:tc:opendocument:xmlns"
     head = f'xmlns:o="{space}:office:1.0" xmlns:st="{space}:style:1.0" xmlns:t="{space}:text:1.0"'
@@ -293,7 +293,7 @@ def test_struck_out_words_of_rtf_are_left_out(rtf: str, text: str) -> None:
     assert _read("a.rtf", rf"{{\rtf1\ansi {rtf}}}".encode())[0].split() == text.split()
 
 
-def test_the_name_of_a_struck_out_style_of_rtf_is_not_reported() -> None:
+def test_the_name_of_a_struck_out_style_is_not_counted() -> None:
     rtf = rb"{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\stylesheet{\s0 Normal;}{\s1\strike Gone;}} The fee is {\strike 12} 15.}"
 
     text, loss = _read("a.rtf", rtf)

@@ -39,6 +39,12 @@ def test_struck_out_elements_are_left_out(page: str, shown: str, count: int):
         "<tr><th>Item</th><th>Price</th></tr><tr><td hidden>40</td><td>30</td></tr>",
         "<tr><th>Item</th><th>Price</th></tr><tr><td hidden></td><td>30</td></tr>",
     ),
+    ("<tr><th>1</th></tr><tr><td hidden></td><td>30</td></tr>",) * 2,
+    # A merged cell keeps its rows.
+    (
+        "<tr><td rowspan=2>1</td><td>2</td></tr><tr><td><s>3</s></td></tr>",
+        "<tr><td rowspan=2>1</td><td>2</td></tr><tr><td></td></tr>",
+    ),
     # A column that is hidden with its name is removed.
     (
         "<tr><th>Item</th><th hidden>Cost</th><th>Price</th></tr><tr><td>Mash<td hidden>40<td>30</tr>",
@@ -53,7 +59,7 @@ def test_the_cells_of_a_table_keep_their_columns(rows: str, shown: str):
     assert strike_page(f"<table>{rows}</table>")[0] == f"<table>{shown}</table>"
 
 
-def test_a_struck_out_cell_leaves_the_next_cells_below_their_names():
+def test_cells_behind_a_struck_out_cell_keep_their_names():
     pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
     names = "<tr><th>Article</th><th>Old price</th><th>Price</th><th>Stock</th></tr>"
     cells = "<tr><td>Mash</td><td style='text-decoration: line-through'>40</td><td>30</td><td>7</td></tr>"
