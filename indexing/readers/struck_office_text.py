@@ -106,7 +106,7 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
             row.getparent().remove(row)
             count += 1
     # The rows of tables from which a text is removed.
-    changed = set()
+    changed = set[Any]()
     for paragraph in root.iter(f"{_WORD}p"):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
         inherited = _properties_of(style, styles)
@@ -186,7 +186,7 @@ def strike_slide_text(root: Any) -> int:
     """
     count = 0
     # The rows of tables from which a text is removed.
-    changed = set()
+    changed = set[Any]()
     for kind in ("r", "fld"):
         for run in root.iter(f"{_DRAWING}{kind}"):
             properties = run.find(f"{_DRAWING}rPr")
