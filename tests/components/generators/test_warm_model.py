@@ -100,9 +100,7 @@ class TestState:
         assert find_warm_model() is None
         assert not (data_directory() / "warm-model.json").exists()
 
-    def test_while_a_server_loads_the_description_of_a_killed_one_is_gone(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_a_killed_server_is_forgotten_while_another_loads(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         def load_model(*arguments: object) -> _Server:
             assert find_warm_model() is None
             return _Server()
