@@ -89,5 +89,5 @@ def test_a_text_without_numbers_raises_no_doubt():
         "",
     ),
 )
-def test_a_number_of_a_reference_or_of_a_later_sentence_is_not_the_topic(question, answer, text, heading):
+def test_a_number_of_a_reference_or_later_sentence_is_no_topic(question, answer, text, heading):
     assert doubt(question, text, answer, heading=heading) == ""
