@@ -32,7 +32,7 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_648,
-    "components": 19_937,
+    "components": 19_934,
     "evaluation": 9_798,
     "indexing": 3_974,
     "pipelines": 1_813,

@@ -485,12 +485,6 @@ def _place_of_answer(answer: str, choice: _Choice) -> int | None:
     return next((number for number, key in enumerate(keys) if key in wanted or wanted in key), None)
 
 
-def _is_alike(answer: str, other: str) -> bool:
-    """Check whether two answers are the same, or one is a part of the other."""
-    key, other_key = f" {span_features.answer_key(answer)} ", f" {span_features.answer_key(other)} "
-    return key in other_key or other_key in key
-
-
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
     """Check whether the sentence that contains a proposed answer word for word does not state the answer."""
     text, answer = carrier.document.content or "", answer.strip().rstrip(".")

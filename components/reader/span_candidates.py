@@ -116,7 +116,8 @@ def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
     """List the spans of a passage that may be an answer.
 
     For example,
-    ``[one.text for one in span_candidates(0, "", "Ann sang in May 1966.")]`` is ``["May 1966", "1966", "Ann", "May"]``.
+    ``[span.text for span in span_candidates(0, "", "Ann sang in May 1966.")]`` returns
+    ``["May 1966", "1966", "Ann", "May"]``.
 
     :param passage: The index of the passage, which is put into each span.
     :param title: The title of the passage. It is the first span, unless it is empty or only the number of a record.

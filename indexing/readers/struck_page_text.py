@@ -286,8 +286,8 @@ def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
         elif reason == "struck":
             name, depth, present = tag, 1, _Removal(part.start(), part.end(), True)
         elif part.start() not in kept and not _is_shown_later(page, part):
-            found = _CLASS.search(part["attributes"])
-            kind = f"{tag}{found[0] if found else ''}"
+            class_attribute = _CLASS.search(part["attributes"])
+            kind = f"{tag}{class_attribute[0] if class_attribute else ''}"
             name, depth, present = tag, 1, _Removal(part.start(), part.end(), False, kind)
 
 

@@ -22,13 +22,15 @@ DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 COMMON = PLAIN_WORDS | FUNCTION_WORDS
 # A participle that affirms what it stands beside. The list is short. It matches "booked" in "Room B12 (booked)".
 AFFIRMING = r"(?:accepted|agreed|approved|booked|confirmed|decided|fixed|included|reserved|signed|updated)\b"
-# A word that undoes what it stands beside. The list is short and complete. It matches "cancelled" in "180 euros
-# (cancelled)". It does not match "limited" and "related".
-UNDOING = (
+# A word for what does not hold any more, or will not happen. The list is short and complete. It matches "cancelled". It
+# does not match "limited" and "related".
+WITHDRAWN = (
     r"(?:abandoned|abolished|annulled|cancell?ed|declined|deprecated|discarded|discontinued|dropped|expired"
     r"|invalidated|lapsed|outdated|overruled|overturned|postponed|refused|rejected|repealed|rescinded|retracted|revoked"
-    r"|scrapped|sold|superseded|suspended|terminated|void|voided|withdrawn)\b"
+    r"|scrapped|superseded|suspended|terminated|voided|void|withdrawn)"
 )
+# A word that undoes what it stands beside, as in "180 euros (cancelled)".
+UNDOING = rf"(?:{WITHDRAWN}|sold)\b"
 # The signs or words between two clauses of a sentence:
 # - ", Ann": a comma, semicolon or colon, but not "1,500"
 # - "(": a bracket or a dash

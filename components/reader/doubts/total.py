@@ -47,11 +47,11 @@ def is_total(statement: Statement) -> bool:
         return False
     own, *parts = _BETWEEN.split(statement.after)
     places = " ".join(match["noun"] or match["name"] for match in _PLACE.finditer(statement.question))
-    known = stems_of(f"{statement.named} {statement.before} {statement.answer} {own}")
+    before_parts = stems_of(f"{statement.named} {statement.before} {statement.answer} {own}")
     # "The village has 800 inhabitants, and 300 live in the old part" counts those who live in the village.
-    if not stems_of(places).isdisjoint(known & statement.asked):
+    if not stems_of(places).isdisjoint(before_parts & statement.asked):
         return False
-    lacking = (statement.asked & stems_of(places)) - known
+    lacking = (statement.asked & stems_of(places)) - before_parts
     return any(_counts(statement, part, lacking, _value(total[0])) for part in parts)
 
 

@@ -10,15 +10,13 @@ from datetime import date
 from functools import lru_cache
 
 from prefrag.components.reader.doubts.doubtful_statement import find_doubt
+from prefrag.components.reader.doubts.statement import WITHDRAWN
 from prefrag.components.reader.tables.amounts import column_cells
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.table_words import words_of
 
 # What takes a row back in any column. It matches "cancelled" and "called off".
-_WITHDRAWN = (
-    r"(?:cancell?ed|called off|postponed|withdrawn|rejected|refused|declined|expired|deleted|revoked|annulled|void"
-    r"|invalid|obsolete|outdated|superseded|discontinued|resigned|dissolved|suspended|overthrown)"
-)
+_WITHDRAWN = rf"(?:{WITHDRAWN}|called off|deleted|invalid|obsolete|resigned|dissolved|overthrown)"
 # What takes a row back in a column of remarks only. In a column of hours, "closed" is a value. It matches "sold".
 _ENDED_BY_REMARK = (
     r"(?:closed|sold|replaced|moved|lost|stolen|broken|dead|deceased|gone|left|former|previous|old|wrong|false"
