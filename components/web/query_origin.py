@@ -215,7 +215,9 @@ _REMARK = re.compile(
 )
 # What says a place or a time in a script without spaces: 在 at the beginning, に or で at the end, also with は.
 _ADVERBIAL = re.compile(r"^在|[にで]は?$")
-# How much of the text behind a stop or a word is looked at, to find out whether it asks.
+# A sentence of more characters is a text, in which no sign is looked at as a part of a title.
+_LONGEST_WITH_TITLES = 2_000
+# How much of the text before and behind a stop or a word is looked at, to find out whether it asks.
 _QUESTION_CHARACTERS = 200
 # The signs at the beginning and the end of a remark.
 _REMARK_SIGNS = re.compile(r"^[^\w]+|[^\w]+$")
@@ -342,7 +344,9 @@ def split_question(message: str) -> tuple[str, list[str]]:
     # Before a sure question, a sentence also ends at stops and at words such as "so".
     begins = sorted(places)
     for sign in _BEFORE_QUESTION.finditer(rest):
-        part = rest[begins[bisect_right(begins, sign.start()) - 1] : sign.start()]
+        begin = begins[bisect_right(begins, sign.start()) - 1]
+        # The beginning of a long part says enough, and keeps the time of a long message short.
+        part = rest[begin : min(sign.start(), begin + _QUESTION_CHARACTERS)]
         # A word such as "and" also joins two questions. So only a short statement is cut off before it.
         states = _tells_briefly(part) if sign[0][0].isalpha() else _may_state(part)
         if states and _asks_behind(sign[0], rest[sign.end() : sign.end() + _QUESTION_CHARACTERS]):
@@ -420,7 +424,8 @@ def _clauses(sentence: str) -> list[str]:
     """
     places = [0, len(sentence)]
     for sign in _CLAUSE_END.finditer(sentence):
-        if not _is_in_title(sentence[: sign.start()], sentence[sign.end() :]):
+        has_titles = len(sentence) <= _LONGEST_WITH_TITLES
+        if not (has_titles and _is_in_title(sentence[: sign.start()], sentence[sign.end() :])):
             places[-1:-1] = sign.span()
     parts = (sentence[start:end].strip() for start, end in zip(places[::2], places[1::2], strict=True))
     return [part for part in parts if any(map(str.isalnum, part))]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from string import Template
+from time import process_time
 from typing import Any
 
 import pytest
@@ -391,3 +392,13 @@ def test_a_statement_of_three_words_stays_in_any_language(part: str, most: int):
 
     assert len(leaks) <= most, leaks
     assert messages > 1_600
+
+
+@for_each("sign", "and so who ", "a: ", "... who ", "> no ")
+def test_a_long_message_full_of_signs_is_split_in_a_second(sign: str):
+    message = sign * (40_000 // len(sign))
+    before = process_time()
+
+    split_question(f"{message}?")
+
+    assert process_time() - before < 1
