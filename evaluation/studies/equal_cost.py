@@ -1,6 +1,7 @@
 """Compare pipelines that search in a loop, at equal cost and with the simulated reader, for `evaluation/RESULTS.md`.
 
-    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md
+    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md \\
+        --into evaluation/DETAILS.md
 
 Each loop runs with one to six steps. Its accuracy is plotted against three costs: retrievals, model calls, and searches
 of the source that is not preferred. The study makes a picture per dataset, and tables of how two loops differ at equal
@@ -459,7 +460,9 @@ def main(
         list[str] | None, typer.Option("--try", metavar="NAME", help="Compare only this changed loop with its rivals.")
     ] = None,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Draw a picture per dataset here.")] = None,
-    into: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Write the tables into a document.")] = None,
+    into: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.md", help="Write the tables into a document. Can be repeated.")
+    ] = None,
     processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
 ) -> None:
     """Draw the curves and print the tables."""
@@ -482,8 +485,8 @@ def main(
             shown = {line.name: curves[folder.name, line.name] for line in lines}
             draw(folder.name, shown, pictures / f"equal_cost_{folder.name}.svg")
     tables = lay_out(lines, curves)
-    if into is not None:
-        write_into(into, tables)
+    for document in into or ():
+        write_into(document, tables)
     print("SIMULATED: means over all budgets (95% intervals); * if one loop is significantly ahead at every budget.\n")
     for name, text in tables.items():
         print(f"{name}\n\n{text}\n")

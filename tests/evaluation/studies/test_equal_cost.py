@@ -25,7 +25,7 @@ from prefrag.evaluation.studies.equal_cost import (
     main,
 )
 from prefrag.evaluation.studies.matrix import _VARIED, Cell
-from prefrag.evaluation.studies.tables import DOCUMENT, LAYOUT, RESULTS, read_lines
+from prefrag.evaluation.studies.tables import DETAILS, DOCUMENT, LAYOUT, RESULTS, read_lines
 from tests.evaluation.report.run_folders import predictions, write_run
 from tests.for_each import for_each
 
@@ -177,7 +177,7 @@ def test_the_command_draws_the_curves_and_prints_what_differs(
     assert all(name in picture for name in ("react_mix", *equal_cost.COSTS.values()))
 
 
-# The tables of RESULTS.md whose stars claim more accuracy at the same cost, and the column of that cost.
+# The tables of RESULTS.md and DETAILS.md whose stars claim more accuracy at the same cost, and the column of that cost.
 STARRED = {"points at equal retrievals made": "total", "points at equal model calls": "llm_calls"}
 
 
@@ -202,7 +202,7 @@ def list_costs(name: str, dataset: str, cost: str) -> list[float]:
 
 def list_starred() -> list[tuple[str, str, str, str]]:
     """Each starred cell as its table's cost, the two lines and the dataset."""
-    text = DOCUMENT.read_text(encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8") + DETAILS.read_text(encoding="utf-8")
     starred = []
     for table, cost in STARRED.items():
         head, _, *rows = re.findall(r"(?m)^\|.*$", text.partition(f"<!-- {table} -->")[2].partition("\n\n")[0])
