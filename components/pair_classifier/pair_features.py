@@ -8,6 +8,7 @@ these sums: the rarer a word is in the collection, the larger its weight.
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, count, islice, pairwise
 from typing import Any
 
@@ -154,144 +155,223 @@ def pair_features(
     place = {key: number for number, key in enumerate(pool)}
     a = np.array([place[key] for key, _ in keys], np.intp)
     b = np.array([place[key] for _, key in keys], np.intp)
+    front, row = np.unique(a, return_inverse=True)
 
-    measured = _measure(question, list(pool.values()), a, b, statistics)
+    texts = _Texts(question, list(pool.values()), statistics)
+    measured = _measure(texts, _Pairs(a, b, front, row))
     rows = np.empty((len(pairs), len(FEATURES)), np.float32)
     for column, name in enumerate(FEATURES):
         rows[:, column] = measured[name]
     return rows
 
 
-def _measure(
-    question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
-) -> Mapping[str, Any]:
-    """Compute the features of pairs by name, each with a value per pair or one value for all pairs.
+@dataclass(frozen=True)
+class _Pairs:
+    """The places of the passages of pairs.
 
-    ``a`` and ``b`` are the places in the pool of the first and the second passage of each pair.
+    A comparison is a matrix that compares passages. It has a row for each passage that comes first in a pair, and a
+    column for each passage of the pool.
+
+    :param a: For each pair the place of its first passage in the pool.
+    :param b: For each pair the place of its second passage in the pool.
+    :param front: The places of the passages that come first in a pair, each once.
+    :param row: For each pair the row of its first passage in a comparison.
     """
-    # `front` are the passages that come first in a pair. Matrices that compare passages have a row for each of these
-    # passages only. `row` tells for each pair which row belongs to its first passage.
-    front, row = np.unique(a, return_inverse=True)
-    texts = _Texts(question, pool, statistics)
-    weights = texts.weights
-    in_question = texts.in_question
-    holds = texts.holds
-    titles = texts.titles
 
-    def share(marked: Values, whole: Any) -> Values:
-        """Divide the weight of the marked words in each row by the weight of the whole."""
-        shares: Values = (marked @ weights) / np.maximum(whole, _ALMOST_NOTHING)
+    a: Values
+    b: Values
+    front: Values
+    row: Values
+
+    def values_in(self, comparison: Values) -> Values:
+        """Take the value of each pair from a comparison."""
+        values: Values = comparison[self.row, self.b]
+        return values
+
+    def shares_of_best(self, comparison: Values) -> Values:
+        """Divide the value of each pair by the highest value in its row."""
+        best = np.maximum(comparison.max(axis=1), _ALMOST_NOTHING)
+        shares: Values = self.values_in(comparison) / best[self.row]
         return shares
 
-    # Which of the question's words the passages have.
-    question_weight = in_question @ weights
-    covered = share(holds * in_question, question_weight)
-    weight_in_both = (holds[front] * in_question * weights) @ holds.T
-    both = weight_in_both / max(question_weight, _ALMOST_NOTHING)
-    covered_pair = covered[a] + covered[b] - both[row, b]
-    left_open = 1 - covered[a]
+    def leave_out_itself(self, comparison: Values) -> None:
+        """Set the value of each passage for itself to 0."""
+        comparison[np.arange(len(self.front)), self.front] = 0
 
-    # Which words the passages share that the question lacks.
-    other = holds * (1 - in_question)
-    other_weight = np.maximum(other @ weights, _ALMOST_NOTHING)
-    shared = (other[front] * weights) @ other.T
+
+def _measure(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute the features of pairs by name, each with a value per pair or one value for all pairs."""
+    return {
+        **_measure_cover(texts, pairs),
+        **_measure_shared_words(texts, pairs),
+        **_measure_titles(texts, pairs),
+        **_measure_names(texts, pairs),
+        **_measure_fit(texts, pairs),
+        **_measure_chain(texts, pairs),
+        **_measure_links(texts, pairs),
+        "phrases_a": texts.phrases[pairs.a],
+        "phrases_b": texts.phrases[pairs.b],
+        "length_a": texts.lengths[pairs.a],
+        "length_b": texts.lengths[pairs.b],
+        "question_words": texts.in_question.sum(),
+    }
+
+
+def _measure_cover(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute which of the question's words the passages have."""
+    asked_weight: Any = texts.in_question @ texts.weights
+    covered = texts.share(texts.holds * texts.in_question, asked_weight)
+    covered_a = covered[pairs.a]
+    covered_b = covered[pairs.b]
+
+    weights_in_first = texts.holds[pairs.front] * texts.in_question * texts.weights
+    weight_in_both = weights_in_first @ texts.holds.T
+    covered_both = pairs.values_in(weight_in_both / max(asked_weight, _ALMOST_NOTHING))
+    covered_pair = covered_a + covered_b - covered_both
+
+    left_open = 1 - covered_a
+    open_covered = (covered_b - covered_both) / np.maximum(left_open, _ALMOST_NOTHING)
+    return {
+        "covered_a": covered_a,
+        "covered_b": covered_b,
+        "covered_both": covered_both,
+        "covered_pair": covered_pair,
+        "covered_pair_below_best": covered_pair - covered_pair.max(),
+        "covered_a_below_best": covered_a - covered.max(),
+        "covered_b_below_best": covered_b - covered.max(),
+        "open_covered_b": open_covered * (left_open > _ALMOST_NOTHING),
+    }
+
+
+def _measure_shared_words(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute which words the passages share that the question lacks."""
+    other = texts.other_words
+    other_weight = np.maximum(other @ texts.weights, _ALMOST_NOTHING)
+    shared = pairs.values_in((other[pairs.front] * texts.weights) @ other.T)
+
     # For each passage in front, the largest weight of a word that it shares with each passage.
     largest_shared = []
-    for place in front:
-        shared_weights = other * (other[place] * weights)
+    for place in pairs.front:
+        shared_weights = other * (other[place] * texts.weights)
         largest_shared.append(shared_weights.max(axis=1, initial=0))
-    rarest = np.stack(largest_shared)
-    rarest_of_all = weights.max(initial=_ALMOST_NOTHING)
+    rarest_shared = pairs.values_in(np.stack(largest_shared))
+    rarest_of_all = texts.weights.max(initial=_ALMOST_NOTHING)
 
-    # Which words of titles the passages and the question have.
-    new_titles = titles * (1 - in_question)
+    shared_phrases = texts.other_phrases[pairs.front] @ texts.other_phrases.T
+    return {
+        "shared": shared / rarest_of_all,
+        "shared_of_a": shared / other_weight[pairs.a],
+        "shared_of_b": shared / other_weight[pairs.b],
+        "shared_rarest": rarest_shared / rarest_of_all,
+        "shared_phrases": pairs.values_in(shared_phrases),
+    }
+
+
+def _measure_titles(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute which words of titles the passages and the question have."""
+    a, b, front = pairs.a, pairs.b, pairs.front
+    weights, titles = texts.weights, texts.titles
+    new_titles = titles * (1 - texts.in_question)
     title_weight = np.maximum(titles @ weights, _ALMOST_NOTHING)
     new_title_weight = np.maximum(new_titles @ weights, _ALMOST_NOTHING)
-    weighted = holds[front] * weights
 
-    # Which names, numbers and other words of the question the passages have.
-    names = texts.names
-    plain = in_question - names
-    names_weight = names @ weights
-    with_names = share(holds * names, names_weight)
-    with_plain = share(holds * plain, plain @ weights)
+    # The weights of the words of the first passage's title that stand in each passage, and the other way round.
+    title_in_other = (titles[front] * weights) @ texts.holds.T
+    new_title_in_other = (new_titles[front] * weights) @ texts.holds.T
+    word_weights = texts.holds[front] * weights
+    other_title = word_weights @ titles.T
+    other_new_title = word_weights @ new_titles.T
 
-    title_asked = ((titles * in_question) @ weights) / title_weight
+    title_asked = ((titles * texts.in_question) @ weights) / title_weight
+    return {
+        "title_a_words_in_b": pairs.values_in(title_in_other) / title_weight[a],
+        "title_b_words_in_a": pairs.values_in(other_title) / title_weight[b],
+        "title_a_new_words_in_b": pairs.values_in(new_title_in_other) / new_title_weight[a],
+        "title_b_new_words_in_a": pairs.values_in(other_new_title) / new_title_weight[b],
+        "title_a_words_asked": title_asked[a],
+        "title_b_words_asked": title_asked[b],
+        "same_title": texts.key_numbers[a] == texts.key_numbers[b],
+    }
 
-    # The BM25 scores for the question (fit), and for the question and A as one query (chained).
-    fit = texts.bm25 @ in_question
+
+def _measure_names(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute which names, numbers and other words of the question the passages have."""
+    names, holds = texts.names, texts.holds
+    names_weight = names @ texts.weights
+    with_names = texts.share(holds * names, names_weight)
+    holds_any = np.maximum(holds[pairs.a], holds[pairs.b])
+
+    plain_words = texts.in_question - names
+    with_plain = texts.share(holds * plain_words, plain_words @ texts.weights)
+    return {
+        "names_a": with_names[pairs.a],
+        "names_b": with_names[pairs.b],
+        "names_pair": texts.share(holds_any * names, names_weight),
+        "plain_words_a": with_plain[pairs.a],
+        "plain_words_b": with_plain[pairs.b],
+    }
+
+
+def _measure_fit(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute the BM25 scores of the passages for the question."""
+    fit = texts.bm25 @ texts.in_question
     (fit_rank,) = _ranks(fit[None, :])
     best_fit = max(fit.max(), _ALMOST_NOTHING)
-    ranked = np.sort(fit)
-    chained = np.maximum(holds[front], in_question) @ texts.bm25.T
-    # A passage is not chained to itself. In each row, this is the place of the row's own passage.
-    itself = (np.arange(len(front)), front)
-    chained[itself] = 0
+
+    ascending = np.sort(fit)
+    second_best = ascending[-2] / best_fit if len(ascending) > 1 else 0
+    return {
+        "fit_a": fit[pairs.a] / best_fit,
+        "fit_b": fit[pairs.b] / best_fit,
+        "fit_rank_a": fit_rank[pairs.a],
+        "fit_rank_b": fit_rank[pairs.b],
+        "fit_second_best": second_best,
+    }
+
+
+def _measure_chain(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute the BM25 scores of the second passage for queries that are made from the question and the first one."""
+    b, front = pairs.b, pairs.front
+
+    # The scores for the question and A as one query. A passage is not chained to itself.
+    chained = np.maximum(texts.holds[front], texts.in_question) @ texts.bm25.T
+    pairs.leave_out_itself(chained)
     chained_rank = _ranks(chained)
+    times_near = (chained_rank < _NEAREST).sum(axis=0)
 
     # `open_fit` is the BM25 score of B for the words of the question that are not in A. `led_on` is the geometric mean
     # of `open_fit` and the score of B for the words of A that are not in the question.
-    open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
-    fit_of_rest = (other[front] * weights) @ texts.bm25.T
+    open_fit = (texts.in_question * (1 - texts.holds[front])) @ texts.bm25.T
+    fit_of_rest = (texts.other_words[front] * texts.weights) @ texts.bm25.T
     led_on = np.sqrt(open_fit * fit_of_rest)
-    open_fit[itself] = 0
-    led_on[itself] = 0
-
-    links = _mentions(texts, front)
-    by_front = links.by_front
-    has_link = by_front >= 0
-    open_covered = (covered[b] - both[row, b]) / np.maximum(left_open, _ALMOST_NOTHING)
+    pairs.leave_out_itself(open_fit)
+    pairs.leave_out_itself(led_on)
     return {
-        "covered_a": covered[a],
-        "covered_b": covered[b],
-        "covered_both": both[row, b],
-        "covered_pair": covered_pair,
-        "covered_pair_below_best": covered_pair - covered_pair.max(),
-        "covered_a_below_best": covered[a] - covered.max(),
-        "covered_b_below_best": covered[b] - covered.max(),
-        "open_covered_b": open_covered * (left_open > _ALMOST_NOTHING),
-        "shared": shared[row, b] / rarest_of_all,
-        "shared_of_a": shared[row, b] / other_weight[a],
-        "shared_of_b": shared[row, b] / other_weight[b],
-        "shared_rarest": rarest[row, b] / rarest_of_all,
-        "shared_phrases": (texts.other_phrases[front] @ texts.other_phrases.T)[row, b],
-        "title_a_words_in_b": ((titles[front] * weights) @ holds.T)[row, b] / title_weight[a],
-        "title_b_words_in_a": (weighted @ titles.T)[row, b] / title_weight[b],
-        "title_a_new_words_in_b": ((new_titles[front] * weights) @ holds.T)[row, b] / new_title_weight[a],
-        "title_b_new_words_in_a": (weighted @ new_titles.T)[row, b] / new_title_weight[b],
-        "title_a_words_asked": title_asked[a],
-        "title_b_words_asked": title_asked[b],
-        "title_a_asked": links.in_question[a],
-        "title_b_asked": links.in_question[b],
-        "title_a_in_b": links.of_front[row, b],
-        "title_b_in_a": has_link[row, b],
-        "title_b_place_in_a": by_front[row, b],
-        "same_title": texts.key_numbers[a] == texts.key_numbers[b],
-        "names_a": with_names[a],
-        "names_b": with_names[b],
-        "names_pair": share(np.maximum(holds[a], holds[b]) * names, names_weight),
-        "plain_words_a": with_plain[a],
-        "plain_words_b": with_plain[b],
-        "phrases_a": texts.phrases[a],
-        "phrases_b": texts.phrases[b],
-        "fit_a": fit[a] / best_fit,
-        "fit_b": fit[b] / best_fit,
-        "fit_rank_a": fit_rank[a],
-        "fit_rank_b": fit_rank[b],
-        "chained_fit_b": chained[row, b] / np.maximum(chained.max(axis=1), _ALMOST_NOTHING)[row],
-        "chained_rank_b": chained_rank[row, b],
-        "often_chained_b": (chained_rank < _NEAREST).sum(axis=0)[b],
-        "open_fit_b": open_fit[row, b] / np.maximum(open_fit.max(axis=1), _ALMOST_NOTHING)[row],
-        "led_on_b": led_on[row, b] / np.maximum(led_on.max(axis=1), _ALMOST_NOTHING)[row],
-        "led_on_rank_b": _ranks(led_on)[row, b],
-        "links_from_a": has_link.sum(axis=1)[row],
-        "links_to_b": has_link.sum(axis=0)[b],
-        "length_a": texts.lengths[a],
-        "length_b": texts.lengths[b],
-        "question_words": in_question.sum(),
-        "fit_second_best": ranked[-2] / best_fit if len(ranked) > 1 else 0,
-        "titles_asked": links.in_question.sum(),
-        "links_in_pool": has_link.sum() / len(front),
+        "chained_fit_b": pairs.shares_of_best(chained),
+        "chained_rank_b": pairs.values_in(chained_rank),
+        "often_chained_b": times_near[b],
+        "open_fit_b": pairs.shares_of_best(open_fit),
+        "led_on_b": pairs.shares_of_best(led_on),
+        "led_on_rank_b": pairs.values_in(_ranks(led_on)),
+    }
+
+
+def _measure_links(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+    """Compute which whole titles the question and the passages mention."""
+    mentions = _mentions(texts, pairs.front)
+    has_link = mentions.by_front >= 0
+    links_from = has_link.sum(axis=1)
+    links_to = has_link.sum(axis=0)
+    return {
+        "title_a_asked": mentions.in_question[pairs.a],
+        "title_b_asked": mentions.in_question[pairs.b],
+        "title_a_in_b": pairs.values_in(mentions.of_front),
+        "title_b_in_a": pairs.values_in(has_link),
+        "title_b_place_in_a": pairs.values_in(mentions.by_front),
+        "links_from_a": links_from[pairs.row],
+        "links_to_b": links_to[pairs.b],
+        "titles_asked": mentions.in_question.sum(),
+        "links_in_pool": has_link.sum() / len(pairs.front),
     }
 
 
@@ -311,58 +391,85 @@ class _Texts:
     """
 
     def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
-        names = [str(document.meta.get("title") or "") for document in pool]
+        titles = [str(document.meta.get("title") or "") for document in pool]
         contents = [document.content or "" for document in pool]
-        self.keys = [title_key(name) for name in names]
+        self.keys = [title_key(title) for title in titles]
+        self.key_numbers = _number_titles(self.keys)
         self.normalised = [f" {normalize_words(content)} " for content in contents]
         self.normalised_question = f" {normalize_words(question)} "
-        titles_in_order = dict.fromkeys(key for key in self.keys if key)
-        numbers = {key: number for number, key in enumerate(titles_in_order)}
-        # Every passage without a title gets a negative number of its own, so that no two of them have the same title.
-        self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
-        # Split all texts into terms in one call. The lists of terms come in the order of the texts.
-        texts = [question, *names, *contents, *_find_names(question)]
-        analysed = iter(analyze_texts(texts, statistics))
-        terms_of_question = next(analysed)
-        terms_of_titles = list(islice(analysed, len(pool)))
-        terms_of_contents = list(islice(analysed, len(pool)))
-        terms_of_names = set(chain.from_iterable(analysed))
-
+        terms = _split_into_terms(question, titles, contents, statistics)
         # The column of each term. A new term gets the next column.
         column: defaultdict[str, int] = defaultdict(count().__next__)
-        question_numbers = [column[term] for term in terms_of_question]
-        title_rows, title_columns = _number_words(terms_of_titles, column)
-        content_rows, content_columns = _number_words(terms_of_contents, column)
-        in_title = _counts(title_rows, title_columns, len(pool), len(column))
-        in_content = _counts(content_rows, content_columns, len(pool), len(column))
-        holds = (in_title + in_content) > 0
-        is_in_question = np.zeros(len(column), bool)
-        is_in_question[question_numbers] = True
+        question_columns = [column[term] for term in terms.of_question]
+        title_rows, title_columns = _number_words(terms.of_titles, column)
+        content_rows, content_columns = _number_words(terms.of_contents, column)
 
-        # Only words in the question, in a title or in several passages are used. Other words say nothing about pairs.
-        columns = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
-        terms = list(column)
-        kept_terms = [terms[number] for number in columns]
-        weight_of = term_weights(kept_terms, statistics)
-        self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
-        self.in_question = is_in_question[columns].astype(np.float32)
-        self.names = np.array([term in terms_of_names for term in kept_terms], np.float32) * self.in_question
-        self.holds = holds[:, columns].astype(np.float32)
-        self.titles = (in_title[:, columns] > 0).astype(np.float32)
-
-        # The BM25 weight of each word in each passage, whether or not the question contains it.
-        fits_title = _saturate(in_title[:, columns], terms_of_titles)
-        fits_content = _saturate(in_content[:, columns], terms_of_contents)
-        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + fits_content)).astype(np.float32)
-        self.lengths = np.array([len(terms) for terms in terms_of_contents], np.float32)
+        self._weigh_words(
+            terms,
+            list(column),
+            question_columns,
+            in_title=_counts(title_rows, title_columns, len(pool), len(column)),
+            in_content=_counts(content_rows, content_columns, len(pool), len(column)),
+            statistics=statistics,
+        )
+        self.lengths = np.array([len(content_terms) for content_terms in terms.of_contents], np.float32)
         self._count_phrases(
-            in_question=question_numbers,
+            in_question=question_columns,
             row=content_rows,
             word=content_columns,
             passages=len(pool),
             size=len(column),
         )
+
+    @property
+    def other_words(self) -> Values:
+        """1 where the passage has the word and the question lacks it, otherwise 0."""
+        words: Values = self.holds * (1 - self.in_question)
+        return words
+
+    def share(self, marked: Values, whole: Any) -> Values:
+        """Divide the weight of the marked words in each row by the weight of the whole."""
+        shares: Values = (marked @ self.weights) / np.maximum(whole, _ALMOST_NOTHING)
+        return shares
+
+    def _weigh_words(
+        self,
+        terms: "_Terms",
+        vocabulary: list[str],
+        question_columns: Sequence[int],
+        *,
+        in_title: Values,
+        in_content: Values,
+        statistics: TermStatistics | None,
+    ) -> None:
+        """Set ``weights``, ``in_question``, ``names``, ``holds``, ``titles`` and ``bm25``.
+
+        ``vocabulary`` is the term of each column. ``in_title`` and ``in_content`` count how often the title and the
+        content of each passage have each term.
+        """
+        holds = (in_title + in_content) > 0
+        is_in_question = np.zeros(len(vocabulary), bool)
+        is_in_question[question_columns] = True
+
+        # Only words in the question, in a title or in several passages are used. Other words say nothing about pairs.
+        is_in_title = in_title.any(axis=0)
+        is_in_several = holds.sum(axis=0) > 1
+        columns = np.flatnonzero(is_in_question | is_in_title | is_in_several)
+
+        used_terms = [vocabulary[column] for column in columns]
+        weight_of = term_weights(used_terms, statistics)
+        self.weights = np.array([weight_of[term] for term in used_terms], np.float32)
+        self.in_question = is_in_question[columns].astype(np.float32)
+        is_name = np.array([term in terms.of_names for term in used_terms], np.float32)
+        self.names = is_name * self.in_question
+        self.holds = holds[:, columns].astype(np.float32)
+        self.titles = (in_title[:, columns] > 0).astype(np.float32)
+
+        # The BM25 weight of each word in each passage, whether or not the question contains it.
+        fits_title = _saturate(in_title[:, columns], terms.of_titles)
+        fits_content = _saturate(in_content[:, columns], terms.of_contents)
+        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + fits_content)).astype(np.float32)
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
         """Set ``phrases``, the share of the question's phrases in each passage, and ``other_phrases``.
@@ -372,7 +479,8 @@ class _Texts:
         """
         # One number encodes a phrase: that of its first word times the number of words, plus that of its second word.
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
-        all_phrases = word[:-1] * size + word[1:]
+        first_words, second_words = word[:-1], word[1:]
+        all_phrases = first_words * size + second_words
         # Two neighbouring words are a phrase only if they stand in the same passage.
         is_phrase = row[1:] == row[:-1]
         # One number encodes a phrase and a passage. A phrase that a passage repeats is counted once.
@@ -393,6 +501,45 @@ class _Texts:
         column = np.repeat(np.cumsum(is_shared) - 1, often)
         shared = np.repeat(is_shared, often)
         self.other_phrases[passage[shared], column[shared]] = 1
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The terms of a question and its passages.
+
+    :param of_question: The terms of the question, in order.
+    :param of_titles: The terms of each title, in order.
+    :param of_contents: The terms of each content, in order.
+    :param of_names: The terms of the names and numbers in the question.
+    """
+
+    of_question: Sequence[str]
+    of_titles: Sequence[Sequence[str]]
+    of_contents: Sequence[Sequence[str]]
+    of_names: set[str]
+
+
+def _split_into_terms(
+    question: str, titles: Sequence[str], contents: Sequence[str], statistics: TermStatistics | None
+) -> _Terms:
+    """Split a question, the titles and the contents of its passages into terms, all in one call."""
+    texts = [question, *titles, *contents, *_find_names(question)]
+    # The lists of terms come in the order of the texts.
+    analysed = iter(analyze_texts(texts, statistics))
+    return _Terms(
+        of_question=next(analysed),
+        of_titles=list(islice(analysed, len(titles))),
+        of_contents=list(islice(analysed, len(contents))),
+        of_names=set(chain.from_iterable(analysed)),
+    )
+
+
+def _number_titles(keys: Sequence[str]) -> Values:
+    """Give passages with equal titles the same number."""
+    keys_in_order = dict.fromkeys(key for key in keys if key)
+    numbers = {key: number for number, key in enumerate(keys_in_order)}
+    # Every passage without a title gets a negative number of its own, so that no two of them have the same title.
+    return np.array([numbers.get(key, -1 - place) for place, key in enumerate(keys)])
 
 
 class _Mentions:
@@ -419,15 +566,14 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
     of_front = np.zeros((len(front), len(names)), np.float32)
 
     for row, place in enumerate(front):
-        own = names[place]
+        own_name = names[place]
         text = texts.normalised[place]
         for other, name in enumerate(names):
             if other == place:
                 continue
-            begin = -1 if name is None else text.find(name)
-            if begin >= 0:
-                by_front[row, other] = begin / len(text)
-            if own is not None and own in texts.normalised[other]:
+            if name is not None and name in text:
+                by_front[row, other] = text.index(name) / len(text)
+            if own_name is not None and own_name in texts.normalised[other]:
                 of_front[row, other] = 1
     return _Mentions(np.array(in_question, np.float32), by_front, of_front)
 
