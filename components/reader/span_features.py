@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,36 +188,29 @@ def span_features(
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
     words = [part.words for part in parts]
-    candidates = [
-        SpanCandidate(place, span.text, span.kind, span.begin, span.end)
-        for place, part in enumerate(parts)
-        for span in part.candidates
-    ]
-
-    keys = [key for part in parts for key in part.keys]
+    candidates: list[SpanCandidate] = []
+    keys: list[str] = []
+    for place, part in enumerate(parts):
+        candidates += [SpanCandidate(place, span.text, span.kind, span.begin, span.end) for span in part.candidates]
+        keys += part.keys
 
     proposed = scores.best_spans(_MOST_PROPOSED) if scores is not None else []
-    places = {(span.passage, span.begin, span.end) for span in candidates}
-    further = [span for span in proposed if (span.passage, span.begin, span.end) not in places]
+    places = {_place_of(span) for span in candidates}
+    further = [span for span in proposed if _place_of(span) not in places]
+    further_keys = [answer_key(span.text) for span in further]
     candidates += further
-
+    keys += further_keys
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
-    further_keys = [answer_key(span.text) for span in further]
-    keys += further_keys
 
-    spoken, stems = f" {normalize_words(question)} ", set(question_weights(question, weight))
+    compared = _compared_question(question, weight)
     rows_of_parts = [part.rows for part in parts if part.keys]
-
     if further:
-        rows = [
-            _features_of(span, key, words[span.passage], spoken, stems, weight)
-            for span, key in zip(further, further_keys, strict=True)
-        ]
-        rows_of_parts.append(np.array(rows, np.float32))
+        words_of_further = [words[span.passage] for span in further]
+        rows_of_parts.append(_features_alone(further, further_keys, words_of_further, compared))
 
     alone = np.concatenate(rows_of_parts)
-    links = _Links(spoken, words)
+    links = _Links(compared.spoken, words)
     asked = np.array(asked_for(question), np.float32)
 
     columns = [
@@ -227,6 +221,29 @@ def span_features(
         _features_from_scores(candidates, keys, proposed, scores, links),
     ]
     return Spans(candidates, keys, np.concatenate(columns, axis=1))
+
+
+def _place_of(span: SpanCandidate) -> tuple[int, int, int]:
+    """Return the passage of a span, and where it begins and ends there."""
+    return span.passage, span.begin, span.end
+
+
+class _Question(NamedTuple):
+    """A question in the forms with which spans are compared.
+
+    :param spoken: The question, normalised, with a blank at both ends.
+    :param stems: The stems of its words.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    """
+
+    spoken: str
+    stems: set[str]
+    weight: WordWeight
+
+
+def _compared_question(question: str, weight: WordWeight) -> _Question:
+    """Bring a question into the forms with which spans are compared."""
+    return _Question(f" {normalize_words(question)} ", set(question_weights(question, weight)), weight)
 
 
 @dataclass(frozen=True)
@@ -248,12 +265,11 @@ class _Read:
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def _read_passage(question: str, title: str, text: str, weight: WordWeight) -> _Read:
     """Find the spans of one passage, and compute the features that do not depend on other passages."""
-    asked = question_weights(question, weight)
-    words, spoken, stems = PassageWords(title, text, asked), f" {normalize_words(question)} ", set(asked)
+    words = PassageWords(title, text, question_weights(question, weight))
     candidates = span_candidates(0, title, text)
     keys = [answer_key(span.text) for span in candidates]
-    rows = [_features_of(span, key, words, spoken, stems, weight) for span, key in zip(candidates, keys, strict=True)]
-    return _Read(words, candidates, keys, np.array(rows, np.float32))
+    rows = _features_alone(candidates, keys, [words] * len(candidates), _compared_question(question, weight))
+    return _Read(words, candidates, keys, rows)
 
 
 @lru_cache(maxsize=_CACHED_PASSAGES)
@@ -288,17 +304,30 @@ def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
 _AFTER = 2
 
 
-def _features_of(
-    span: SpanCandidate, key: str, passage: PassageWords, spoken: str, asked: set[str], weight: WordWeight
-) -> list[float]:
+def _features_alone(
+    spans: Sequence[SpanCandidate], keys: Sequence[str], words: Sequence[PassageWords], question: _Question
+) -> Values:
+    """Compute the features that do not depend on other passages, one row per span.
+
+    :param spans: The spans.
+    :param keys: The answer key of each span.
+    :param words: The words of the passage of each span.
+    :param question: The question.
+    :returns: The rows of :func:`_features_of`.
+    """
+    rows = []
+    for span, key, passage in zip(spans, keys, words, strict=True):
+        rows.append(_features_of(span, key, passage, question))
+    return np.array(rows, np.float32)
+
+
+def _features_of(span: SpanCandidate, key: str, passage: PassageWords, question: _Question) -> list[float]:
     """Compute the features of a span that do not depend on other passages.
 
     :param span: The span.
     :param key: Its answer key.
     :param passage: The words of its passage.
-    :param spoken: The question, normalised, with a blank at both ends.
-    :param asked: The stems of the question.
-    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :param question: The question.
     :returns: The values in the order of ``_SPAN_FEATURES``, without those that depend on other passages.
     """
     # The words of the span are those from `first` up to, but not including, `after`.
@@ -306,31 +335,11 @@ def _features_of(
     after = bisect_left(passage.begins, span.end)
 
     span_stems = passage.stems[first:after]
-    share_in_question = sum(word in asked for word in span_stems) / max(1, len(span_stems))
-
-    begin_of_left = max(0, first - _NEAR)
-    left = passage.stems[begin_of_left:first]
-    right = passage.stems[after : after + _NEAR]
-    left_weights = passage.weights[begin_of_left:first]
-    right_weights = passage.weights[after : after + _NEAR]
-
-    best = max([*left_weights, *right_weights], default=0.0)
-    distances = []
-    if best:
-        distances = [len(left) - place for place, value in enumerate(left_weights) if value]
-        distances += [place + 1 for place, value in enumerate(right_weights) if value]
-
-    near = {*left, *right}
-    cues = _NO_CUES if near.isdisjoint(_OF_CUES) else _near_cues(left, near)
+    share_in_question = sum(word in question.stems for word in span_stems) / max(1, len(span_stems))
+    is_in_question = bool(key) and f" {key} " in question.spoken
+    is_own_title = bool(key) and key == passage.title
 
     sentence = max(0, bisect_right(passage.sentences, span.begin) - 1)
-
-    before = passage.text[max(0, span.begin - _LONGEST_BEFORE) : span.begin]
-    follows = passage.text[span.end : span.end + 1]
-    in_brackets = any(begin < span.begin < end for begin, end in passage.in_brackets)
-
-    is_in_question = bool(key) and f" {key} " in spoken
-    is_own_title = bool(key) and key == passage.title
 
     first_year = str(passage.years[0]) if passage.years else ""
     is_first_year = span.kind in ("date", "year") and span.text[-4:] == first_year
@@ -350,17 +359,40 @@ def _features_of(
         passage.sentence_covers[sentence],
         sentence,
         span.begin / max(1, len(passage.text)),
-        min(distances, default=_NO_WORD_NEAR),
-        sum(left_weights),
-        sum(right_weights),
-        best,
+        *_features_of_weights(passage, first, after),
+        *_features_of_signs(span, passage),
+        *_near_cues(passage, first, after),
+        float(is_first_year),
+        max(map(question.weight, key.split()), default=0.0),
+    ]
+
+
+def _features_of_weights(passage: PassageWords, first: int, after: int) -> list[float]:
+    """Measure how near the words of the question are to a span.
+
+    :param passage: The words of the passage.
+    :param first: The index of the span's first word.
+    :param after: The index after its last word.
+    :returns: The features from "nearest_question_word" to "near_covers".
+    """
+    left = passage.weights[max(0, first - _NEAR) : first]
+    right = passage.weights[after : after + _NEAR]
+
+    distances = [len(left) - place for place, value in enumerate(left) if value]
+    distances += [place + 1 for place, value in enumerate(right) if value]
+    return [min(distances, default=_NO_WORD_NEAR), sum(left), sum(right), max([*left, *right], default=0.0)]
+
+
+def _features_of_signs(span: SpanCandidate, passage: PassageWords) -> list[float]:
+    """Look at the signs and the preposition beside a span: the features from "follows_in" to "ends_sentence"."""
+    before = passage.text[max(0, span.begin - _LONGEST_BEFORE) : span.begin]
+    sign_behind = passage.text[span.end : span.end + 1]
+    in_brackets = any(begin < span.begin < end for begin, end in passage.in_brackets)
+    return [
         float(_IN.search(before) is not None),
         float(in_brackets),
         float(_DASH.search(before) is not None),
-        float(follows in (".", ";", "")),
-        *cues,
-        float(is_first_year),
-        max(map(weight, key.split()), default=0.0),
+        float(sign_behind in (".", ";", "")),
     ]
 
 
@@ -374,13 +406,19 @@ _OF_CUES = frozenset().union(*_CUES.values())
 _NO_CUES = [0.0] * len(_CUES)
 
 
-def _near_cues(left: list[str], near: set[str]) -> list[float]:
+def _near_cues(passage: PassageWords, first: int, after: int) -> list[float]:
     """Check for each topic in ``_CUES`` whether a word for it is near a span.
 
-    :param left: The stems on the left of the span.
-    :param near: The stems on both sides.
+    :param passage: The words of the passage.
+    :param first: The index of the span's first word.
+    :param after: The index after its last word.
     :returns: 1 or 0 for each topic.
     """
+    left = passage.stems[max(0, first - _NEAR) : first]
+    near = {*left, *passage.stems[after : after + _NEAR]}
+    if near.isdisjoint(_OF_CUES):
+        return _NO_CUES
+
     values = []
     for cue, stems in _CUES.items():
         searched = near if cue in _CUES_OF_BOTH_SIDES else left
@@ -418,9 +456,9 @@ class _Links:
 
     def _mentioned_by(self, passage: PassageWords, place: int) -> list[bool]:
         """Check for each title whether a passage mentions it. The passage's own title never counts."""
-        return [
-            other != place and bool(title) and f" {title} " in passage.spoken for other, title in enumerate(self.titles)
-        ]
+        mentioned = [bool(title) and f" {title} " in passage.spoken for title in self.titles]
+        mentioned[place] = False
+        return mentioned
 
     def _linked(self, place: int) -> float:
         """Return how a passage is linked: 1, 0.5 or 0.
@@ -428,14 +466,10 @@ class _Links:
         It is 1 if a passage that the question names mentions the title. It is 0.5 if only other passages do, and 0 if
         none does.
         """
-        naming = [
-            is_named
-            for is_named, mentioned_titles in zip(self.named, self.mentions, strict=True)
-            if mentioned_titles[place]
-        ]
-        if any(naming):
+        mentioning = [other for other, mentioned_titles in enumerate(self.mentions) if mentioned_titles[place]]
+        if any(self.named[other] for other in mentioning):
             return 1.0
-        return 0.5 if naming else 0.0
+        return 0.5 if mentioning else 0.0
 
     def _through_links(self, years: Sequence[int]) -> list[int]:
         """Find for each passage the earliest year of the passages that it mentions.
@@ -443,9 +477,10 @@ class _Links:
         Passages that the question names are left out. The year is 0 if there is none.
         """
         linked: list[int] = []
-        for row in self.mentions:
-            others = (year for other, year in enumerate(years) if row[other] and not self.named[other])
-            linked.append(min(filter(None, others), default=0))
+        for mentioned_titles in self.mentions:
+            mentioned = [other for other, is_mentioned in enumerate(mentioned_titles) if is_mentioned]
+            unnamed = [other for other in mentioned if not self.named[other]]
+            linked.append(min((years[other] for other in unnamed if years[other]), default=0))
         return linked
 
     def _rank(self, years: Sequence[int], place: int) -> float:
@@ -459,9 +494,10 @@ class _Links:
         if not own_year:
             return 0.0
 
-        others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
-        earlier = sum(year < own_year for year in others)
-        later = sum(year > own_year for year in others)
+        others = [other for other, named in enumerate(self.named) if named and other != place]
+        other_years = [years[other] for other in others if years[other]]
+        earlier = sum(year < own_year for year in other_years)
+        later = sum(year > own_year for year in other_years)
         return float(earlier - later)
 
     def place_of(self, span: SpanCandidate, key: str) -> int:
@@ -492,6 +528,7 @@ def _features_among_passages(
 ) -> Values:
     """Compute the features that depend on other passages, one row per span."""
     texts = [passage.spoken for passage in words]
+    # For each answer key, the number of passages that contain the key.
     occurs: dict[str, int] = {}
     for key in set(keys):
         spaced = f" {key} "
@@ -533,25 +570,18 @@ def _features_from_scores(
     span = np.maximum(both.sum(axis=1), LEAST)
     best = float(span.max())
 
-    # The probability of an answer is the sum of the probabilities of its spans.
-    by_key: defaultdict[str, float] = defaultdict(float)
-    for key, value in zip(keys, np.exp(span).tolist(), strict=True):
-        by_key[key] += value
-    all_spans = np.maximum(LEAST, np.log(np.array([by_key[key] for key in keys]) + 1e-12))
-    likeliest_first = sorted(by_key, key=by_key.__getitem__, reverse=True)
+    probabilities = _probabilities_of_answers(keys, span)
+    probability_of_span = np.array([probabilities[key] for key in keys])
+    all_spans = np.maximum(LEAST, np.log(probability_of_span + 1e-12))
+    likeliest_first = sorted(probabilities, key=probabilities.__getitem__, reverse=True)
     rank_of = {key: rank for rank, key in enumerate(likeliest_first)}
     ranks = np.minimum(_LOWEST_RANK, [rank_of[key] for key in keys])
 
+    passages = np.array([candidate.passage for candidate in candidates])
     shares = scores.passage_shares()
-    top = proposed[0] if proposed else candidates[int(span.argmax())]
-    linked_share = [_greatest_share(shares, row) for row in links.mentions]
+    linked_share = np.array([_greatest_share(shares, mentioned_titles) for mentioned_titles in links.mentions])
 
-    passages, begins, ends = np.array(
-        [(candidate.passage, candidate.begin, candidate.end) for candidate in candidates]
-    ).T
-    is_of_top = passages == top.passage
-    is_in_top = is_of_top & (top.begin <= begins) & (ends <= top.end)
-    holds_top = is_of_top & (begins <= top.begin) & (top.end <= ends)
+    top = proposed[0] if proposed else candidates[int(span.argmax())]
     _, yes, no, none = scores.kinds
 
     # In the order of `READ_FEATURES`; a single number holds for all candidates.
@@ -565,11 +595,31 @@ def _features_from_scores(
         float(none),
         float(yes + no),
         ranks,
-        is_in_top,
-        holds_top,
-        np.array(linked_share)[passages],
+        [_contains(top, candidate) for candidate in candidates],
+        [_contains(candidate, top) for candidate in candidates],
+        linked_share[passages],
     )
     return np.stack([np.broadcast_to(column, len(candidates)) for column in columns], axis=1).astype(np.float32)
+
+
+def _probabilities_of_answers(keys: Sequence[str], log_probabilities: Values) -> dict[str, float]:
+    """Add the probabilities of all spans with the same answer key.
+
+    :param keys: The answer key of each span.
+    :param log_probabilities: The log probability of each span.
+    :returns: The probability of each answer key.
+    """
+    by_key: defaultdict[str, float] = defaultdict(float)
+    for key, probability in zip(keys, np.exp(log_probabilities).tolist(), strict=True):
+        by_key[key] += probability
+    return by_key
+
+
+def _contains(outer: SpanCandidate, inner: SpanCandidate) -> bool:
+    """Check whether a span lies inside another span, or is the same."""
+    if outer.passage != inner.passage:
+        return False
+    return outer.begin <= inner.begin and inner.end <= outer.end
 
 
 def _greatest_share(shares: Values, is_counted: Sequence[bool]) -> float:
