@@ -86,19 +86,40 @@ class _Choice:
     look: SecondLook
     chosen: list[tuple[int, float, Any]]
 
+    @property
+    def scores_of_answers(self) -> list[tuple[int, float]]:
+        """For each answer the index of its best span and its score."""
+        return [(span, score) for span, score, _ in self.chosen]
+
+    def put_first(self, number: int) -> None:
+        """Move an answer to the first place, by its index among the answers."""
+        self.chosen.insert(0, self.chosen.pop(number))
+
+
+@dataclass(frozen=True)
+class _ShownSpan:
+    """A span that may be shown to the user as an answer.
+
+    :param text: The span.
+    :param document: The document of the span.
+    :param begin: The index of its first character in the content of the document; negative if it stands in the title.
+    :param end: The index after its last character.
+    """
+
+    text: str
+    document: Document
+    begin: int
+    end: int
+
 
 class _Reading:
     """A cache key: equal for the same reader, the same question and the same, unchanged document objects."""
 
     def __init__(self, reader: ExtractiveReader, question: str, documents: Sequence[Document]):
         self.reader, self.question, self.documents = reader, question, documents
+        states = [(id(document), document.content, repr(document.meta)) for document in documents]
         # A forked process has another id, so it does not use the results of its parent.
-        settings = (reader.model, os.getpid())
-        self._key = (
-            *settings,
-            question,
-            *((id(document), document.content, repr(document.meta)) for document in documents),
-        )
+        self._key = (reader.model, os.getpid(), question, *states)
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -185,12 +206,14 @@ class ExtractiveReader(Block):
             such a question.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        documents = [document for document in documents if (document.content or "").strip()]
-        if (answer := answer_from_rows(question, documents)) is not None:
+        documents = _with_text(documents)
+        answer = answer_from_rows(question, documents)
+        if answer is not None:
             probability = ROW_RIGHT if answer.is_sure else min(ROW_RIGHT, self.probable)
             return [Candidate(answer.text, "span", answer.document, answer.sentence, probability)]
 
-        if not documents or not question_form.looks_english(question) or question_form.asks_beyond_spans(question):
+        is_answerable = question_form.looks_english(question) and not question_form.asks_beyond_spans(question)
+        if not documents or not is_answerable:
             return []
         return list(_read(_Reading(self, question, documents)))
 
@@ -202,11 +225,13 @@ class ExtractiveReader(Block):
         if question_form.asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
 
-        if (choice := choose_by_date(question, passages)) is not None:
+        choice = choose_by_date(question, passages)
+        if choice is not None:
             # The date may stand in another passage, such as that of a film's director. Then the best sentence of the
             # film's passage is shown.
             begin_of_date = choice.begin if choice.dated == choice.place else -1
-            sentence = self._find_sentence(question, passages[choice.place][1], begin_of_date)
+            _, text = passages[choice.place]
+            sentence = self._find_sentence(question, text, begin_of_date)
             probability = min(self._loaded().card.dated_choice, self._row_limit(question, sentence, documents))
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
 
@@ -216,12 +241,12 @@ class ExtractiveReader(Block):
 
         # The span may be inside the list of steps. So the sentence that introduces the list is shown, with the whole
         # list.
-        texts = [candidate.document.content or "" for candidate in candidates]
-        steps = [with_list(text, self._find_sentence(question, text, -1)) for text in texts]
-        return [
-            replace(candidate, kind="steps", sentence=sentence_with_steps)
-            for candidate, sentence_with_steps in zip(candidates, steps, strict=True)
-        ]
+        lists: list[Candidate] = []
+        for candidate in candidates:
+            text = candidate.document.content or ""
+            introduction = self._find_sentence(question, text, -1)
+            lists.append(replace(candidate, kind="steps", sentence=with_list(text, introduction)))
+        return lists
 
     read_async = in_thread_async(read)
 
@@ -233,7 +258,8 @@ class ExtractiveReader(Block):
         :returns: The encoder's scores, normalised over all passages.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        parts, starts = self._loaded(), range(0, len(passages), _PASSAGES_TOGETHER)
+        parts = self._loaded()
+        starts = range(0, len(passages), _PASSAGES_TOGETHER)
         groups = [tuple(passages[start : start + _PASSAGES_TOGETHER]) for start in starts]
         return EncoderScores([parts.score(question, group) for group in groups])
 
@@ -251,9 +277,9 @@ class ExtractiveReader(Block):
         :returns: How well the documents support the answer.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        documents = [document for document in documents if (document.content or "").strip()]
-
-        if (carrier := find_carrier(question, answer, documents)) is None:
+        documents = _with_text(documents)
+        carrier = find_carrier(question, answer, documents)
+        if carrier is None:
             return Judgement()
 
         cover, linked = measure_chain(question, carrier, documents, self.weight)
@@ -263,9 +289,8 @@ class ExtractiveReader(Block):
             return Judgement(ROW_RIGHT, cover, linked, is_doubtful=not row_answer.is_sure)
 
         is_of_another = _is_of_another(question, answer, carrier)
-        is_doubtful = (
-            _is_doubtful(question, answer, carrier) or self._row_limit(question, carrier.sentence, documents) < 1
-        )
+        row_limit = self._row_limit(question, carrier.sentence, documents)
+        is_doubtful = row_limit < 1 or _is_doubtful(question, answer, carrier)
 
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
         dated = choose_by_date(question, _passages(documents))
@@ -281,8 +306,8 @@ class ExtractiveReader(Block):
         if choice is None or place is None:
             return Judgement(0.0, cover, linked, is_of_another, is_doubtful)
 
-        choice.chosen.insert(0, choice.chosen.pop(place))
-        best = [(place, score) for place, score, _ in choice.chosen]
+        choice.put_first(place)
+        best = choice.scores_of_answers
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
         is_outdated = is_outdated or newer > 0 or is_of_another
@@ -298,20 +323,18 @@ class ExtractiveReader(Block):
         if not spans.candidates:
             return None
 
-        ranked = rank_answers(spans, self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows))
+        span_scores = self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows)
+        ranked = rank_answers(spans, span_scores)
 
         look = SecondLook(question, passages, self.weight, self.score)
         features_of_answers = choice_features.choice_features(question, spans, ranked, look)
         choice_scores = self._trees(CHOICE_TREES, choice_features.FEATURES).scores(features_of_answers)
 
-        order = sorted(range(len(features_of_answers)), key=lambda place: -choice_scores[place])
-        return _Choice(
-            passages,
-            scores,
-            spans,
-            look,
-            [(ranked[place][0], choice_scores[place], features_of_answers[place]) for place in order],
-        )
+        best_spans = [span for span, _ in ranked]
+        # Only the first of the ranked answers have features.
+        chosen = list(zip(best_spans, choice_scores, features_of_answers, strict=False))
+        chosen.sort(key=lambda answer: -answer[1])
+        return _Choice(passages, scores, spans, look, chosen)
 
     def _estimate(self, question: str, choice: _Choice) -> float:
         """Estimate the probability that the first of the chosen answers is right.
@@ -322,55 +345,41 @@ class ExtractiveReader(Block):
             question, choice.passages, choice.spans, choice.chosen, choice.scores, choice.look, self.weight
         )
 
-        [probability] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+        [estimate] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+        probability = float(estimate)
+        best_span, _, _ = choice.chosen[0]
 
         if find_alternatives(question, choice.passages) is not None:
-            return min(float(probability), self._loaded().card.other_choice)
-        if answers_another_question(choice.chosen[0][0], choice.spans, choice.look):
-            return min(float(probability), self._loaded().card.other_time)
-        return float(probability)
+            return min(probability, self._loaded().card.other_choice)
+        if answers_another_question(best_span, choice.spans, choice.look):
+            return min(probability, self._loaded().card.other_time)
+        return probability
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find possible answers that are spans of the documents, each with its probability and its sentence."""
-        if (choice := self._choose_spans(question, documents)) is None:
+        choice = self._choose_spans(question, documents)
+        if choice is None:
             return []
 
-        passages, spans, look, chosen = choice.passages, choice.spans, choice.look, choice.chosen
-        best = [(place, score) for place, score, _ in chosen]
+        best = choice.scores_of_answers
+        is_contradicted, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
+        is_contradicted = is_contradicted or has_rival(question, best, choice.spans, documents, choice.look)
+        choice.put_first(newer)
+        shown = _shown_spans(choice, documents)
 
-        is_contradicted, newer = find_newer_answer(question, best, spans, documents, look)
-        is_contradicted = is_contradicted or has_rival(question, best, spans, documents, look)
-        chosen.insert(0, chosen.pop(newer))
+        probability = self._estimate(question, choice)
+        shares = _share_rest(1 - probability, [score for _, score in choice.scores_of_answers])
+        if is_contradicted or _is_doubtful_span(question, shown[0]) or standing_of(shown[0].document.meta):
+            # The answer must not count as sure. Another document may contradict it, or its sentence may not state it.
+            # Or its own document has the label "superseded", "draft" or "old".
+            probability = min(probability, self.probable)
 
-        best_probability = self._estimate(question, choice)
-        shares = answer_shares([score for _, score, _ in chosen])
-        # The other answers share the remaining probability in proportion to `shares`. None of them gets more than the
-        # first.
-        share_factor = (1 - best_probability) / max(1e-9, 1 - shares[0])
-
+        # None of the other answers gets more than the first.
+        probabilities = [probability, *(min(probability, share) for share in shares)]
         candidates: list[Candidate] = []
-        for (place, _, _), share in zip(chosen[:_MOST_CANDIDATES], shares, strict=False):
-            span = spans.candidates[_stating_place(place, spans, look, documents)]
-
-            title, text = passages[span.passage]
-            shift = len(passage_text(title, text)) - len(text)
-            begin = span.begin - shift
-            if not candidates:
-                heading = heading_of(documents[span.passage].meta, max(begin, 0)) or ""
-                is_doubtful = begin >= 0 and find_doubt(question, title, text, begin, span.end - shift, heading)
-                if is_contradicted or is_doubtful or standing_of(documents[span.passage].meta):
-                    # The answer must not count as sure. Another document may contradict it, or its sentence may not
-                    # state it. Or its own document has the label "superseded", "draft" or "old".
-                    best_probability = min(best_probability, self.probable)
-
-            probability = best_probability if not candidates else min(best_probability, share * min(1.0, share_factor))
-            sentence = self._find_sentence(question, text, begin)
-
-            rest = text.replace(sentence, "", 1)
-            if begin >= 0 and rest.strip() and is_heading(sentence, documents[span.passage].meta):
-                # A heading states nothing by itself. So the best sentence of the rest of the passage is taken.
-                sentence = self._find_sentence(question, rest, -1)
-            candidates.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
+        for span, own_probability in zip(shown, probabilities, strict=False):
+            sentence = self._sentence_of(question, span)
+            candidates.append(Candidate(span.text, "span", span.document, sentence, own_probability))
 
         # The rule for rows found no answer. So a cell of a row is at best probable, and less than probable if its row
         # lacks a word of the question. No answer may become likelier than the first one.
@@ -385,13 +394,26 @@ class ExtractiveReader(Block):
         [limit] = row_limits(question, [sentence], documents, self.probable)
         return limit
 
+    def _sentence_of(self, question: str, span: _ShownSpan) -> str:
+        """Find the sentence that is shown for a span."""
+        content = span.document.content or ""
+        sentence = self._find_sentence(question, content, span.begin)
+        rest = content.replace(sentence, "", 1)
+        if span.begin >= 0 and rest.strip() and is_heading(sentence, span.document.meta):
+            # A heading states nothing by itself. So the best sentence of the rest of the passage is taken.
+            return self._find_sentence(question, rest, -1)
+        return sentence
+
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
         """Find the sentence of a text that contains the character at ``begin``.
 
         If ``begin`` is negative, no sentence is known to state the answer. Then the sentence that covers most of the
         question is returned.
         """
-        return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
+        if begin >= 0:
+            return sentence_at(text, begin)
+        _, sentence = _best_sentence(question, [("", text)], self.weight)
+        return sentence
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
@@ -411,15 +433,13 @@ class ExtractiveReader(Block):
         if question_form.asks_to_compare(question):
             # The trees were trained on comparisons of countries. They may be too sure about comparisons of other
             # things.
-            limit = self._loaded().card.comparison
-            yes = min(max(yes, 1 - limit), limit)
+            yes = _limited(yes, self._loaded().card.comparison)
 
         place, sentence = _best_sentence(question, passages, self.weight)
         document = documents[place]
 
         # The trees compare words, but not the columns in which the words stand.
-        limit = max(0.5, self._row_limit(question, sentence, documents))
-        yes = min(max(yes, 1 - limit), limit)
+        yes = _limited(yes, max(0.5, self._row_limit(question, sentence, documents)))
 
         both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]
         return sorted(both, key=lambda candidate: -candidate.probability)
@@ -444,6 +464,50 @@ _read = lru_cache(maxsize=_CACHED_ANSWERS)(lambda reading: reading.reader._read(
 _read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(
     lambda reading: reading.reader._read_spans(reading.question, reading.documents)
 )
+
+
+def _with_text(documents: Sequence[Document]) -> list[Document]:
+    """Return the documents that have a text."""
+    return [document for document in documents if (document.content or "").strip()]
+
+
+def _limited(yes: float, limit: float) -> float:
+    """Limit the probabilities of both "yes" and "no" to a maximum, by the probability of "yes"."""
+    return min(max(yes, 1 - limit), limit)
+
+
+def _share_rest(rest: float, scores: Sequence[float]) -> list[float]:
+    """Share the probability that the first answer leaves among the other answers, by their scores.
+
+    :param rest: The probability that the first answer is wrong.
+    :param scores: The scores of all answers.
+    :returns: The probability of each answer but the first.
+    """
+    first, *others = answer_shares(scores)
+    factor = min(1.0, rest / max(1e-9, 1 - first))
+    return [share * factor for share in others]
+
+
+def _shown_spans(choice: _Choice, documents: Sequence[Document]) -> list[_ShownSpan]:
+    """Find for each of the best answers the span that is shown."""
+    shown: list[_ShownSpan] = []
+    for place, _ in choice.scores_of_answers[:_MOST_CANDIDATES]:
+        span = choice.spans.candidates[_stating_place(place, choice.spans, choice.look, documents)]
+        title, text = choice.passages[span.passage]
+        # The number of characters that stand before the text in what the encoder reads.
+        shift = len(passage_text(title, text)) - len(text)
+        shown.append(_ShownSpan(span.text, documents[span.passage], span.begin - shift, span.end - shift))
+    return shown
+
+
+def _is_doubtful_span(question: str, span: _ShownSpan) -> bool:
+    """Check whether the sentence of a span may not state the answer. A title raises no doubt."""
+    if span.begin < 0:
+        return False
+    meta = span.document.meta
+    title = str(meta.get("title") or "")
+    heading = heading_of(meta, span.begin) or ""
+    return bool(find_doubt(question, title, span.document.content or "", span.begin, span.end, heading))
 
 
 def _passages(documents: Sequence[Document]) -> list[Passage]:
@@ -479,7 +543,7 @@ def _place_of_answer(answer: str, choice: _Choice) -> int | None:
     :returns: Its index among the chosen answers; None if there is none.
     """
     wanted = f" {span_features.answer_key(answer)} "
-    keys = [f" {choice.spans.keys[place]} " for place, _, _ in choice.chosen]
+    keys = [f" {choice.spans.keys[place]} " for place, _ in choice.scores_of_answers]
     if wanted in keys:
         return keys.index(wanted)
     return next((number for number, key in enumerate(keys) if key in wanted or wanted in key), None)
@@ -487,12 +551,15 @@ def _place_of_answer(answer: str, choice: _Choice) -> int | None:
 
 def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
     """Check whether the sentence that contains a proposed answer word for word does not state the answer."""
-    text, answer = carrier.document.content or "", answer.strip().rstrip(".")
-    begin, match = text.find(carrier.sentence), find_whole(answer, carrier.sentence)
+    answer = answer.strip().rstrip(".")
     # An answer that is the whole sentence says itself what is denied or planned. So no doubt is raised.
     is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
     if not is_part or not question_form.looks_english(question):
         return False
+
+    text = carrier.document.content or ""
+    begin = text.find(carrier.sentence)
+    match = find_whole(answer, carrier.sentence)
     if match is None or begin < 0:
         return False
     title = str(carrier.document.meta.get("title") or "")
@@ -505,8 +572,9 @@ def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
     match = find_whole(answer.strip().rstrip("."), carrier.sentence)
     if match is None or not question_form.looks_english(question):
         return False
-    place = question, carrier.sentence, match.start(), match.end()
-    return is_of_another_time(*place) or is_of_another_name(*place)
+    begin, end = match.span()
+    is_of_other_time = is_of_another_time(question, carrier.sentence, begin, end)
+    return is_of_other_time or is_of_another_name(question, carrier.sentence, begin, end)
 
 
 def _is_cell(answer: str, text: str) -> bool:
@@ -530,9 +598,9 @@ def answers_another_question(place: int, spans: span_features.Spans, look: Secon
     :param look: Looks at the span with the best sentence.
     :returns: Whether this sentence answers another question.
     """
-    return look.answers_another_question(
-        max((spans.candidates[other] for other in _same_answers(place, spans)), key=look.holds_of)
-    )
+    same_answers = [spans.candidates[other] for other in _same_answers(place, spans)]
+    best = max(same_answers, key=look.holds_of)
+    return look.answers_another_question(best)
 
 
 def _same_answers(place: int, spans: span_features.Spans) -> list[int]:
@@ -545,6 +613,11 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
 
     :returns: The index of its passage, and the sentence.
     """
-    sentences = [(place, sentence) for place, (_, text) in enumerate(passages) for sentence in shown_sentences(text)]
     asked = question_weights(question, weight)
-    return max(sentences, key=lambda pair: sum_of_weights(asked, stems_of(pair[1])))
+    sentences: list[tuple[int, str]] = []
+    covers: list[float] = []
+    for place, (_, text) in enumerate(passages):
+        for sentence in shown_sentences(text):
+            sentences.append((place, sentence))
+            covers.append(sum_of_weights(asked, stems_of(sentence)))
+    return sentences[covers.index(max(covers))]
