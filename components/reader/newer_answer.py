@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from haystack import Document
 
 from prefrag.components.reader.second_look import SecondLook
-from prefrag.components.reader.span_candidates import YEAR
+from prefrag.components.reader.span_candidates import YEAR, SpanCandidate
 from prefrag.components.reader.span_features import Spans
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.state.newness import date_of, is_newer
@@ -58,57 +58,72 @@ def find_newer_answer(
         least as much of the question as the best answer's sentence. The index is 0, for the best answer, if no other
         answer is newer. It is also 0 if the question names a year or asks about the past.
     """
-
-    def share_covered(place: int) -> float:
-        return look.holds_of(spans.candidates[place])
-
-    def same_answers(place: int) -> list[int]:
-        return [other for other, key in enumerate(spans.keys) if key == spans.keys[place]]
-
-    # For each answer the indices of all its spans.
-    places = [same_answers(place) for place, _ in chosen]
-    stating = max(places[0], key=share_covered)
-    least = share_covered(stating)
+    # For each answer the spans that are this answer.
+    spans_of_answers = [_same_answers(place, spans) for place, _ in chosen]
+    stating = max(spans_of_answers[0], key=look.holds_of)
+    least = look.holds_of(stating)
     if least < _LEAST:
         return False, 0
 
-    source = documents[spans.candidates[stating].passage].meta.get("source")
-    current = {
-        place: document.meta
+    source = documents[stating.passage].meta.get("source")
+    current = _current_documents(documents, source)
+    on_same_thing = _documents_on_same_thing(question, current, _SHARE * least, look)
+
+    of_best = [span.passage for span in spans_of_answers[0] if look.holds_of(span) >= least]
+    # The metadata of the documents that state the best answer. It is empty if only documents with a label such as "old"
+    # do.
+    best = [current[passage].meta for passage in of_best if passage in current]
+    if not any(_is_newest(document.meta, best) for document in on_same_thing.values()):
+        return False, 0
+    if YEAR.search(question) or _BEFORE.search(question):
+        return True, 0
+
+    newest_number = 0
+    _, best_score = chosen[0]
+    for number, (_, score) in enumerate(chosen):
+        if score < best_score - _MARGIN:
+            continue
+        in_text = [span for span in spans_of_answers[number] if span.kind != "title"]
+        covering = [span.passage for span in in_text if look.holds_of(span) >= least]
+        metas = [on_same_thing[passage].meta for passage in covering if passage in on_same_thing]
+        newer = [meta for meta in metas if _is_newest(meta, best)]
+        if newer:
+            best, newest_number = newer, number
+    return True, newest_number
+
+
+def _same_answers(place: int, spans: Spans) -> list[SpanCandidate]:
+    """List all spans that are the same answer as the span with an index."""
+    return [span for span, key in zip(spans.candidates, spans.keys, strict=True) if key == spans.keys[place]]
+
+
+def _current_documents(documents: Sequence[Document], source: object) -> dict[int, Document]:
+    """Find the documents of a source without a label such as "old", by their indices."""
+    return {
+        place: document
         for place, document in enumerate(documents)
         if standing_of(document.meta) is None and document.meta.get("source") == source
     }
 
-    # The current documents about the same thing. They must have all numbers of the question.
+
+def _documents_on_same_thing(
+    question: str, documents: Mapping[int, Document], least: float, look: SecondLook
+) -> dict[int, Document]:
+    """Choose the documents about the thing that is asked for. They must have all numbers of the question.
+
+    :param question: The question.
+    :param documents: The documents by their indices.
+    :param least: The share of the question that the best sentence of a document must cover at least.
+    :param look: Measures how much of the question a passage covers.
+    :returns: The chosen documents by their indices.
+    """
     numbers = set(_NUMBER.findall(question))
-    on_same_thing: dict[int, dict[str, object]] = {}
-    for place, meta in current.items():
-        own_numbers = set(_NUMBER.findall(_titled_text(documents[place])))
-        if look.most_of(place) >= _SHARE * least and numbers <= own_numbers:
-            on_same_thing[place] = meta
-
-    of_best = [spans.candidates[place].passage for place in places[0] if share_covered(place) >= least]
-    # The metadata of the documents that state the best answer. It is empty if only documents with a label such as "old"
-    # do.
-    best = [current[passage] for passage in of_best if passage in current]
-
-    newest_number = 0
-
-    if not any(_is_newest(meta, best) for meta in on_same_thing.values()):
-        return False, 0
-
-    if not (YEAR.search(question) or _BEFORE.search(question)):
-        for number, (_, score) in enumerate(chosen):
-            others = [spans.candidates[place] for place in places[number] if share_covered(place) >= least]
-            metas = [
-                on_same_thing[candidate.passage]
-                for candidate in others
-                if candidate.passage in on_same_thing and candidate.kind != "title"
-            ]
-            newer = [meta for meta in metas if _is_newest(meta, best)]
-            if score >= chosen[0][1] - _MARGIN and newer:
-                best, newest_number = newer, number
-    return True, newest_number
+    chosen: dict[int, Document] = {}
+    for place, document in documents.items():
+        own_numbers = set(_NUMBER.findall(_titled_text(document)))
+        if look.most_of(place) >= least and numbers <= own_numbers:
+            chosen[place] = document
+    return chosen
 
 
 def has_rival(
@@ -127,25 +142,22 @@ def has_rival(
     :param look: Measures how much of the question a candidate's sentence covers.
     :returns: Whether another of the answers rivals the best one.
     """
-    key = spans.keys[chosen[0][0]]
-    best = max(
-        (candidate for candidate, own_key in zip(spans.candidates, spans.keys, strict=True) if own_key == key),
-        key=look.holds_of,
-    )
-    least, form, document = look.holds_of(best), look.form_of(best), documents[best.passage]
-
-    if least < _LEAST or date_of(document.meta):
+    best_place, _ = chosen[0]
+    key = spans.keys[best_place]
+    best = max(_same_answers(best_place, spans), key=look.holds_of)
+    document = documents[best.passage]
+    if look.holds_of(best) < _LEAST or date_of(document.meta):
         return False
 
     asked_names = set(_NAMING.findall(question)) & _namings_of(document)
     for place, _ in chosen[1:]:
-        rival, other = spans.candidates[place], documents[spans.candidates[place].passage]
+        rival = spans.candidates[place]
         spaced, rival_spaced = f" {key} ", f" {spans.keys[place]} "
-
         is_alike = rival_spaced in spaced or spaced in rival_spaced
         if is_alike or rival.passage == best.passage:
             continue
 
+        other = documents[rival.passage]
         if date_of(other.meta) or other.meta.get("source") != document.meta.get("source"):
             continue
         if find_whole(best.text, other.content or ""):
@@ -153,10 +165,16 @@ def has_rival(
         if not asked_names <= _namings_of(other):
             continue
 
-        around = look.form_of(rival)
-        if look.holds_of(rival) >= least and len(around & form) >= _SAME_FORM * len(around | form):
+        if look.holds_of(rival) >= look.holds_of(best) and _has_same_form(best, rival, look):
             return True
     return False
+
+
+def _has_same_form(best: SpanCandidate, rival: SpanCandidate, look: SecondLook) -> bool:
+    """Check whether the words around two answers are mostly the same."""
+    around_best, around_rival = look.form_of(best), look.form_of(rival)
+    shared = around_best & around_rival
+    return len(shared) >= _SAME_FORM * len(around_best | around_rival)
 
 
 def _namings_of(document: Document) -> set[str]:
