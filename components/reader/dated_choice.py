@@ -8,6 +8,8 @@ Examples are "Who is older, A or B?" and "Which film came out first, A or B?". T
 4. Compare the dates. If a date is missing or may mean either order, there is no answer.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -121,10 +123,32 @@ class DatedChoice:
         :returns: True for the chosen thing, and False for the other one. None if the answer names neither of them, or
             both.
         """
-        key = f" {normalize_words(answer)} "
-        names = [f" {normalize_words(name)} " for name in (self.name, self.other)]
-        is_first, is_other = (key in name or name in key for name in names)
-        return None if is_first == is_other or not key.strip() else is_first
+        if not normalize_words(answer):
+            return None
+        is_chosen, is_other = _names_same(answer, self.name), _names_same(answer, self.other)
+        return None if is_chosen == is_other else is_chosen
+
+
+def _names_same(answer: str, name: str) -> bool:
+    """Check whether one of two texts contains all words of the other in a row."""
+    words_of_answer, words_of_name = f" {normalize_words(answer)} ", f" {normalize_words(name)} "
+    return words_of_answer in words_of_name or words_of_name in words_of_answer
+
+
+@dataclass(frozen=True)
+class _DateOfThing:
+    """The date of a thing.
+
+    :param passage: The index of the passage with the date.
+    :param date: The date.
+    """
+
+    passage: int
+    date: WrittenDate
+
+    def is_before(self, other: _DateOfThing) -> bool:
+        """Check whether the whole time that this date may mean is before the other one."""
+        return self.date.last < other.date.first
 
 
 def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
@@ -149,9 +173,10 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
         return None
 
     names = [short_title(passages[place][0]) for place in places]
-    asked = {*normalize_words(question).split()} - {word for name in names for word in normalize_words(name).split()}
+    asked = set(normalize_words(question).split())
     outside = question
     for name in names:
+        asked.difference_update(normalize_words(name).split())
         outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
 
     if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
@@ -166,15 +191,15 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
     if first is None or second is None:
         return None
-    if first[1].last >= second[1].first and second[1].last >= first[1].first:
+    is_first_earlier = first.is_before(second)
+    if not is_first_earlier and not second.is_before(first):
         return None
 
-    is_first_earlier = first[1].last < second[1].first
     asks_for_earlier = direction > 0
     chosen = 0 if is_first_earlier == asks_for_earlier else 1
-
-    dated, date = (first, second)[chosen]
-    return DatedChoice(names[chosen], names[1 - chosen], places[chosen], dated, date.begin)
+    other = 1 - chosen
+    dated = (first, second)[chosen]
+    return DatedChoice(names[chosen], names[other], places[chosen], dated.passage, dated.date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
@@ -198,10 +223,10 @@ def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, 
         after = normalize_words(question[match.end() :]).split()
 
         # The longest title that ends before the "or", and the longest title that begins behind it.
-        ends = (" ".join(before[start:]) for start in range(len(before)))
-        begins = (" ".join(after[:end]) for end in range(len(after), 0, -1))
-        first = next((places[words] for words in ends if words in places), None)
-        second = next((places[words] for words in begins if words in places), None)
+        texts_before = (" ".join(before[start:]) for start in range(len(before)))
+        texts_behind = (" ".join(after[:end]) for end in range(len(after), 0, -1))
+        first = next((places[title] for title in texts_before if title in places), None)
+        second = next((places[title] for title in texts_behind if title in places), None)
 
         if first is None or second is None:
             continue
@@ -230,7 +255,7 @@ def _asked_event(question: str, asked: set[str]) -> str:
 
 def _find_date(
     place: int, offered: tuple[int, int], passages: Sequence[Passage], event: str, asked: set[str]
-) -> tuple[int, WrittenDate] | None:
+) -> _DateOfThing | None:
     """Find the date of a thing or, if the question asks for a person such as a director, the date of this person.
 
     :param place: The index of the passage about the thing.
@@ -238,16 +263,16 @@ def _find_date(
     :param passages: The title and the text of each passage.
     :param event: The pattern of the words for the event.
     :param asked: The words of the question.
-    :returns: The index of the passage with the date, and the date; None if there is no date.
+    :returns: The date; None if there is none.
     """
     if not asked & _OF_ANOTHER:
         date = _date_of(event, *passages[place])
-        return None if date is None else (place, date)
+        return None if date is None else _DateOfThing(place, date)
     for other in _find_mentioned(place, offered, passages):
         date = _date_of(event, *passages[other])
         is_person = _date_of(_BIRTH, *passages[other]) is not None
         if date is not None and is_person:
-            return other, date
+            return _DateOfThing(other, date)
     return None
 
 
@@ -273,9 +298,9 @@ def _date_of(event: str, title: str, text: str) -> WrittenDate | None:
     stated = [date for date in possible if date is not None]
 
     if stated:
-        best = min(stated, key=lambda date: date.last - date.first)
-        is_consistent = all(date.first <= best.last and best.first <= date.last for date in stated)
-        return best if is_consistent else None
+        most_exact = min(stated, key=lambda date: date.last - date.first)
+        is_consistent = all(date.first <= most_exact.last and most_exact.first <= date.last for date in stated)
+        return most_exact if is_consistent else None
 
     if life and event in _EVENTS:
         return life[0]
@@ -322,18 +347,9 @@ def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
     :returns: The date; None if there is none.
     """
     text = cue.string
-    clause = _CLAUSE_END.split(text[max(0, cue.start() - 2 * _NEAR) : cue.start()])[-1].strip()
-
-    names = [word for word in re.findall(r"\b[A-Z]\w+", clause) if word.lower() not in FUNCTION_WORDS]
-    is_another = len(names) > 1 and normalize_words(names[0]) not in normalize_words(title).split()
-
-    # A participle without "was" may belong to the title, as in "is a film released in 1931". In
-    # "replaced a hall built in 1931" it does not.
-    is_participle = bool(clause) and not cue[0].endswith("death") and not _PASSIVE.search(clause)
-
-    if is_another or _OF_SOMETHING_ELSE.search(clause):
-        return None
-    if is_participle and _ANOTHER_THING.search(clause, 1):
+    before = text[max(0, cue.start() - 2 * _NEAR) : cue.start()]
+    clause = _CLAUSE_END.split(before)[-1].strip()
+    if _is_on_something_else(clause, cue[0], title):
         return None
 
     after = text[cue.end() : cue.end() + 2 * _NEAR]
@@ -347,3 +363,22 @@ def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
         if not is_count and _BEFORE_DATE.search(between):
             return replace(date, begin=cue.end() + date.begin)
     return None
+
+
+def _is_on_something_else(clause: str, event: str, title: str) -> bool:
+    """Check whether an event may belong to something else than the thing of the title.
+
+    :param clause: The part of the clause before the word for the event.
+    :param event: The word for the event.
+    :param title: The title of the passage.
+    :returns: Whether the event may belong to something else, or may not have happened.
+    """
+    names = [word for word in re.findall(r"\b[A-Z]\w+", clause) if word.lower() not in FUNCTION_WORDS]
+    is_another = len(names) > 1 and normalize_words(names[0]) not in normalize_words(title).split()
+    if is_another or _OF_SOMETHING_ELSE.search(clause):
+        return True
+
+    # A participle without "was" may belong to the title, as in "is a film released in 1931". In
+    # "replaced a hall built in 1931" it does not.
+    is_participle = bool(clause) and not event.endswith("death") and not _PASSIVE.search(clause)
+    return is_participle and _ANOTHER_THING.search(clause, 1) is not None
