@@ -147,36 +147,43 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
     """
     wanted = answer.strip().rstrip(".").strip()
     is_yes_no = is_yes_no or is_verdict(answer)
-
-    asked, texts = stems_of(question), [_text(document) for document in documents]
+    asked = stems_of(question)
     own = own_words(question, wanted) or _TOKEN.findall(wanted)
-    telling = _telling_words(wanted, own, texts)
-    is_denied = ANY_NEGATION.search(wanted) is not None
-    least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
+    telling = _telling_words(wanted, own, [_text(document) for document in documents])
 
     best: Carrier | None = None
     best_rank = (False, 0.0, 0.0)
-
     for document in documents:
         title = str(document.meta.get("title") or "")
         for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
             titled_sentence = f"{title} {sentence}"
-            cover = len(asked & stems_of(titled_sentence)) / max(1, len(asked))
             is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
-
             share = sum(_stands(word, titled_sentence) for word in own) / max(1, len(own))
-            is_carried = share >= least and all(_stands(word, titled_sentence, whole=True) for word in telling)
-            # An answer that denies something is not carried by a sentence that affirms it.
-            if is_denied and not ANY_NEGATION.search(sentence):
-                is_carried = False
-
-            if not (is_whole or is_carried or is_yes_no):
+            if not (is_whole or is_yes_no or _is_carried(wanted, telling, share, title, sentence)):
                 continue
 
+            cover = len(asked & stems_of(titled_sentence)) / max(1, len(asked))
             rank = (is_whole, 0.0 if is_yes_no else round(share, 6), cover)
             if best is None or rank > best_rank:
                 best, best_rank = Carrier(document, sentence, is_whole), rank
     return best
+
+
+def _is_carried(answer: str, telling: set[str], share: float, title: str, sentence: str) -> bool:
+    """Check whether a sentence has enough words of an answer to carry it.
+
+    :param answer: The answer.
+    :param telling: The numbers and names of the answer.
+    :param share: The share of the answer's own words that stand in the sentence or the title.
+    :param title: The title of the passage.
+    :param sentence: The sentence.
+    :returns: Whether the sentence carries the answer.
+    """
+    # An answer that denies something is not carried by a sentence that affirms it.
+    if ANY_NEGATION.search(answer) and not ANY_NEGATION.search(sentence):
+        return False
+    least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
+    return share >= least and all(_stands(word, f"{title} {sentence}", whole=True) for word in telling)
 
 
 def measure_chain(
@@ -202,29 +209,24 @@ def measure_chain(
     keys = [title_key(title) for title in titles]
     passage_of_carrier = next(place for place, document in enumerate(documents) if document is carrier.document)
 
-    sentences = [
-        _Sentence(place, f" {normalize_words(sentence)} ", stems_of(f"{titles[place]} {sentence}"))
-        for place, document in enumerate(documents)
-        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ))
-    ]
-    first = _Sentence(
-        passage_of_carrier,
-        f" {normalize_words(carrier.sentence)} ",
-        stems_of(f"{titles[passage_of_carrier]} {carrier.sentence}"),
-    )
+    sentences: list[_Sentence] = []
+    for place, document in enumerate(documents):
+        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
+            sentences.append(_link(place, titles[place], sentence))
 
+    first = _link(passage_of_carrier, titles[passage_of_carrier], carrier.sentence)
     chain, covered = [first], set(first.stems)
     cover = alone = sum_of_weights(asked, covered)
 
     for _ in range(_LINKS):
         best: _Sentence | None = None
         best_cover = cover
-        for sentence in sentences:
-            if not _is_linked(sentence, chain, keys):
+        for link in sentences:
+            if not _is_linked(link, chain, keys):
                 continue
-            with_sentence = sum_of_weights(asked, covered | sentence.stems)
-            if with_sentence > best_cover:
-                best, best_cover = sentence, with_sentence
+            cover_with_link = sum_of_weights(asked, covered | link.stems)
+            if cover_with_link > best_cover:
+                best, best_cover = link, cover_with_link
 
         if best is None:
             break
@@ -232,6 +234,11 @@ def measure_chain(
         chain.append(best)
         covered |= best.stems
     return alone, cover - alone
+
+
+def _link(place: int, title: str, sentence: str) -> _Sentence:
+    """Prepare a sentence of the passage with the index ``place`` for a chain."""
+    return _Sentence(place, f" {normalize_words(sentence)} ", stems_of(f"{title} {sentence}"))
 
 
 def _is_linked(sentence: _Sentence, chain: Sequence[_Sentence], keys: Sequence[str]) -> bool:
@@ -289,7 +296,9 @@ def _stands(word: str, text: str, whole: bool = False) -> bool:
     forms_of_word, forms_of_text = _forms(word), _forms(text)
     if whole:
         return not forms_of_word.words.isdisjoint(forms_of_text.words)
-    return not (forms_of_word.words | forms_of_word.stems).isdisjoint(forms_of_text.words | forms_of_text.stems)
+    all_of_word = forms_of_word.words | forms_of_word.stems
+    all_of_text = forms_of_text.words | forms_of_text.stems
+    return not all_of_word.isdisjoint(all_of_text)
 
 
 class _Forms(NamedTuple):
@@ -314,12 +323,16 @@ def _forms(text: str) -> _Forms:
     "1,200"}))``.
     """
     words = {word.lower().replace("\u2019", "'") for word in _TOKEN.findall(text)}
+    # "1200" for "1,200".
     plain = {re.sub(r"(?<=\d)[,.](?=\d{3}\b)", "", word) for word in words}
-    parts = {part for word in words for part in re.split(r"[/:-]", word) if not part.isdigit()} - {""}
+    # "follow" and "up" for "follow-up".
+    all_parts = {part for word in words for part in re.split(r"[/:-]", word)}
+    parts = {part for part in all_parts if part and not part.isdigit()}
 
     names = {word.removesuffix("'s") for word in words}
     figures = {_FIGURES[word] for word in words & _FIGURES.keys()}
-    stems = {stem(word).rstrip("s") for word in plain | parts if word.isalpha() and len(word) > 3}
+    longer = [word for word in plain | parts if word.isalpha() and len(word) > 3]
+    stems = {stem(word).rstrip("s") for word in longer}
     return _Forms(frozenset(plain | words | names | figures), frozenset(parts | stems))
 
 

@@ -50,6 +50,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
     :returns: One row per answer, with a column per name in :data:`FEATURES`.
     """
     shares = answer_shares([score for _, score in ranked])
+    _, best_score = ranked[0]
     ranked = ranked[:MOST]
     odds = [look.odds_of(spans.candidates[place]) for place, _ in ranked]
 
@@ -61,9 +62,11 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
         candidate = spans.candidates[place]
         odds_rank = sum(other > own_odds for other in odds)
         # In the order of `FEATURES`.
-        row = [score, score - ranked[0][1], share, own_odds, own_odds - max(odds), odds_rank]
-        row += [*look.covers_of(candidate), *look.lacks_of(candidate), *spans.rows[place][_PLACES], *asked]
-        rows.append(row)
+        row = [score, score - best_score, share, own_odds, own_odds - max(odds), odds_rank]
+        row += look.covers_of(candidate)
+        row += look.lacks_of(candidate)
+        row += spans.rows[place][_PLACES].tolist()
+        rows.append([*row, *asked])
     return np.array(rows, np.float32)
 
 

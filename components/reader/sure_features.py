@@ -50,36 +50,35 @@ def sure_features(
     :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
     :returns: One row, with a column per name in :data:`FEATURES`.
     """
-    place, choice, row = chosen[0]
-    key, candidate = spans.keys[place], spans.candidates[place]
-    alone = look.alone(candidate)
-
-    normalised_texts = [f" {normalize_words(' '.join(passage))} " for passage in passages]
-    text_of_answer = normalised_texts[candidate.passage]
-
-    margin = choice - chosen[1][1] if len(chosen) > 1 else _NO_MARGIN
+    span, choice, row = chosen[0]
+    key, candidate = spans.keys[span], spans.candidates[span]
+    scores_of_answers = [score for _, score, _ in chosen]
+    margin = choice - scores_of_answers[1] if len(chosen) > 1 else _NO_MARGIN
 
     # The first word of the question is left out, because it has a capital letter even if it is no name.
     names = [normalize_words(match.group()) for match in _NAME.finditer(question) if match.start()]
-    spaced = [f" {name} " for name in names if name]
+    spaced_names = [f" {name} " for name in names if name]
+    normalised_texts = [f" {normalize_words(' '.join(passage))} " for passage in passages]
+    text_of_answer = normalised_texts[candidate.passage]
 
-    shares = answer_shares([score for _, score, _ in chosen])
-    in_passage_alone = alone.scores_of([replace(candidate, passage=0)])
-    absent = [name for name in spaced if name not in text_of_answer]
+    # The encoder reads the passage of the answer alone, where it has the index 0.
+    alone = look.alone(candidate)
+    score_alone = alone.scores_of([replace(candidate, passage=0)])
+    _, _, _, none_alone = alone.kinds
 
     # In the order of `FEATURES`.
     values = [
         *row,
         choice,
         margin,
-        shares[0],
+        answer_shares(scores_of_answers)[0],
         *_agreement(key, scores),
         *question_cover(question, passages, weight),
-        len(spaced),
-        sum(_stands_nowhere(name, normalised_texts) for name in spaced),
-        len(absent),
-        float(alone.kinds[3]),
-        float(in_passage_alone.sum()),
+        len(spaced_names),
+        sum(_stands_nowhere(name, normalised_texts) for name in spaced_names),
+        sum(name not in text_of_answer for name in spaced_names),
+        float(none_alone),
+        float(score_alone.sum()),
         *_agreement(key, alone),
     ]
     return np.array([values], np.float32)
@@ -102,4 +101,5 @@ def _agreement(key: str, scores: EncoderScores) -> tuple[float, float]:
     if not other:
         return float(key == other), 0.0
     spaced, other_spaced = f" {key} ", f" {other} "
-    return float(key == other), float(spaced in other_spaced or other_spaced in spaced)
+    is_in_part = spaced in other_spaced or other_spaced in spaced
+    return float(key == other), float(is_in_part)

@@ -79,20 +79,8 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
     # For each of these passages, the nationalities in the other passages that it mentions.
     linked: list[set[str]] = []
     for place in named:
-        mentioned = [
-            other
-            for other, title in enumerate(titles)
-            if title and other not in named and f" {title} " in normalised_texts[place]
-        ]
+        mentioned = _mentioned_passages(normalised_texts[place], titles, named)
         linked.append(set().union(*(nationalities[other] for other in mentioned)))
-
-    top_sentences = _top_sentences(texts, asked)
-    top_denials = [_DENIES.search(sentence) is not None for sentence in top_sentences]
-    top_supports = [_SUPPORTS.search(sentence) is not None for sentence in top_sentences]
-    denials = [len(_DENIES.findall(text)) for text in texts]
-    supports = [len(_SUPPORTS.findall(text)) for text in texts]
-
-    count = max(1, len(texts))
 
     # In the order of `FEATURES`.
     row = [
@@ -104,17 +92,46 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
         len(named),
         float(sum(bool(nationalities[place]) for place in named)),
         max(covers, default=0.0),
+        *_count_verdicts(texts, _top_sentences(texts, asked)),
+        len(texts),
+        len(question),
+        sum_of_weights(asked, uncovered),
+    ]
+    return np.array([row], np.float32)
+
+
+def _mentioned_passages(text: str, titles: Sequence[str], named: Sequence[int]) -> list[int]:
+    """Find the passages whose titles a text mentions.
+
+    :param text: The text, normalised, with a blank at both ends.
+    :param titles: The normalised title of each passage.
+    :param named: The indices of passages that are left out.
+    :returns: The indices of the passages.
+    """
+    others = [place for place, title in enumerate(titles) if title and place not in named]
+    return [place for place in others if f" {titles[place]} " in text]
+
+
+def _count_verdicts(texts: Sequence[str], top_sentences: Sequence[str]) -> list[float]:
+    """Count the words that deny and that support something.
+
+    :param texts: The passages.
+    :param top_sentences: The sentences that cover most of the question, the best first.
+    :returns: The features from "share_denying" to "top_sentences_support".
+    """
+    count = max(1, len(texts))
+    denials = [len(_DENIES.findall(text)) for text in texts]
+    supports = [len(_SUPPORTS.findall(text)) for text in texts]
+    top_denials = [_DENIES.search(sentence) is not None for sentence in top_sentences]
+    top_supports = [_SUPPORTS.search(sentence) is not None for sentence in top_sentences]
+    return [
         sum(number > 0 for number in denials) / count,
         sum(denials),
         float(any(top_denials[:1])),
         sum(top_denials),
         sum(supports) / count,
         sum(top_supports),
-        len(texts),
-        len(question),
-        sum_of_weights(asked, uncovered),
     ]
-    return np.array([row], np.float32)
 
 
 def _title_key(title: str, text: str) -> str:
