@@ -62,11 +62,13 @@ class EncoderScores:
     @cached_property
     def _passage(self) -> Values:
         """For each token the index of its passage, over all runs; -1 if the token belongs to no passage."""
-        before = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
-        places = [np.array(part.encoded.passage) for part in self._parts]
-        return np.concatenate(
-            [np.where(place < 0, -1, place + shift) for place, shift in zip(places, before, strict=False)]
-        )
+        # For each run the number of passages in the runs before it.
+        shifts = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
+        passages: list[Values] = []
+        for part, shift in zip(self._parts, shifts, strict=False):
+            places = np.array(part.encoded.passage)
+            passages.append(np.where(places < 0, -1, places + shift))
+        return np.concatenate(passages)
 
     @cached_property
     def _begin(self) -> list[int]:
@@ -104,13 +106,10 @@ class EncoderScores:
         :param candidates: The spans.
         :returns: One row per span, with the two values. A value is :data:`LEAST` if no token starts or ends there.
         """
-        starts = np.array(
-            [self._starts_at.get((candidate.passage, candidate.begin), -1) for candidate in candidates], np.intp
-        )
-        ends = np.array(
-            [self._ends_at.get((candidate.passage, candidate.end), -1) for candidate in candidates], np.intp
-        )
-        both = [np.where(starts < 0, LEAST, self.start[starts]), np.where(ends < 0, LEAST, self.end[ends])]
+        # The tokens at which the spans start and end; -1 if there is no such token.
+        starts = [self._starts_at.get((candidate.passage, candidate.begin), -1) for candidate in candidates]
+        ends = [self._ends_at.get((candidate.passage, candidate.end), -1) for candidate in candidates]
+        both = [_values_at(starts, self.start), _values_at(ends, self.end)]
         return np.maximum(np.stack(both, axis=1), LEAST)
 
     def passage_shares(self) -> Values:
@@ -131,12 +130,17 @@ class EncoderScores:
         lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
 
         # The tokens of a passage are contiguous. So a span with both ends in one passage lies inside the passage.
-        passage_of_last = np.append(self._passage, -2)[np.minimum(lasts, len(self._passage))]
-        inside = (passage_of_last >= 0) & (passage_of_last == self._passage[firsts][:, None])
-        first, last = np.broadcast_to(firsts[:, None], lasts.shape)[inside], lasts[inside]
+        # Behind the last token there is no passage, which is written as -2.
+        passages_with_end = np.append(self._passage, -2)
+        passage_of_last = passages_with_end[np.minimum(lasts, len(self._passage))]
+        passage_of_first = self._passage[firsts][:, None]
+        inside = (passage_of_last >= 0) & (passage_of_last == passage_of_first)
+        first = np.broadcast_to(firsts[:, None], lasts.shape)[inside]
+        last = lasts[inside]
 
-        order = np.lexsort((last, first, self.start[first] + self.end[last]))[::-1]
-        return list(zip(first[order].tolist(), last[order].tolist(), strict=True))
+        worst_first = np.lexsort((last, first, self.start[first] + self.end[last]))
+        best_first = worst_first[::-1]
+        return list(zip(first[best_first].tolist(), last[best_first].tolist(), strict=True))
 
     def best_spans(self, most: int) -> list[SpanCandidate]:
         """List the likeliest spans of the answer. Spans over the border of a sentence are left out.
@@ -146,15 +150,25 @@ class EncoderScores:
         """
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
         for start, end in self._likeliest[: 3 * most]:
+            if len(spans) == most:
+                break
             passage = int(self._passage[start])
             whole = self.texts[passage][self._begin[start] : self._end[end]]
             text = whole.strip(_EDGES)
-            begin = self._begin[start] + len(whole) - len(whole.lstrip(_EDGES))
-            if text and len(spans) < most and not SENTENCE_BORDER.search(text):
-                place = (passage, begin, begin + len(text))
-                spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
+            if not text or SENTENCE_BORDER.search(text):
+                continue
+            edge = len(whole) - len(whole.lstrip(_EDGES))
+            begin = self._begin[start] + edge
+            place = (passage, begin, begin + len(text))
+            spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
 
         return list(spans.values())
+
+
+def _values_at(tokens: Sequence[int], values: Values) -> Values:
+    """Return the value of each token; :data:`LEAST` for a token that is -1."""
+    places = np.array(tokens, np.intp)
+    return np.where(places < 0, LEAST, values[places])
 
 
 def _log_shares(scores: Values, counted: Values) -> Values:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefrag.components.text.sentences import WORD_EDGE
 
@@ -87,24 +87,24 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
     :returns: The input.
     """
     texts = [passage_text(title, text) for title, text in passages]
-    question_tokens, _, _ = _tokens(tokenizer, question, longest)
-
-    encoded = [_tokens(tokenizer, text, longest) for text in texts]
+    tokens_of_question = _tokens(tokenizer, question, longest)
+    tokens_of_texts = [_tokens(tokenizer, text, longest) for text in texts]
 
     first, separator = (tokenizer.token_to_id(token) for token in SEPARATORS)
-    ids = [first, *question_tokens[:_LONGEST_QUESTION], separator]
+    ids = [first, *tokens_of_question.ids[:_LONGEST_QUESTION], separator]
+    types, passage, begin, end = [0] * len(ids), [-1] * len(ids), [0] * len(ids), [0] * len(ids)
 
-    cut = _fair_length([len(tokens) for tokens, _, _ in encoded], longest - len(ids) - len(texts))
-
-    passage, begin, end = [-1] * len(ids), [0] * len(ids), [0] * len(ids)
-    types = [0] * len(ids)
-    for place, (tokens, begins, ends) in enumerate(encoded):
-        count = len(tokens) if len(tokens) <= cut else _whole_words(texts[place], ends, cut)
-        ids += [*tokens[:count], separator]
+    # Each passage also needs room for the separator behind it.
+    room = longest - len(ids) - len(texts)
+    cut = _fair_length([len(tokens.ids) for tokens in tokens_of_texts], room)
+    for place, tokens in enumerate(tokens_of_texts):
+        is_too_long = len(tokens.ids) > cut
+        count = _whole_words(texts[place], tokens.end, cut) if is_too_long else len(tokens.ids)
+        ids += [*tokens.ids[:count], separator]
         types += [1] * (count + 1)
-        passage += [*([place] * count), -1]
-        begin += [*begins[:count], 0]
-        end += [*ends[:count], 0]
+        passage += [place] * count + [-1]
+        begin += [*tokens.begin[:count], 0]
+        end += [*tokens.end[:count], 0]
 
     return ReaderInput(ids, types, texts, passage, begin, end)
 
@@ -125,16 +125,26 @@ def _whole_words(text: str, ends: Sequence[int], cut: int) -> int:
     return cut
 
 
-@lru_cache(maxsize=_CACHED_TEXTS)
-def _tokens(tokenizer: Any, text: str, most: int) -> tuple[list[int], list[int], list[int]]:
-    """Tokenise a text.
+class _Tokens(NamedTuple):
+    """The tokens of a text.
 
-    :returns: The ids of its tokens, and the indices of the characters at which the tokens begin and end.
+    :param ids: The ids of the tokens.
+    :param begin: For each token the index of its first character in the text.
+    :param end: For each token the index after its last character.
     """
+
+    ids: list[int]
+    begin: list[int]
+    end: list[int]
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _tokens(tokenizer: Any, text: str, most: int) -> _Tokens:
+    """Tokenise a text, up to a maximum number of tokens."""
     # Texts are not encoded as a batch: the tokenizer would use threads, which costs more time than it saves here.
     encoding = tokenizer.encode(text, add_special_tokens=False)
     offsets = encoding.offsets[:most]
-    return encoding.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets]
+    return _Tokens(encoding.ids[:most], [begin for begin, _ in offsets], [end for _, end in offsets])
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:
@@ -146,9 +156,11 @@ def _fair_length(lengths: Sequence[int], room: int) -> int:
     :param room: The number of tokens for all passages together.
     :returns: The maximum number for one passage.
     """
-    left, cut = room, 0
+    left = room
     for number, length in enumerate(sorted(lengths)):
-        cut = max(0, left // (len(lengths) - number))
+        # This passage and all longer ones share the room that the shorter ones leave.
+        sharing = len(lengths) - number
+        cut = max(0, left // sharing)
         if length > cut:
             return cut
         left -= length

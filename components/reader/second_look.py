@@ -135,9 +135,10 @@ class SecondLook:
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
         sentence = text[first : max(last, first + end)]
 
-        is_affirmation = ignores_negation(self._question, f"{title} {sentence}")
-        place = self._question, sentence, begin, end
-        return is_affirmation or is_of_another_time(*place) or is_of_another_name(*place)
+        if ignores_negation(self._question, f"{title} {sentence}"):
+            return True
+        is_of_other_time = is_of_another_time(self._question, sentence, begin, end)
+        return is_of_other_time or is_of_another_name(self._question, sentence, begin, end)
 
     def covers_of(self, candidate: SpanCandidate) -> tuple[float, float, float]:
         """Measure how much of the question a candidate's sentence covers, together with the title.
@@ -148,7 +149,8 @@ class SecondLook:
             another passage adds to the first one.
         """
         covered = self._held(candidate)
-        added = sum_of_weights(self._asked, self._second(candidate)[1] - covered)
+        _, stems_of_second = self._second(candidate)
+        added = sum_of_weights(self._asked, stems_of_second - covered)
         return self.holds_of(candidate), sum_of_weights(self._head, covered), added
 
     def lacks_of(self, candidate: SpanCandidate) -> tuple[float, float, float, float]:
@@ -163,12 +165,14 @@ class SecondLook:
             :func:`~prefrag.components.reader.question_form.question_head`.
         """
         covered = self._held(candidate)
-        whole = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
+        # For each passage the stems of its title and its text.
+        stems = [set().union(title, *sentences) for title, sentences in zip(self._titles, self._stems, strict=True)]
+        head_weights = {stem: self._weights[stem] for stem in self._head}
         return (
-            self._rarest(self._weights, set().union(*whole)),
-            self._rarest(self._weights, whole[candidate.passage]),
+            self._rarest(self._weights, set().union(*stems)),
+            self._rarest(self._weights, stems[candidate.passage]),
             self._rarest(self._weights, covered),
-            self._rarest({stem: self._weights[stem] for stem in self._head}, covered),
+            self._rarest(head_weights, covered),
         )
 
     def marked(self, candidate: SpanCandidate) -> list[Passage]:
@@ -206,7 +210,7 @@ class SecondLook:
             return max(range(len(stems)), key=lambda place: sum_of_weights(self._asked, stems[place]))
 
         spans = self._spans[candidate.passage]
-        return max((place for place, span in enumerate(spans) if span[0] <= begin), default=0)
+        return max((place for place, (first, _) in enumerate(spans) if first <= begin), default=0)
 
     def _held(self, candidate: SpanCandidate) -> frozenset[str]:
         """List the stems of a candidate's sentence and of the title of its passage."""

@@ -133,24 +133,36 @@ def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
     seen: set[tuple[int, int]] = set()
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
-            begin, end = match.span(match.re.groups)
-            whole = text[begin:end]
-
-            border = SENTENCE_BORDER.search(whole)
-            if border is not None:
-                # The border begins with three letters and the full stop. The span ends behind the letters.
-                whole = whole[: border.start() + 3]
-
-            span = whole.strip(_STRIPPED)
-            begin += len(whole) - len(whole.lstrip(_STRIPPED))
-            if span.endswith(("'s", "\u2019s")):
-                span = span[:-2]
-
-            place = (begin, len(span))
-            if not 0 < len(span) <= _LONGEST:
+            begin, span = _trim(match)
+            end = begin + len(span)
+            if not _may_be_answer(span) or (begin, end) in seen:
                 continue
-            if span.lower() in _NOT_ALONE or place in seen:
-                continue
-            seen.add(place)
-            candidates.append(SpanCandidate(passage, span, kind, begin + shift, begin + shift + len(span)))
+            seen.add((begin, end))
+            candidates.append(SpanCandidate(passage, span, kind, begin + shift, end + shift))
     return candidates
+
+
+def _trim(match: re.Match[str]) -> tuple[int, str]:
+    """Trim what a pattern matches to one sentence, without signs and the ending of a possessive.
+
+    :param match: The match. Its group, if there is one, is trimmed.
+    :returns: The index of the first character, and the span.
+    """
+    # The number of groups is 0 or 1, and group 0 is all that matches.
+    group = match.re.groups
+    begin, whole = match.start(group), match[group]
+    border = SENTENCE_BORDER.search(whole)
+    if border is not None:
+        # The border begins with three letters and the full stop. The span ends behind the letters.
+        whole = whole[: border.start() + 3]
+
+    span = whole.strip(_STRIPPED)
+    begin += len(whole) - len(whole.lstrip(_STRIPPED))
+    if span.endswith(("'s", "\u2019s")):
+        span = span[:-2]
+    return begin, span
+
+
+def _may_be_answer(span: str) -> bool:
+    """Check whether a span has a fitting length, and is no word such as "the" alone."""
+    return 0 < len(span) <= _LONGEST and span.lower() not in _NOT_ALONE
