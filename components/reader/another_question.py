@@ -76,15 +76,16 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
     clause = sentence[start:stop]
 
     for pattern in _TIMES:
-        values_of_question, values_of_clause = _values(pattern, _ASIDE.sub(" ", question)), _values(pattern, clause)
-        differs = (
-            bool(values_of_question) and bool(values_of_clause) and values_of_question.isdisjoint(values_of_clause)
-        )
+        times_of_question = _values(pattern, _ASIDE.sub(" ", question))
+        times_of_clause = _values(pattern, clause)
+        both_have_times = bool(times_of_question) and bool(times_of_clause)
+        differs = both_have_times and times_of_question.isdisjoint(times_of_clause)
         if differs and not pattern.search(sentence[begin:end]):
             return True
 
-    is_open = bool(_IS.search(question)) and not _values(_DISTINGUISHING_WORD, question)
-    return is_open and not set(_EARLIER.findall(clause)).isdisjoint(re.findall(r"\w+", question.lower()))
+    asks_for_present = _IS.search(question) is not None and not _values(_DISTINGUISHING_WORD, question)
+    earlier_things = _EARLIER.findall(clause)
+    return asks_for_present and not set(earlier_things).isdisjoint(re.findall(r"\w+", question.lower()))
 
 
 def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bool:
@@ -108,15 +109,19 @@ def is_of_another_name(question: str, sentence: str, begin: int, end: int) -> bo
     inside = [name for name in names if start <= name.start() < stop]
 
     # The first word of a sentence has a capital letter even if it is no name.
-    has_other = any(name.start() > 0 or " " in name.group() for name in inside)
-    words_of_clause = {word for name in inside for word in normalize_words(name.group()).split()} - FUNCTION_WORDS
-    if not has_other or words_of_question & words_of_clause:
+    has_name = any(name.start() > 0 or " " in name.group() for name in inside)
+    words_of_names = {word for name in inside for word in normalize_words(name.group()).split()}
+    shared = words_of_question & words_of_names
+    if not has_name or shared - FUNCTION_WORDS:
         return False
 
     outside = [name for name in names if not start <= name.start() < stop]
-    named = [name for name in outside if words_of_question.issuperset(normalize_words(name.group()).split())]
-    clauses = [slice(*_clause_around(sentence, *name.span())) for name in named]
-    return any(_DIGIT.search(sentence[clause]) for clause in clauses)
+    asked_outside = [name for name in outside if words_of_question.issuperset(normalize_words(name.group()).split())]
+    for name in asked_outside:
+        left, right = _clause_around(sentence, name.start(), name.end())
+        if _DIGIT.search(sentence[left:right]):
+            return True
+    return False
 
 
 def _clause_around(sentence: str, begin: int, end: int) -> tuple[int, int]:
@@ -136,7 +141,8 @@ def ignores_negation(question: str, said: str) -> bool:
     :param said: The title and the sentence with the answer.
     :returns: Whether the negation is ignored.
     """
-    return bool(_NOT.search(_CONDITION.sub("", question))) and not ANY_NEGATION.search(said)
+    without_condition = _CONDITION.sub("", question)
+    return _NOT.search(without_condition) is not None and not ANY_NEGATION.search(said)
 
 
 def _values(pattern: re.Pattern[str], text: str) -> set[str]:

@@ -131,8 +131,9 @@ def asks_yes_no(question: str) -> bool:
     :param question: The question.
     :returns: Whether it asks for yes or no.
     """
-    first = normalize_words(question).partition(" ")[0]
-    return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
+    first_word, _, _ = normalize_words(question).partition(" ")
+    offers_choice = " or " in question.lower()
+    return first_word in _FIRST_VERBS and not offers_choice and _POLITE.match(question) is None
 
 
 def asks_to_compare(question: str) -> bool:
@@ -173,7 +174,9 @@ def identifies_by_another(question: str) -> bool:
     :param question: The question.
     :returns: Whether it has such a description, a possessive or the word "of".
     """
-    return not question.rstrip().endswith(question_head(question)) or _OF.search(question) is not None
+    # If a clause describes something, the question goes on behind its head.
+    has_description = not question.rstrip().endswith(question_head(question))
+    return has_description or _OF.search(question) is not None
 
 
 def asks_how_to(question: str) -> bool:
@@ -209,9 +212,10 @@ def kind_asked_for(question: str) -> str:
     :returns: The word in the singular and in lower case; empty if there is none.
     """
     asked = _KIND_ASKED.match(question)
-    word = asked[1].lower() if asked else ""
-
-    return f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
+    if asked is None:
+        return ""
+    plural = asked[1].lower()
+    return f"{plural[:-3]}y" if plural.endswith("ies") else plural[:-1]
 
 
 def asks_for_more(question: str) -> bool:
@@ -240,8 +244,9 @@ def looks_english(question: str) -> bool:
     words = normalize_words(question).split()
     letters = [sign for sign in question if sign.isalpha()]
 
+    latin_letters = [sign for sign in letters if sign < "\u0250"]
     # At least 80% of the letters must be Latin.
-    if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
+    if not letters or len(latin_letters) < 0.8 * len(letters):
         return False
 
     place = next((place for place, word in enumerate(words) if word in INTERROGATIVES), None)
@@ -251,8 +256,10 @@ def looks_english(question: str) -> bool:
         if is_foreign or place < _NEAR_THE_BEGINNING:
             return words[place] in _ENGLISH_ASKS
 
-    english = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
+    english = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _FOREIGN_WORDS for word in words)
+    if words[0] in _FIRST_VERBS - _ENGLISH:
+        english += 1
     return english > foreign and english >= len(words) // 10
 
 
