@@ -7,6 +7,7 @@ is unclear, such as a comma for decimals or thousands, they report that nothing 
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 from prefrag.components.reader.tables.table_excerpt import Line, TableExcerpt
 from prefrag.components.reader.tables.table_words import stem_of, words_of
@@ -53,6 +54,19 @@ _UNITS = frozenset(("currency", "unit", "w\u00e4hrung", "einheit"))
 _CURRENCY = re.compile(r"[A-Z]{3}|[$\u20ac\u00a3\u00a5]")
 
 
+class Amount(NamedTuple):
+    """A number with its unit.
+
+    :param before: The unit before the number, such as "$"; empty if there is none.
+    :param number: The number.
+    :param after: The unit behind the number, such as "kg"; empty if there is none.
+    """
+
+    before: str
+    number: Decimal
+    after: str
+
+
 def column_cells(lines: Iterable[Line], column: int) -> list[str]:
     """Return the text of each row in a column.
 
@@ -63,22 +77,21 @@ def column_cells(lines: Iterable[Line], column: int) -> list[str]:
     return [line.row.cells[column] if column < len(line.row.cells) else "" for line in lines]
 
 
-def read_amount(text: str) -> tuple[str, Decimal, str] | None:
+def read_amount(text: str) -> Amount | None:
     """Read a number with its unit.
 
-    For example, ``read_amount("$ 1,200.50")`` returns ``("$", Decimal("1200.50"), "")``.
+    For example, ``read_amount("$ 1,200.50")`` returns ``Amount("$", Decimal("1200.50"), "")``.
 
     :param text: The text of a cell.
-    :returns: The unit before the number, the number, and the unit behind it. None for other text, and if a comma may
-        divide either decimals or thousands.
+    :returns: The amount. None for other text, and if a comma may divide either decimals or thousands.
     """
     amount = _AMOUNT.fullmatch(text)
     if amount is None or len(amount[3].split()) > 1:
         return None
-    return amount[1], Decimal(amount[2].replace(",", "")), amount[3].strip()
+    return Amount(amount[1], Decimal(amount[2].replace(",", "")), amount[3].strip())
 
 
-def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal, str]] | None:
+def read_amounts(lines: Sequence[Line], column: int) -> list[Amount] | None:
     """Read the numbers of a column.
 
     :param lines: The rows.
@@ -86,9 +99,16 @@ def read_amounts(lines: Sequence[Line], column: int) -> list[tuple[str, Decimal,
     :returns: The amounts; None if a cell holds something else, or if the units differ.
     """
     cells = column_cells(lines, column)
-    amounts = [amount for amount in map(read_amount, cells) if amount is not None]
-    units = {(before, after) for before, _, after in amounts}
-    return amounts if len(amounts) == len(cells) and len(units) == 1 else None
+    amounts = _amounts_among(cells)
+    if len(amounts) < len(cells):
+        return None
+    units = {(amount.before, amount.after) for amount in amounts}
+    return amounts if len(units) == 1 else None
+
+
+def _amounts_among(cells: Iterable[str]) -> list[Amount]:
+    """Read the cells that hold a number, and leave out the others."""
+    return [amount for amount in map(read_amount, cells) if amount is not None]
 
 
 def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool:
@@ -110,12 +130,13 @@ def is_summable(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool
     if any("%" in cell or _GERMAN.search(cell) for cell in cells):
         return False
 
-    units = {after.lower() for _, _, after in filter(None, map(read_amount, cells))}
+    units = {amount.after.lower() for amount in _amounts_among(cells)}
     # 1.30 may be an hour and a half.
-    if _TIMES & {*stems, *units} and any(re.search(r"\.\d\d(?!\d)", cell) for cell in cells):
+    may_hold_minutes = any(re.search(r"\.\d\d(?!\d)", cell) for cell in cells)
+    if may_hold_minutes and _TIMES & {*stems, *units}:
         return False
 
-    return not any(_tells_units(title, set(column_cells(lines, other))) for other, title in enumerate(table.columns))
+    return not any(_tells_units(table, lines, other) for other in range(len(table.columns)))
 
 
 def is_multiplied(table: TableExcerpt, column: int) -> bool:
@@ -136,12 +157,14 @@ def is_multiplied(table: TableExcerpt, column: int) -> bool:
     piece = _PER.search(table.columns[column])
     unit = stem_of(piece[1]) if piece is not None else ""
     for number, name in enumerate(table.columns):
+        if number == column:
+            continue
         cells = column_cells(table.lines.values(), number)
-        texts = [] if number == column else [words_of(text).stems for text in (name, *cells)]
-        is_quantity = bool(texts) and (bool(_QUANTITIES & texts[0]) or _has_numbers_of_pieces(name, cells))
+        has_name_of_quantity = bool(_QUANTITIES & words_of(name).stems)
+        is_quantity = has_name_of_quantity or _has_numbers_of_pieces(name, cells)
         if is_quantity and not _QUANTITIES & stems:
             return True
-        if any(unit in text for text in texts):
+        if any(unit in words_of(text).stems for text in (name, *cells)):
             return True
     return False
 
@@ -154,11 +177,13 @@ def _has_numbers_of_pieces(name: str, cells: Sequence[str]) -> bool:
     return _NUMBER.fullmatch(name) is not None and len(set(cells)) < len(cells)
 
 
-def _tells_units(title: str, values: set[str]) -> bool:
+def _tells_units(table: TableExcerpt, lines: Sequence[Line], column: int) -> bool:
     """Check whether a column holds more than one unit or currency, which the numbers beside it then have."""
+    values = set(column_cells(lines, column))
     if len(values) < 2:
         return False
-    return bool(_UNITS & words_of(title).stems) or any(map(_CURRENCY.fullmatch, values))
+    has_name_of_units = bool(_UNITS & words_of(table.columns[column]).stems)
+    return has_name_of_units or any(map(_CURRENCY.fullmatch, values))
 
 
 def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
@@ -174,15 +199,19 @@ def without_totals(lines: list[Line], table: TableExcerpt) -> list[Line] | None:
     *others, last = lines
     rows = lines
     if _adds_up(others, last):
-        label = next((text for text in last.row.cells if text), "")
-        says_so = bool(_TOTALS & words_of(label).stems) or not last.row.cells[0]
-        if not says_so:
+        if not _is_labelled_as_total(last):
             return None
         rows = others
 
     if any(map(_is_summary, rows)):
         return None
     return None if table.is_whole and _hold_sums(rows) else rows
+
+
+def _is_labelled_as_total(line: Line) -> bool:
+    """Check whether the first text of a row is a label such as "Total", or the first cell is empty."""
+    label = next((text for text in line.row.cells if text), "")
+    return bool(_TOTALS & words_of(label).stems) or not line.row.cells[0]
 
 
 def is_total(others: Sequence[Line], last: Line) -> bool:
@@ -199,15 +228,19 @@ def _adds_up(others: Sequence[Line], last: Line) -> bool:
     """Check whether each number of a row is the sum of the numbers above it. At least two rows must be above."""
     if len(others) < 2:
         return False
-    totals = {column: read_amount(text) for column, text in enumerate(last.row.cells) if column}
-    amounts = {column: total for column, total in totals.items() if total is not None}
-    return bool(amounts) and all(_sum_of(others, column) == amount[1] for column, amount in amounts.items())
+    totals: dict[int, Decimal] = {}
+    # The first cell is a label.
+    for column, text in enumerate(last.row.cells[1:], start=1):
+        amount = read_amount(text)
+        if amount is not None:
+            totals[column] = amount.number
+    return bool(totals) and all(_sum_of(others, column) == total for column, total in totals.items())
 
 
 def _sum_of(lines: Sequence[Line], column: int) -> Decimal | None:
     """Add the numbers of a column; return None if a cell of the column holds something else."""
     amounts = read_amounts(lines, column)
-    return None if amounts is None else sum((number for _, number, _ in amounts), Decimal())
+    return None if amounts is None else sum((amount.number for amount in amounts), Decimal())
 
 
 def _is_summary(line: Line) -> bool:
@@ -227,7 +260,9 @@ def _hold_sums(lines: Sequence[Line]) -> bool:
     for column in range(1, width):
         cells = [_DIGITS.fullmatch(text) for text in column_cells(lines, column)]
         has_signs = any(digits and set(digits[1]) & {".", ","} for digits in cells)
-        for is_german in (False, True) if has_signs else (False,):
+        # Without a sign, a number is the same in English and in German form.
+        german_forms = (False, True) if has_signs else (False,)
+        for is_german in german_forms:
             numbers = [_read_number(digits, is_german) for digits in cells]
             if _has_sum_above(numbers) or _has_sum_above(numbers[::-1]):
                 return True
@@ -240,9 +275,11 @@ def _has_sum_above(numbers: Sequence[Decimal | None]) -> bool:
     For example, ``_has_sum_above([Decimal(30), Decimal(10), Decimal(20)])`` returns ``True``.
     """
     for place, number in enumerate(numbers):
+        if number is None:
+            continue
         total = Decimal()
         for count, other in enumerate(numbers[place + 1 :], start=1):
-            if number is None or other is None:
+            if other is None:
                 break
             total += other
             if count > 1 and total == number:

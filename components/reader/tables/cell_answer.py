@@ -46,7 +46,8 @@ def answer_with_cell(
     :param documents: The passages that were found.
     :returns: The answer; None if no cell fits, or if cells with different values or several rows of one table fit.
     """
-    fits = _current_fits([fit for table in tables for fit in find_fits(words, table) if fit.column is not None])
+    fits_of_tables = [fit for table in tables for fit in find_fits(words, table)]
+    fits = _current_fits([fit for fit in fits_of_tables if fit.column is not None])
     values = {fit.value.lower() for fit in fits}
     has_rows_of_same_table = len({id(fit.table) for fit in fits}) < len(fits)
     if len(values) != 1 or has_rows_of_same_table:
@@ -58,15 +59,17 @@ def answer_with_cell(
         return None
 
     # Only some rows of a large table are known, and another row may belong to the list. So may the row below.
-    if _asks_for_several(question) and (not fit.table.is_whole or goes_on_below(question, fit)):
+    may_go_on = not fit.table.is_whole or goes_on_below(question, fit)
+    if may_go_on and _asks_for_several(question):
         return None
     if fit.line.document is None:
         return None
 
-    texts = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
-    telling = [word for word in words if _is_in(word, texts)]
+    cells = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
+    telling = [word for word in words if _is_in(word, cells)]
+    is_current = not fit.table.is_outdated(telling, documents)
     # An unknown row may have the same name.
-    is_sure = fit.table.is_whole and not fit.table.is_outdated(telling, documents) and not find_row_doubt(question, fit)
+    is_sure = is_current and fit.table.is_whole and not find_row_doubt(question, fit)
     return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
 
 
@@ -116,11 +119,12 @@ def _suits(question: str, value: str, fit: Fit) -> bool:
     The answer to "How many" must be a number. The answer to "When" must have a digit. The answer to "Who" must have
     none.
     """
-    has_digit = any(map(str.isdigit, value))
     many = HOW_MANY.match(question)
-    if many:
-        return read_amount(value) is not None and _may_be_number_of(many[1], fit)
+    if many is not None:
+        things = many[1]
+        return read_amount(value) is not None and _may_be_number_of(things, fit)
 
+    has_digit = any(map(str.isdigit, value))
     asked = question.strip().lower()
     if asked.startswith("who"):
         return not has_digit
@@ -172,14 +176,15 @@ def _fit(
     """
     row = dict(table.cells(line.row))
     places: dict[Word, set[int]] = {}
-    for word in words:
-        places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, bound)}
-
-    rest = [word for word in words if not places[word]]
     # A column identifies the row if it alone holds a word of the question. A word that several columns hold does not
     # count: an e-mail address may also contain a part of a name.
-    telling = set[int]().union(*(columns for columns in places.values() if len(columns) == 1))
+    telling: set[int] = set()
+    for word in words:
+        places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, bound)}
+        if len(places[word]) == 1:
+            telling |= places[word]
 
+    rest = [word for word in words if not places[word]]
     column = _asked_column(words, rest, table, telling)
     identified = set[int]().union(*places.values()) - {column}
     if not identified:
@@ -189,24 +194,34 @@ def _fit(
         if word.relation:
             return None
         named = table.asked(word)
-        if column in named or named & identified or _tells_form(word, words, table, row, column):
+        names_column = column in named or not named.isdisjoint(identified)
+        if names_column or _tells_form(word, words, table, row, column):
             continue
         # A word that stands in another row does not count as a word above the table.
         if word in in_table or not table.is_context(word):
             return None
 
-    # Two neighbouring words with capitals are one name. The row must not contain only half of it.
-    for first, second in pairwise(words):
-        if first.is_number or second.is_number:
-            continue
-        if not first.is_name or not second.is_name:
-            continue
-        holds_half = len([word for word in (first, second) if places[word]]) == 1
-        if holds_half and not table.asked(first) and not table.asked(second):
-            return None
-
+    if any(_holds_half(first, second, table, places) for first, second in pairwise(words)):
+        return None
     is_certain = table.is_whole or _asks_for_cell(words, row, identified)
     return Fit(table, line, column, places) if is_certain else None
+
+
+def _holds_half(first: Word, second: Word, table: TableExcerpt, places: Mapping[Word, set[int]]) -> bool:
+    """Check whether a row holds only half of a name.
+
+    Two neighbouring words with capitals are one name.
+
+    :param first: A word of the question.
+    :param second: The next word.
+    :param table: The table.
+    :param places: For each word the columns whose cells contain the word.
+    :returns: Whether the two words are a name and the row holds only one of them.
+    """
+    may_be_name = all(word.is_name and not word.is_number for word in (first, second))
+    if not may_be_name or table.asked(first) or table.asked(second):
+        return False
+    return bool(places[first]) != bool(places[second])
 
 
 def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: TableExcerpt, telling: set[int]) -> int | None:
@@ -232,12 +247,12 @@ def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: TableExcer
 
         # "price" means a column "Price" rather than a column "Price of 2023".
         is_whole_name = words_of(name).whole <= stems
-        scores[number] = (by_rest, by_all, is_whole_name)
-    best = max(scores.values(), default=(0, 0, False))
+        if by_rest:
+            scores[number] = (by_rest, by_all, is_whole_name)
 
+    best = max(scores.values(), default=None)
     columns = [number for number, score in scores.items() if score == best]
-    is_named = best[0] > 0
-    return columns[0] if is_named and len(columns) == 1 else None
+    return columns[0] if len(columns) == 1 else None
 
 
 def _tells_form(
@@ -248,7 +263,7 @@ def _tells_form(
     if column is None or form is None or not re.match(form, row.get(column, "")):
         return False
     place = words.index(word)
-    beside = [*words[max(0, place - 1) : place], *words[place + 1 : place + 2]]
+    beside = [words[number] for number in (place - 1, place + 1) if 0 <= number < len(words)]
     return any(column in table.asked(other) for other in beside)
 
 

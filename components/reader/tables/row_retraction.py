@@ -180,12 +180,15 @@ def _line_above(fit: Fit) -> str:
 
     Else the text is empty.
     """
-    rows = {line.text for line in fit.table.lines.values()}
     document = fit.line.document
     lines = [] if document is None else (document.content or "").split("\n")
-    above = lines[: lines.index(fit.line.text)] if fit.line.text in lines else []
-    line = next((line.strip() for line in reversed(above) if line.strip() and line not in rows), "")
-    return line if line.endswith(":") else ""
+    if fit.line.text not in lines:
+        return ""
+    rows = {line.text for line in fit.table.lines.values()}
+    lines_above = lines[: lines.index(fit.line.text)]
+    texts_above = [line.strip() for line in lines_above if line not in rows and line.strip()]
+    nearest = texts_above[-1] if texts_above else ""
+    return nearest if nearest.endswith(":") else ""
 
 
 def is_taken_back_by_title(question: str, fit: Fit) -> bool:
@@ -200,16 +203,26 @@ def is_taken_back_by_title(question: str, fit: Fit) -> bool:
     """
     name = fit.column_name
     for title in (*fit.table.titles, _line_above(fit), name):
-        taking = [match for match in (_TITLE.match(title), *_OF_OTHER_TIME.finditer(title)) if match is not None]
         # A column "Expired" holds what its name says.
-        if title == name:
-            taking = [match for match in taking if " " in name]
-        words = [word for match in taking for word in match.groups() if word]
+        says_what_it_holds = title == name and " " not in name
+        words = [] if says_what_it_holds else _words_taking_back(title)
         if any(not fit.asks([word]) for word in words):
             return True
-        if _is_over(title) or (title != name and not _DENIED.search(question) and _DENYING_TITLE.search(title)):
+        is_denied = title != name and _DENYING_TITLE.search(title) is not None
+        if is_denied and not _DENIED.search(question):
+            return True
+        if _is_over(title):
             return True
     return False
+
+
+def _words_taking_back(title: str) -> list[str]:
+    """List the words of a title that take its table back, as "Former" in "Former members" does."""
+    words = [word for match in _OF_OTHER_TIME.finditer(title) for word in match.groups() if word]
+    whole = _TITLE.match(title)
+    if whole is not None:
+        words.append(whole["first"] or whole["last"])
+    return words
 
 
 def _is_over(title: str) -> bool:

@@ -80,15 +80,15 @@ def is_of_other_subject(question: str, fit: Fit) -> bool:
     subjects = filter(None, column_cells(fit.table.lines.values(), naming))
     if not all(cell[:1].isupper() for cell in subjects):
         return False
-    telling = fit.telling.items()
-    # "The treasurer" may be the subject, told by a property.
-    is_right = any(
-        min(places) > naming and _may_be_name(word, fit, min(places)) and _is_role(fit, min(places))
-        for word, places in telling
-    )
     # A family name that stands in both columns tells neither.
-    is_named = any(max(places) <= naming for _, places in telling)
-    return is_right and not is_named
+    if any(max(places) <= naming for places in fit.telling.values()):
+        return False
+    for word, places in fit.telling.items():
+        first = min(places)
+        # "The treasurer" may be the subject, told by a property.
+        if first > naming and _may_be_name(word, fit, first) and _is_role(fit, first):
+            return True
+    return False
 
 
 def _is_role(fit: Fit, column: int) -> bool:
@@ -121,11 +121,13 @@ def is_of_dated_event(question: str, fit: Fit) -> bool:
     # A word at the beginning of a question has a capital letter in any case.
     names = [word for word in fit.telling if word.is_name and not question.lstrip().startswith(word.typed)]
     # A word that is no name may name the event.
-    is_named = len(names) < len(fit.telling) or any(0 in places for places in fit.telling.values())
+    has_other_words = len(names) < len(fit.telling)
+    has_date = any(0 in places for places in fit.telling.values())
+    if not names or has_other_words or has_date:
+        return False
     # A column such as "Event" or "Film" names the event.
     columns = {column for word in names for column in fit.telling[word]}
-    have_part = all(_is_role(fit, column) or _PART.fullmatch(fit.table.columns[column]) for column in columns)
-    return bool(names) and have_part and not is_named
+    return all(_is_role(fit, column) or _PART.fullmatch(fit.table.columns[column]) for column in columns)
 
 
 def has_dated_rows(table: TableExcerpt) -> bool:
@@ -176,10 +178,13 @@ def is_of_other_name(question: str, fit: Fit) -> bool:
     """
     cells = fit.other_cells
     for word, places in fit.telling.items():
+        if word.is_number:
+            continue
         # "A garden chair" is one of the "Garden Chairs".
         is_one = re.search(rf"\ban? (?:[^\W_]+ )?{re.escape(word.typed)}\b", question) is not None
         people = {column for column in places if not is_one and _is_of_people(fit.table.columns[column])}
-        if not word.is_number and not any(_has_form(word, cells[column], column in people) for column in places):
+        has_form = any(_has_form(word, cells[column], column in people) for column in places)
+        if not has_form:
             return True
     return False
 
@@ -198,16 +203,21 @@ def _has_form(word: Word, cell: str, is_person: bool) -> bool:
     is_other_name = False
     matches = list(_WORD.finditer(cell))
     for place, match in enumerate(matches):
-        if _without_possessive(match[0]) == typed:
+        word_of_cell = match[0]
+        if _without_possessive(word_of_cell) == typed:
             return True
         # "Peters Bakery" is "Peter's Bakery", and "McDonalds" is "McDonald's". "Eva Peters" is not "Eva Peter's".
         may_lack_sign = len(matches) == 1 or place < len(matches) - 1
-        if may_lack_sign and _without_sign(match[0]) == _without_sign(word.typed):
+        if may_lack_sign and _without_sign(word_of_cell) == _without_sign(word.typed):
             return True
-        if stem_of(match[0]) == word.stem:
-            is_other_name = is_other_name or word.is_name or (is_person and place > 0 and match[0][:1].isupper())
-        elif word.is_name and word.stem in map(stem_of, re.split(r"[-'\u2019]", match[0])):
-            # "Anna-Maria" is not "Anna".
+
+        is_later_name = is_person and place > 0 and word_of_cell[:1].isupper()
+        may_be_name = word.is_name or is_later_name
+        if may_be_name and stem_of(word_of_cell) == word.stem:
+            is_other_name = True
+        # "Anna-Maria" is not "Anna".
+        parts = re.split(r"[-'\u2019]", word_of_cell)
+        if word.is_name and word.stem in map(stem_of, parts):
             is_other_name = True
     return not is_other_name
 
@@ -253,16 +263,29 @@ def _is_turned(fit: Fit, cell: str) -> bool:
 
     A family name in capitals, as in "DUPONT Jean", may stand first, and so may a kind, as in "Hotel Adlon".
     """
-    found: list[re.Match[str]] = []
+    # The names in the order of the question.
+    names: list[re.Match[str]] = []
     for word in fit.telling:
         matches = [match for match in _WORD.finditer(cell) if stem_of(match[0]) == word.stem]
-        if len(matches) == 1 and (word.is_name or matches[0][0][:1].isupper()):
-            found.append(matches[0])
-    for left, right in pairwise(found):
-        is_free = any(_KIND.fullmatch(name[0]) or (name[0].isupper() and len(name[0]) > 1) for name in (left, right))
-        if left.start() > right.start() and "," not in cell[right.start() : left.start()] and not is_free:
+        if len(matches) != 1:
+            continue
+        [match] = matches
+        if word.is_name or match[0][:1].isupper():
+            names.append(match)
+
+    for first, second in pairwise(names):
+        if first.start() <= second.start():
+            continue
+        has_comma = "," in cell[second.start() : first.start()]
+        if not has_comma and not _may_stand_anywhere(first[0]) and not _may_stand_anywhere(second[0]):
             return True
     return False
+
+
+def _may_stand_anywhere(name: str) -> bool:
+    """Check whether a word is a kind, such as "Hotel", or is written in capitals, as a family name may be."""
+    is_in_capitals = name.isupper() and len(name) > 1
+    return is_in_capitals or _KIND.fullmatch(name) is not None
 
 
 def goes_on_below(question: str, fit: Fit) -> bool:
@@ -283,9 +306,11 @@ def goes_on_below(question: str, fit: Fit) -> bool:
     cells = below.row.cells
     columns = {column for places in fit.telling.values() for column in places}
     # A member without a role, whose name stands left of the empty cell, is another member.
-    is_named = any(not repeats_cell(cells, column) for column in range(min(columns)))
-    others = [line for place, line in lines.items() if place <= number]
-    return all(repeats_cell(cells, column) for column in columns) and not is_named and not is_total(others, below)
+    columns_left = range(min(columns))
+    if not all(repeats_cell(cells, column) for column in (*columns_left, *columns)):
+        return False
+    lines_above = [line for place, line in lines.items() if place <= number]
+    return not is_total(lines_above, below)
 
 
 def repeats_cell(cells: tuple[str, ...], column: int) -> bool:

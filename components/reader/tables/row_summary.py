@@ -13,6 +13,7 @@ from typing import NamedTuple
 from haystack import Document
 
 from prefrag.components.reader.tables.amounts import (
+    Amount,
     column_cells,
     is_multiplied,
     is_summable,
@@ -80,11 +81,15 @@ def answer_with_rows(
     :param documents: The passages that were found.
     :returns: The answer; None if the question asks for something else, or if a second table gives another answer.
     """
-    is_count, is_sum = HOW_MANY.match(question) is not None, _SUM.match(question) is not None
-    if not (is_count or is_sum or _LIST.match(question)):
+    is_count = HOW_MANY.match(question) is not None
+    is_sum = _SUM.match(question) is not None
+    is_list = _LIST.match(question) is not None
+    if not (is_count or is_sum or is_list):
         return None
 
-    asked = words if is_count else [word for word in words if word.stem not in _OPERATIONS]
+    asked = words
+    if not is_count:
+        asked = [word for word in words if word.stem not in _OPERATIONS]
     if not asked:
         return None
 
@@ -93,7 +98,8 @@ def answer_with_rows(
     choices = [choice for choice in choices_of_tables if choice is not None]
 
     if not is_sum:
-        return _only_answer(choices, [_count_rows(choice, asked[0], is_count) for choice in choices])
+        counts_or_lists = [_count_rows(choice, asked[0], is_count) for choice in choices]
+        return _only_answer(choices, counts_or_lists)
     sums = [_sum_rows(choice, words, is_named=True) for choice in choices]
     if all(answer is None for answer in sums):
         sums = [_sum_rows(choice, words, is_named=False) for choice in choices]
@@ -106,14 +112,15 @@ def _only_answer(choices: Sequence[_Choice], answers: Sequence[RowAnswer | None]
     With a second answer, or with a table of which some rows are unknown, an answer would be a guess. Then None is
     returned.
     """
-    distinct: dict[str, tuple[RowAnswer, bool]] = {}
+    # Of equal answers, the last one counts.
+    distinct: dict[tuple[str, str], tuple[RowAnswer, TableExcerpt]] = {}
     for choice, answer in zip(choices, answers, strict=True):
         if answer is not None:
-            distinct[f"{answer.text}\n{answer.sentence}"] = (answer, choice.table.is_whole)
+            distinct[answer.text, answer.sentence] = (answer, choice.table)
     if len(distinct) != 1:
         return None
-    [(answer, is_whole)] = distinct.values()
-    return answer if is_whole else None
+    [(only_answer, table)] = distinct.values()
+    return only_answer if table.is_whole else None
 
 
 def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_sum: bool) -> _Choice | None:
@@ -139,20 +146,11 @@ def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_su
     names: dict[Word, set[int]] = {}
 
     for place, word in enumerate(words):
-        columns = {column for row in rows for column, text in row.items() if table.may_hold(word, column, text, bound)}
-
+        columns = _columns_with(word, rows, table, bound)
         if word.relation and not columns:
             return None
 
-        # A column with a cell that is only this word is meant, such as a column of towns. A column of customers may
-        # have the town in a name.
-        exact_columns = {
-            column for row in rows for column in columns if words_of(row.get(column, "")).whole == {word.stem}
-        }
-        columns = exact_columns or columns
-
         named = table.names(word)
-
         # The first word of a count or a list says what is counted or listed.
         is_noun = place == 0 and not is_sum
         names_column = is_noun or not columns
@@ -167,11 +165,35 @@ def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_su
     if not chosen:
         return None
     # Each column that the question names must be counted, hold a value of the question, or be the first column.
-    if not is_sum:
-        for word, named in names.items():
-            if word != words[0] and not named & {*wanted, 0}:
-                return None
+    further_names = [] if is_sum else [columns for word, columns in names.items() if word != words[0]]
+    if any(columns.isdisjoint({*wanted, 0}) for columns in further_names):
+        return None
     return _Choice(question, words, table, lines, chosen, names, wanted)
+
+
+def _columns_with(
+    word: Word, rows: Sequence[Mapping[int, str]], table: TableExcerpt, bound: Mapping[Word, set[int]]
+) -> set[int]:
+    """Find the columns with cells that a word of the question may mean.
+
+    :param word: The word.
+    :param rows: For each row, the number of the column and the text of each cell.
+    :param table: The table.
+    :param bound: The columns from :meth:`TableExcerpt.bound_columns`.
+    :returns: The numbers of the columns.
+    """
+    columns: set[int] = set()
+    for row in rows:
+        columns.update(column for column, text in row.items() if table.may_hold(word, column, text, bound))
+    # A column with a cell that is only this word is meant, such as a column of towns. A column of customers may have
+    # the town in a name.
+    exact_columns = {column for column in columns if _has_exact_cell(word, rows, column)}
+    return exact_columns or columns
+
+
+def _has_exact_cell(word: Word, rows: Sequence[Mapping[int, str]], column: int) -> bool:
+    """Check whether a cell of a column has no other word."""
+    return any(words_of(row.get(column, "")).whole == {word.stem} for row in rows)
 
 
 def _repeat_cells_above(lines: Sequence[Line], column: int) -> bool:
@@ -269,8 +291,10 @@ def _lists_all(choice: _Choice, column: int) -> bool:
     if choice.wanted:
         return True
     cells = column_cells(choice.records, column)
-    is_about = column == 0 or (column == naming_column(choice.table) and not has_dated_rows(choice.table))
-    return is_about and len(set(cells)) == len(cells)
+    if len(set(cells)) < len(cells):
+        return False
+    names_rows = column == naming_column(choice.table) and not has_dated_rows(choice.table)
+    return column == 0 or names_rows
 
 
 def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
@@ -294,8 +318,9 @@ def _may_hold_several(table: TableExcerpt, column: int) -> bool:
     parts = [_parts_of(cell) for cell in cells]
     joined = [parts_of_cell for parts_of_cell in parts if len(parts_of_cell) > 1]
     parts_of_joined = set[str]().union(*joined)
+    occurrences = sum(len(parts_of_cell & parts_of_joined) for parts_of_cell in parts)
     # A part that stands in one cell only is counted once.
-    return sum(len(parts_of_cell & parts_of_joined) for parts_of_cell in parts) > len(parts_of_joined)
+    return occurrences > len(parts_of_joined)
 
 
 def _parts_of(cell: str) -> set[str]:
@@ -316,44 +341,61 @@ def _sum_rows(choice: _Choice, words: Sequence[Word], is_named: bool) -> RowAnsw
     :returns: The answer; None if no column, or more than one, may be meant, or if its numbers cannot be added.
     """
     table = choice.table
-    amounts = {column: read_amounts(choice.lines, column) for column in range(1, len(table.columns))}
-    columns = [column for column, own in amounts.items() if own is not None]
+    amounts: dict[int, list[Amount]] = {}
+    for number in range(1, len(table.columns)):
+        amounts_of_column = read_amounts(choice.lines, number)
+        if amounts_of_column is not None:
+            amounts[number] = amounts_of_column
 
+    column = _column_to_add(choice, words, list(amounts), is_named)
+    if column is None or not is_summable(table, choice.lines, column) or is_multiplied(table, column):
+        return None
+
+    addends = amounts[column]
+    total = sum((amount.number for amount in addends), Decimal())
+    # All amounts have the same unit.
+    before, after = addends[0].before, addends[0].after
+    blank = " " if after[:1].isalpha() else ""
+    text = f"{before}{total:,}{blank}{after}"
+    return _row_answer(f"{text}, the sum of {counted(len(addends), 'row')}", choice, is_sure=True)
+
+
+def _column_to_add(choice: _Choice, words: Sequence[Word], columns: list[int], is_named: bool) -> int | None:
+    """Choose the column whose numbers are added.
+
+    :param choice: The rows that the question chooses.
+    :param words: The words of the question.
+    :param columns: The columns with numbers.
+    :param is_named: As in :func:`_sum_rows`.
+    :returns: The number of the column; None if no column, or more than one, may be meant.
+    """
+    table = choice.table
     named_by_word = set[int]().union(*map(table.names, words))
     # The columns that are named by words that stand in no cell.
     named_alone = set[int]().union(*choice.names.values())
     by_words = [column for column in columns if column in named_by_word]
     by_own = [column for column in columns if column in named_alone]
+    if is_named and not by_words:
+        return None
 
     # In a table of two columns, the numbers are what the table is about.
     unnamed = columns if len(table.columns) == 2 else []
-    chosen = (by_own or by_words) if is_named else unnamed
+    named = by_own or by_words
+    chosen = named if is_named else unnamed
     others = named_alone - {0, *chosen}
     if by_own:
         others = {column for column in others if not _names_records(choice.lines, column)}
     elif any(word.stem in _COUNTING and not table.names(word) for word in words):
         # "Total number of invoices" is a count.
         return None
-    if len(chosen) != 1 or others:
-        return None
-    if is_named and not by_words:
-        return None
-
-    own = amounts[chosen[0]]
-    if own is None or not is_summable(table, choice.lines, chosen[0]) or is_multiplied(table, chosen[0]):
-        return None
-
-    before, _, after = own[0]
-    total = sum((number for _, number, _ in own), Decimal())
-    blank = " " if after[:1].isalpha() else ""
-    text = f"{before}{total:,}{blank}{after}"
-    return _row_answer(f"{text}, the sum of {counted(len(own), 'row')}", choice, is_sure=True)
+    return chosen[0] if len(chosen) == 1 and not others else None
 
 
 def _names_records(lines: Sequence[Line], column: int) -> bool:
     """Check whether a column has another text in each row, so that it names the rows, as "boats" of a fleet does."""
     cells = column_cells(lines, column)
-    return all(cells) and len(set(cells)) == len(cells) and not any(map(read_amount, cells))
+    all_differ = len(set(cells)) == len(cells)
+    return all(cells) and all_differ and not any(map(read_amount, cells))
 
 
 def _is_taken_back(choice: _Choice) -> bool:
@@ -374,9 +416,13 @@ def _row_answer(text: str, choice: _Choice, is_sure: bool) -> RowAnswer:
     If a row has an empty cell in a column that chooses the rows, the row may belong to the answer. Then it is not sure.
     Nor is it sure if the table takes a row back.
     """
-    cells = [cell for column in choice.wanted for cell in column_cells(choice.records, column)]
-    is_sure = is_sure and choice.table.is_whole and all(cells) and not _is_taken_back(choice)
-    lines = [line.text for line in choice.lines]
-    more = [f"and {counted(len(lines) - _MOST_SHOWN, 'more row')}"] if len(lines) > _MOST_SHOWN else []
+    choosing_cells = [cell for column in choice.wanted for cell in column_cells(choice.records, column)]
+    is_complete = choice.table.is_whole and all(choosing_cells)
+    is_sure = is_sure and is_complete and not _is_taken_back(choice)
+
+    shown = [line.text for line in choice.lines[:_MOST_SHOWN]]
+    hidden = len(choice.lines) - len(shown)
+    if hidden:
+        shown.append(f"and {counted(hidden, 'more row')}")
     document = next((line.document for line in choice.lines if line.document is not None), choice.table.document)
-    return RowAnswer(text, document, "\n".join([*lines[:_MOST_SHOWN], *more]), is_sure)
+    return RowAnswer(text, document, "\n".join(shown), is_sure)

@@ -6,7 +6,7 @@ words above the table. It knows which cells a word of a question may mean.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from haystack import Document
 from prefrag.components.reader.tables.table_words import Word, Words, words_of
 from prefrag.components.state.newness import is_newer
 from prefrag.components.state.places import heading_of, standing_of
-from prefrag.components.text.table_rows import Row, read_tables
+from prefrag.components.text.table_rows import Row, Table, read_tables
 
 GROUP = -1
 """The number of the column that stands for the group of a row, such as the line "Vehicles" above the row."""
@@ -92,8 +92,11 @@ class TableExcerpt:
         :param word: A word of the question.
         :returns: The numbers of these columns.
         """
+        named = self.names(word)
+        if named:
+            return named
         longer = {number for number, name in enumerate(self.columns) if words_of(name).hold_longer(word)}
-        return self.names(word) or (longer if len(longer) == 1 else set())
+        return longer if len(longer) == 1 else set()
 
     def is_context(self, word: Word) -> bool:
         """Check whether a word stands above the table.
@@ -113,12 +116,11 @@ class TableExcerpt:
         """
         bound: dict[Word, set[int]] = {}
         for left, right in pairwise(words):
-            for number, neighbour in ((right, left), (left, right)):
-                # The word before a number decides rather than the word behind it.
-                is_first = number is right or number not in bound
-                columns = self.names(neighbour) if number.is_number else None
-                if columns and is_first:
-                    bound[number] = columns
+            # The word before a number decides rather than the word behind it.
+            if right.is_number and self.names(left):
+                bound[right] = self.names(left)
+            if left.is_number and left not in bound and self.names(right):
+                bound[left] = self.names(right)
         return bound
 
     def may_hold(self, word: Word, column: int, text: str, bound: Mapping[Word, set[int]]) -> bool:
@@ -192,31 +194,47 @@ def read_excerpts(documents: Sequence[Document]) -> list[TableExcerpt]:
     tables: dict[tuple[object, ...], TableExcerpt] = {}
     rows_left = _MOST_ROWS
     for document in documents:
-        meta = document.meta
-        content = document.content or ""
-        shown = set(content.split("\n"))
-        for table in read_tables(meta):
-            file = tuple(str(meta.get(name) or "") for name in ("source", "file_path", "mail", "attachment", "title"))
-            rows = tuple(table.rows) if table.is_whole else ()
-            # Tables with the same rows in two passages of a file are one table.
-            key = (*file, table.number, table.columns, table.size, rows)
-
-            texts = [table.write(row) for row in table.rows]
-
+        for table in read_tables(document.meta):
+            key = _identity_of(table, document)
+            own_lines = _lines_of(table, document)
             if key not in tables:
-                place = next((content.find(text) for text in texts if text in shown), 0)
-                above = (table.title, str(meta.get("title") or ""), heading_of(meta, place) or "")
-                tables[key] = TableExcerpt(table.columns, above, document, table.size)
+                titles = _titles_above(table, document, own_lines.values())
+                tables[key] = TableExcerpt(table.columns, titles, document, table.size)
 
             lines = tables[key].lines
-            for number, (row, text) in enumerate(zip(table.rows, texts, strict=True), table.first):
-                is_shown = text in shown
+            for number, line in own_lines.items():
+                is_shown = line.document is not None
                 if number in lines and not is_shown:
                     continue
                 rows_left -= 1
                 if rows_left > 0:
-                    lines[number] = Line(row, text, document if is_shown else None)
+                    lines[number] = line
     return list(tables.values())
+
+
+def _identity_of(table: Table, document: Document) -> tuple[object, ...]:
+    """Return what is equal for the same table in two passages."""
+    file = [str(document.meta.get(name) or "") for name in ("source", "file_path", "mail", "attachment", "title")]
+    # Tables with the same rows in two passages of a file are one table.
+    rows = tuple(table.rows) if table.is_whole else ()
+    return (*file, table.number, table.columns, table.size, rows)
+
+
+def _lines_of(table: Table, document: Document) -> dict[int, Line]:
+    """Return the rows of a table by their numbers. A row that the passage does not show has no document."""
+    shown = set((document.content or "").split("\n"))
+    lines: dict[int, Line] = {}
+    for number, row in enumerate(table.rows, start=table.first):
+        text = table.write(row)
+        lines[number] = Line(row, text, document if text in shown else None)
+    return lines
+
+
+def _titles_above(table: Table, document: Document, lines: Iterable[Line]) -> tuple[str, str, str]:
+    """Return the title of a table, the title of its file and the heading of its section."""
+    first_shown = next((line.text for line in lines if line.document is not None), "")
+    place = (document.content or "").find(first_shown)
+    return table.title, str(document.meta.get("title") or ""), heading_of(document.meta, place) or ""
 
 
 def _is_measure(column: int, text: str) -> bool:

@@ -128,8 +128,9 @@ def words_of(text: str) -> Words:
     """
     typed = [part for match in _WORD.finditer(text) for part in _split(match[0])]
     whole = frozenset(stem_of(word) for word in typed)
-    joined = (word for word in typed if any(map(str.isalpha, word)))
-    parts = {stem_of(part) for word in joined for part in _JOINTS.split(word) if len(part) > 1}
+    # A number such as "17.50" has no parts.
+    with_letters = [word for word in typed if any(map(str.isalpha, word))]
+    parts = {stem_of(part) for word in with_letters for part in _JOINTS.split(word) if len(part) > 1}
 
     days = tuple((day.first, day.last) for day in find_dates(text))
     short = frozenset(stem_of(match[1]) for match in _SHORT.finditer(text))
@@ -161,18 +162,24 @@ def question_words(question: str) -> list[Word]:
             continue
 
         for part in _split(match[0]):
-            # A single capital letter may be a name, such as "zone A". At the beginning of the question it is an
-            # article.
-            is_capital = len(part) == 1 and part.isupper() and part != "I"
-            is_letter = is_capital and match.start() > 0
-            lower = part.lower()
-            if is_letter or lower not in _GRAMMAR:
+            is_grammar = _is_grammar(part, is_first=match.start() == 0)
+            if not is_grammar:
                 words.append(Word(stem_of(part), part, relation=relation))
+            lower = part.lower()
             if lower in _RELATIONS:
                 relation = lower
-            elif lower in _GRAMMAR - _ARTICLES and not is_letter:
+            elif is_grammar and lower not in _ARTICLES:
                 relation = ""
     return words
+
+
+def _is_grammar(word: str, *, is_first: bool) -> bool:
+    """Check whether a word of a question is a word of grammar, such as "the".
+
+    A single capital letter may be a name, such as "zone A". At the beginning of the question it is an article.
+    """
+    is_letter = len(word) == 1 and word.isupper() and word != "I" and not is_first
+    return word.lower() in _GRAMMAR and not is_letter
 
 
 def split_dates(words: Sequence[Word]) -> list[Word]:
@@ -244,5 +251,7 @@ def stem_of(word: str) -> str:
         return word
 
     if word.endswith("ies"):
-        return word[:-3] + "y"
-    return word[:-2] if word.endswith(("ches", "shes", "xes", "sses")) else word.removesuffix("s")
+        return word.removesuffix("ies") + "y"
+    if word.endswith(("ches", "shes", "xes", "sses")):
+        return word.removesuffix("es")
+    return word.removesuffix("s")

@@ -71,10 +71,11 @@ def is_value(question: str, value: str) -> bool:
     """
     value = value.strip()
     is_sign = _SIGNS.fullmatch(value) is not None
-    if not (is_sign or any(map(str.isalnum, value))) or _ERROR.fullmatch(value):
+    has_text = any(map(str.isalnum, value))
+    if _ERROR.fullmatch(value) or not (is_sign or has_text):
         return False
-    is_thing = not is_sign and _YES_OR_NO.fullmatch(value) is None
-    return is_thing or _ASKS_THING.match(question) is None
+    is_yes_or_no = is_sign or _YES_OR_NO.fullmatch(value) is not None
+    return not is_yes_or_no or _ASKS_THING.match(question) is None
 
 
 def is_other_kind(question: str, fit: Fit) -> bool:
@@ -89,9 +90,11 @@ def is_other_kind(question: str, fit: Fit) -> bool:
     value, asked = fit.value.strip(), question.strip().lower()
     if _OPEN.fullmatch(value):
         return True
-    if asked.startswith("who") and (_NOBODY.fullmatch(value) or _DONE.fullmatch(fit.column_name)):
+    names_nobody = _NOBODY.fullmatch(value) or _DONE.fullmatch(fit.column_name)
+    if asked.startswith("who") and names_nobody:
         return True
-    if asked.startswith("when") and not words_of(value).days and not _TIME.search(value):
+    has_time = words_of(value).days or _TIME.search(value)
+    if asked.startswith("when") and not has_time:
         return True
     # Among prices, a text such as "on request" is no price.
     if not _ASKS_PRICE.search(question) or _FREE.fullmatch(value):
@@ -143,7 +146,8 @@ def is_of_part(question: str, fit: Fit) -> bool:
     """
     if fit.column is None or not _HOW_MUCH.match(question) or read_amount(fit.value) is None:
         return False
-    columns = [column for places in fit.telling.values() for column in places]
-    nearest = max((column for column in columns if column < fit.column), default=fit.column)
+    telling_columns = [column for places in fit.telling.values() for column in places]
+    # The last column left of the amount that tells which row is meant.
+    nearest = max((column for column in telling_columns if column < fit.column), default=fit.column)
     between = [column for column in fit.other_cells if nearest < column < fit.column]
     return any(_SERVICE.fullmatch(fit.table.columns[column]) for column in between)
