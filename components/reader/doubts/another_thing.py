@@ -10,6 +10,7 @@ lists in this module (opposites, nouns of time and place, irregular verbs) are n
 import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from prefrag.components.reader.doubts.numbered import is_other_number
 from prefrag.components.reader.doubts.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
@@ -114,24 +115,49 @@ def _is_other_role(statement: Statement) -> bool:
     - "When did Harold conquer the isle?": "In 1066 William conquered the isle and killed Harold."
     - "What was Nora named?": "Nora named Pete Clerk of the isle."
     """
+    return (
+        _is_doer_of_passive(statement)
+        or _is_done_by_another(statement)
+        or _is_behind_preposition(statement)
+        or _is_object_of_deed(statement)
+    )
+
+
+def _is_doer_of_passive(statement: Statement) -> bool:
+    """Check whether the thing of a passive question does the deed itself.
+
+    In "Nora named Pete" for "What was Nora named?" an object follows the verb, so Nora is the one who named somebody.
+    """
     for patient, deed in _PASSIVE.findall(statement.question):
-        # "Nora named Pete" for "What was Nora named?": an object follows the verb, so Nora is the one who named
-        # somebody.
         active = rf"\b{patient} (?:\w+ly )?{deed} (?:{DETERMINER}\b|[A-Z])"
         if re.search(active, statement.sentence):
             return True
+    return False
 
+
+def _is_done_by_another(statement: Statement) -> bool:
+    """Check whether somebody else does the deed of a name, and the name stands only behind the deed.
+
+    An example is "William conquered the isle and killed Harold" for "When did Harold conquer the isle?".
+    """
     for doer, deed in _DID.findall(statement.question):
-        # "William conquered the isle and killed Harold" for "When did Harold conquer the isle?"
         done = re.search(rf"\b[A-Z]\w+ (?:\w+ly )?{deed}(?:e?d|s)\b(?! by\b)", statement.sentence)
         places = [match.start() for match in re.finditer(rf"\b{re.escape(doer)}\b", statement.sentence)]
         if done and places and min(places) > done.end() - len(deed):
             return True
+    return False
 
-    turned = _ENDS_IN.search(statement.question)
-    if turned and re.search(rf"\b{turned['last']} (?:{DETERMINER} )?{re.escape(turned['doer'])}\b", statement.sentence):
-        return True
-    return _is_object_of_deed(statement)
+
+def _is_behind_preposition(statement: Statement) -> bool:
+    """Check whether the doer of a question stands behind the preposition of the question.
+
+    An example is "Ann looked at the goose" for "Who did the goose look at?".
+    """
+    asked = _ENDS_IN.search(statement.question)
+    if asked is None:
+        return False
+    governed = rf"\b{asked['last']} (?:{DETERMINER} )?{re.escape(asked['doer'])}\b"
+    return re.search(governed, statement.sentence) is not None
 
 
 def _is_object_of_deed(statement: Statement) -> bool:
@@ -139,15 +165,16 @@ def _is_object_of_deed(statement: Statement) -> bool:
 
     "The vicar called Tim Nye" does not say that Tim Nye called anybody.
     """
-    match = _ACTIVE.search(statement.question)
-    before = words_of(re.split(r"[,;:|]", statement.before)[-1])
-    if match is None or not before:
+    asked = _ACTIVE.search(statement.question)
+    last_part = re.split(r"[,;:|]", statement.before)[-1]
+    before = words_of(last_part)
+    if asked is None or not before:
         return False
     last_word = before[-1]
     if "by" in before or last_word.endswith(("er", "or", "ing")):
         return False
 
-    verb = stem(match[1].lower())
+    verb = stem(asked[1].lower())
     is_passive = re.search(r"\b(?:is|are|was|were) \w+ed to $", statement.before) is not None
     if is_passive and verb not in stems_of(statement.sentence):
         return True
@@ -163,10 +190,14 @@ def _is_other_property(statement: Statement) -> bool:
     An example is "What is the code of the north gate?": "The north gate is called Fenway. The code is kept by the
     porter."
     """
-    match = _PROPERTY.search(statement.question)
-    if match is None or stem(match[1].lower()) in {"name", *stems_of(f"{statement.named} {statement.sentence}")}:
+    asked = _PROPERTY.search(statement.question)
+    if asked is None:
         return False
-    return re.search(rf"^(?:The|Its) (?:[^\W_]+ )?{match[1]}\b", statement.others, re.MULTILINE) is not None
+    asked_property = asked[1]
+    told = {"name", *stems_of(f"{statement.named} {statement.sentence}")}
+    if stem(asked_property.lower()) in told:
+        return False
+    return re.search(rf"^(?:The|Its) (?:[^\W_]+ )?{asked_property}\b", statement.others, re.MULTILINE) is not None
 
 
 def _phrases(question: str) -> Iterator[tuple[str, str]]:
@@ -201,27 +232,11 @@ def _is_of_another_kind(kind: str, noun: str, text: str) -> bool:
     :returns: Whether the text has the noun only with other kinds.
     """
     kind_stem, noun_stem = stem(kind), stem(noun)
+    parts = [words_of(part) for part in _PAUSE.split(text)]
+    if any(_has_kind_before(noun_stem, kind_stem, words) for words in parts):
+        return False
 
-    # The words that stand directly before the noun.
-    kinds: set[str] = set()
-    # The words that stand directly behind the kind.
-    nouns: set[str] = set()
-
-    for part in _PAUSE.split(text):
-        words = words_of(part)
-        stems = [stem(word) for word in words]
-        for place, word_stem in enumerate(stems):
-            if word_stem == noun_stem and kind_stem in stems[max(0, place - 3) : place]:
-                return False
-            if word_stem == noun_stem and place:
-                kinds.add(words[place - 1])
-            if word_stem == kind_stem:
-                # At the end of a part, or behind "of", the kind describes no other noun. Then "of" is added. As a
-                # function word, "of" makes the check at the end fail.
-                nouns.update(words[place + 1 : place + 2] or ["of"])
-                if "of" in words[max(0, place - 2) : place]:
-                    nouns.add("of")
-
+    kinds = {word for words in parts for word in _words_before(noun_stem, words)}
     if not kinds or not kinds.isdisjoint(COMMON):
         return False
     if any(kind_stem in word or word in kind_stem or _is_spelt_alike(kind, word) for word in kinds):
@@ -231,8 +246,34 @@ def _is_of_another_kind(kind: str, noun: str, text: str) -> bool:
     is_number = kind[0].isdigit()
     if any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds):
         return False
+    return all(_describes_nouns(kind_stem, words) for words in parts)
 
-    return nouns.isdisjoint(FUNCTION_WORDS)
+
+def _has_kind_before(noun_stem: str, kind_stem: str, words: list[str]) -> bool:
+    """Check whether a kind is one of the three words before a noun."""
+    stems = [stem(word) for word in words]
+    places = [place for place, word_stem in enumerate(stems) if word_stem == noun_stem]
+    return any(kind_stem in stems[max(0, place - 3) : place] for place in places)
+
+
+def _words_before(noun_stem: str, words: list[str]) -> list[str]:
+    """List the words that stand directly before a noun."""
+    return [word for word, next_word in pairwise(words) if stem(next_word) == noun_stem]
+
+
+def _describes_nouns(kind_stem: str, words: list[str]) -> bool:
+    """Check whether a kind describes a noun wherever it stands in a part of a sentence.
+
+    At the end of the part, before a function word or behind "of", it describes no noun.
+    """
+    for place, word in enumerate(words):
+        if stem(word) != kind_stem:
+            continue
+        is_last = place == len(words) - 1
+        is_behind_of = "of" in words[max(0, place - 2) : place]
+        if is_last or is_behind_of or words[place + 1] in FUNCTION_WORDS:
+            return False
+    return True
 
 
 def _is_spelt_alike(word: str, other: str) -> bool:
@@ -247,9 +288,11 @@ def _is_other_time(statement: Statement) -> bool:
     """
     for time_in_question in _ORDER.finditer(statement.question):
         words = stems_of(time_in_question["time"]) & statement.asked
+        asks_before = time_in_question["before"] is not None
         for time_in_sentence in _ORDER.finditer(statement.sentence):
-            is_turned = (time_in_question["before"] is None) != (time_in_sentence["before"] is None)
-            if words and is_turned and 2 * len(words & stems_of(time_in_sentence["time"])) > len(words):
+            tells_before = time_in_sentence["before"] is not None
+            shared = words & stems_of(time_in_sentence["time"])
+            if asks_before != tells_before and 2 * len(shared) > len(words):
                 return True
     return False
 
@@ -259,15 +302,16 @@ def _is_other_object(statement: Statement) -> bool:
 
     An example is "Who painted the chapel?": "Ida Roe painted a ceiling in the chapel."
     """
-    match = _DEED.search(statement.question)
-    if match is None:
+    asked = _DEED.search(statement.question)
+    if asked is None:
         return False
 
-    patient = stems_of(_SLOT.split(match[2])[0]) & statement.asked
+    verb, behind_verb = asked.groups()
+    patient = stems_of(_SLOT.split(behind_verb)[0]) & statement.asked
     if not patient & stems_of(statement.sentence):
         return False
 
-    deeds = list(re.finditer(rf"\b{match[1]}\b(?P<by> by\b)?", statement.sentence))
+    deeds = list(re.finditer(rf"\b{verb}\b(?P<by> by\b)?", statement.sentence))
     return bool(deeds) and all(_is_done_to_another(statement.sentence, deed, patient) for deed in deeds)
 
 
@@ -281,12 +325,14 @@ def _is_done_to_another(sentence: str, deed: re.Match[str], patient: frozenset[s
     :param patient: The stems of the words of the thing that is asked for.
     :returns: Whether the deed was done to something else.
     """
-    before, after = sentence[: deed.start()], sentence[deed.end() :]
-    rest = _PAUSE.split(before)[-1] if deed["by"] else _SLOT.split(after)[0]
-    # "Drawn by Ida and written by Max" tells of one thing.
-    if deed["by"] and " by " in rest:
-        return False
-    object_stems = {stem(word) for word in words_of(rest) if word not in COMMON}
+    if deed["by"]:
+        thing = _PAUSE.split(sentence[: deed.start()])[-1]
+        # "Drawn by Ida and written by Max" tells of one thing.
+        if " by " in thing:
+            return False
+    else:
+        thing = _SLOT.split(sentence[deed.end() :])[0]
+    object_stems = {stem(word) for word in words_of(thing) if word not in COMMON}
     return bool(object_stems) and object_stems.isdisjoint(patient)
 
 
@@ -310,8 +356,8 @@ def _is_other_subject(statement: Statement) -> bool:
 
         for part in _PAUSE.split(statement.sentence):
             words = words_of(part)
-            place = next((place for place, word in enumerate(words) if word in forms), 0)
-            has_doer = any(word not in COMMON for word in words[:place])
+            place_of_verb = next((place for place, word in enumerate(words) if word in forms), 0)
+            has_doer = any(word not in COMMON for word in words[:place_of_verb])
             if not has_doer or subject in stems_of(part):
                 continue
             if is_away or statement.answer in part:
@@ -369,20 +415,24 @@ def _things_behind(noun: str, preposition: str, sentence: str) -> list[str]:
 
 def _is_turned_round(statement: Statement) -> bool:
     """Check whether a thing stands behind another of "from", "to" and "by" than in the question."""
-    ways = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
+    told = [(way, stem(thing.lower())) for way, thing in _WAYS.findall(statement.sentence)]
     asked = _WAYS.findall(statement.question)
     for way, thing in asked:
-        word = stem(thing.lower())
-        if len({other for other, same in asked if same == thing}) > 1:
+        asked_ways = {other_way for other_way, other in asked if other == thing}
+        if len(asked_ways) > 1:
             continue
-        ways_of_thing = {alike for alike, other in ways if other == word}
 
-        is_said = thing.lower() not in COMMON and word in stems_of(statement.sentence)
-        if not is_said or thing.endswith("ing") or way in ways_of_thing:
+        thing_stem = stem(thing.lower())
+        told_ways = {told_way for told_way, other in told if other == thing_stem}
+        is_told = thing.lower() not in COMMON and thing_stem in stems_of(statement.sentence)
+        if not is_told or thing.endswith("ing") or way in told_ways:
             continue
+
         # Behind the other preposition there is the answer. So "to open" does not count.
-        governing = {alike for alike, other in ways if other != word and other in stems_of(statement.answer)}
-        if way in governing or ways_of_thing & ({"from", "to"} - {way}):
+        stems_of_answer = stems_of(statement.answer) - {thing_stem}
+        ways_of_answer = {told_way for told_way, other in told if other in stems_of_answer}
+        opposite_ways = {"from", "to"} - {way}
+        if way in ways_of_answer or told_ways & opposite_ways:
             return True
     return False
 
@@ -399,14 +449,19 @@ def _is_part(statement: Statement) -> bool:
     if asked and rate and asked[1] != rate[1]:
         return True
 
-    if statement.question.lower().startswith("how many") and _OUT_OF.search(statement.before):
+    asks_number = statement.question.lower().startswith("how many")
+    if asks_number and _OUT_OF.search(statement.before):
         return True
+    return _is_of_attribute(statement)
 
-    match = _ASKS_PLACE.search(statement.question)
-    if match is None or len(statement.lacking) > 1:
+
+def _is_of_attribute(statement: Statement) -> bool:
+    """Check whether the time or the place is that of a part or an attribute of the thing that is asked for."""
+    asked = _ASKS_PLACE.search(statement.question)
+    if asked is None or len(statement.lacking) > 1:
         return False
 
-    words = [word for word in words_of(match[1]) if word not in COMMON]
+    words = [word for word in words_of(asked[1]) if word not in COMMON]
     subject = _SUBJECT_WITH_THING.match(CLAUSE_END.split(statement.sentence)[0])
     if not words or subject is None:
         return False
@@ -419,8 +474,9 @@ def _is_part(statement: Statement) -> bool:
     base = noun.removesuffix("ing")
     is_gerund = base != noun and len(base) > 2
     is_deed = is_gerund and any(word.startswith(base) for word in words[1:])
-    is_on_thing = stem(words[0]) in {stem(word) for word in words_of(subject["thing"])[:2]}
-    return is_on_thing and not is_deed and not statement.asks(subject["noun"])
+    first_words_of_thing = words_of(subject["thing"])[:2]
+    is_on_thing = stem(words[0]) in map(stem, first_words_of_thing)
+    return is_on_thing and not is_deed and not statement.asks(noun)
 
 
 def _is_turned(statement: Statement) -> bool:
@@ -430,14 +486,11 @@ def _is_turned(statement: Statement) -> bool:
     - "How many cases were reported?": "There were forty unreported cases."
     - "When was the heyday of non-Arab art?": "The heyday of Arab art was 1945."
     """
-    hyphened = [set(_WITH_PREFIX.findall(text.lower())) for text in (statement.question, statement.sentence)]
     # A prefix with a hyphen in only one of the two texts: "non-Arab" for "Arab", or the other way round.
-    for apart, text in (
-        (hyphened[0] - hyphened[1], statement.sentence),
-        (hyphened[1] - hyphened[0], statement.question),
-    ):
-        if any(re.search(rf"(?<![\w-]){re.escape(word)}\b", text, re.IGNORECASE) for _, word in apart):
-            return True
+    if _lacks_prefix_of(statement.question, statement.sentence):
+        return True
+    if _lacks_prefix_of(statement.sentence, statement.question):
+        return True
 
     words_of_question, words_of_sentence = set(words_of(statement.question)), set(words_of(statement.sentence))
     only_asked = {word for word in words_of_question - words_of_sentence if len(word) > 4}
@@ -451,6 +504,15 @@ def _is_turned(statement: Statement) -> bool:
     return False
 
 
+def _lacks_prefix_of(text: str, other: str) -> bool:
+    """Check whether another text has a word of a text without its prefix and hyphen, as "Arab" for "non-Arab".
+
+    For example, ``_lacks_prefix_of("non-Arab art", "Arab art")`` returns ``True``.
+    """
+    only_in_text = set(_WITH_PREFIX.findall(text.lower())) - set(_WITH_PREFIX.findall(other.lower()))
+    return any(re.search(rf"(?<![\w-]){re.escape(word)}\b", other, re.IGNORECASE) for _, word in only_in_text)
+
+
 def _is_other_thing(statement: Statement) -> bool:
     """Check whether the sentence has another number, first name or kind than the question, or the opposite of a word.
 
@@ -460,38 +522,57 @@ def _is_other_thing(statement: Statement) -> bool:
     - "What is the telephone number of the mill?": "The fax number of the mill is 960221."
     - "What is in the north shed?": "In the south shed there is the sails."
     """
-    if is_other_number(statement):
-        return True
-    titled_sentence = f"{statement.named}. {statement.sentence}"
+    return (
+        is_other_number(statement)
+        or _has_other_first_name(statement)
+        or _has_other_kind(statement)
+        or _has_opposite(statement)
+    )
 
+
+def _has_other_first_name(statement: Statement) -> bool:
+    """Check whether the sentence or title has a last name of the question only with other first names."""
     # A question such as "When did Henry Grey's father die?" is answered by a text about George Grey, so its names are
     # left out.
-    names = [] if identifies_by_another(statement.question) else _NAME.findall(statement.question)
-    for name, last in names:
-        firsts = [
-            first
-            for first, same in _NAME.findall(titled_sentence)
-            if same == last and first.lower() not in FUNCTION_WORDS
-        ]
+    if identifies_by_another(statement.question):
+        return False
+    titled_sentence = f"{statement.named}. {statement.sentence}"
+    told = [(first, last) for first, last in _NAME.findall(titled_sentence) if first.lower() not in FUNCTION_WORDS]
+
+    for asked_first, asked_last in _NAME.findall(statement.question):
+        firsts = [first for first, last in told if last == asked_last]
         is_other_name = bool(firsts) and not any(first in statement.question for first in firsts)
-        if is_other_name and not find_whole(name, titled_sentence):
+        if is_other_name and not find_whole(asked_first, titled_sentence):
             return True
+    return False
 
-    # The title gives the kind of everything below it, so a kind in the title is left out. The sentence may lack nothing
-    # but the kind. If it lacks other words too, it uses other words for what is asked, perhaps also for the kind. An
-    # example is "the largest airplane" for "the biggest airplane in the world".
-    lacking = statement.lacking
-    phrases = [pair for pair in _phrases(statement.question) if stem(pair[0]) not in stems_of(statement.named)]
-    if any(lacking <= {stem(kind)} and _is_of_another_kind(kind, noun, titled_sentence) for kind, noun in phrases):
-        return True
 
-    # One of two opposites stands in the question, and only the other one stands in the sentence.
-    words_of_question, words_of_text = set(words_of(statement.question)), set(words_of(titled_sentence))
+def _has_other_kind(statement: Statement) -> bool:
+    """Check whether the sentence has a noun of the question with another kind, as "fax number" for "phone number".
 
-    return any(
-        len(pair & words_of_question) == 1 and pair & words_of_text and not pair & words_of_question & words_of_text
-        for pair in _OPPOSITES
-    )
+    The title gives the kind of everything below it, so a kind in the title is left out. The sentence may lack nothing
+    but the kind. If it lacks other words too, it uses other words for what is asked, perhaps also for the kind. An
+    example is "the largest airplane" for "the biggest airplane in the world".
+    """
+    titled_sentence = f"{statement.named}. {statement.sentence}"
+    for kind, noun in _phrases(statement.question):
+        is_in_title = stem(kind) in stems_of(statement.named)
+        if is_in_title or not statement.lacking <= {stem(kind)}:
+            continue
+        if _is_of_another_kind(kind, noun, titled_sentence):
+            return True
+    return False
+
+
+def _has_opposite(statement: Statement) -> bool:
+    """Check whether one of two opposites stands in the question, and only the other one in the sentence or title."""
+    words_of_question = set(words_of(statement.question))
+    words_of_text = set(words_of(f"{statement.named}. {statement.sentence}"))
+    for pair in _OPPOSITES:
+        asked, told = pair & words_of_question, pair & words_of_text
+        if len(asked) == 1 and told and told.isdisjoint(asked):
+            return True
+    return False
 
 
 # The rule for each doubt, in the order in which the rules are tried.
