@@ -178,8 +178,10 @@ def _is_denied(statement: Statement) -> bool:
         return True
 
     # "An engine with five cylinders (no compound)" for "How many cylinders has the compound engine?"
+    if re.search(r"\b(?:no|not|without)\b|n't", statement.question):
+        return False
     denied_nouns = re.findall(r"\b(?:[Nn]o|[Nn]either|[Ww]ithout) ([a-z]+)", statement.sentence)
-    return any(map(statement.asks, denied_nouns)) and not re.search(r"\b(?:no|not|without)\b|n't", statement.question)
+    return any(map(statement.asks, denied_nouns))
 
 
 def _is_asked(statement: Statement) -> bool:
@@ -231,7 +233,8 @@ def _is_excepted(statement: Statement) -> bool:
     if match is None:
         # The answer "everybody except Max Crow" contains an exception itself. If the exception begins with a capital
         # letter, it may be a name.
-        match = _EXCEPTION.search(statement.answer.rpartition(" ")[0] + " ")
+        without_last_word, _, _ = statement.answer.rpartition(" ")
+        match = _EXCEPTION.search(f"{without_last_word} ")
         return match is not None and match[0].split()[0].islower()
     return not _FINITE.search(match[0]) and not statement.asks(match[0])
 
@@ -245,12 +248,10 @@ def _is_over(statement: Statement) -> bool:
     if not ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
 
-    own_clauses = statement.own_clauses
-    # "The office is open from 9 until 17" is true in the present.
-    is_span = _SPAN.search(statement.answer) is not None or statement.before.endswith("from ")
-    if is_span and not any(map(_PAST.search, own_clauses)) and not _OVER.search(statement.after):
+    if _is_span_of_present(statement):
         return False
 
+    own_clauses = statement.own_clauses
     # "The cook is Eva, who followed Ann, who was the cook until June" gives the present cook in its first clause.
     is_told = re.search(r"\b(?:is|are)\b", own_clauses[0]) is not None and statement.asks_most(own_clauses[0])
     clauses = own_clauses if is_told else statement.clauses
@@ -266,15 +267,27 @@ def _is_over(statement: Statement) -> bool:
 
     if _WAS_JUST.search(statement.before) and statement.asks_most(statement.before):
         return _ONCE.match(statement.before) is None
+    return _was_in_office(statement, own_clauses if is_told else [statement.sentence])
 
-    office = _OFFICE.search(statement.question)
-    if office is None:
+
+def _is_span_of_present(statement: Statement) -> bool:
+    """Check whether the answer is a time with an end that holds in the present.
+
+    An example is "The office is open from 9 until 17".
+    """
+    is_span = _SPAN.search(statement.answer) is not None or statement.before.endswith("from ")
+    is_past = any(map(_PAST.search, statement.own_clauses))
+    return is_span and not is_past and not _OVER.search(statement.after)
+
+
+def _was_in_office(statement: Statement, clauses: list[str]) -> bool:
+    """Check whether the office of the question stands behind a verb in the past, as in "Bo had been the mayor"."""
+    asked = _OFFICE.search(statement.question)
+    if asked is None:
         return False
-
-    # "Bo had been the mayor": the office stands behind a verb in the past.
-    title = re.escape(office[1].split()[-1])
-    held_office = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{title}\b")
-    return any(map(held_office.search, own_clauses if is_told else [statement.sentence]))
+    office = re.escape(asked[1].split()[-1])
+    held_office = re.compile(rf"\b(?:was|were|had been) (?:{DETERMINER} )?(?:\w+ ){{0,2}}{office}\b")
+    return any(map(held_office.search, clauses))
 
 
 def _is_conditional(statement: Statement) -> bool:
@@ -298,29 +311,37 @@ def _is_conditional(statement: Statement) -> bool:
         between = statement.sentence[end : match.start()]
         if re.search(r"[,;:(] ?(?:\w+ing|which|who|where|but|and)\b", between):
             continue
-
-        if _BY_DEFAULT.match(match["text"]):
-            continue
-        if match["word"].lower() == "unless" and "unless" not in statement.question.lower():
-            return True
-
-        condition_words = {stem(word) for word in words_of(match["text"]) if word not in COMMON}
-        if not condition_words:
-            continue
-        if match["only"] or len(condition_words & statement.asked) < len(condition_words) / 2:
+        if _is_unasked_condition(statement, match):
             return True
     return False
+
+
+def _is_unasked_condition(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether the question lacks most words of a condition, which is a match of ``_CONDITION``."""
+    if _BY_DEFAULT.match(match["text"]):
+        return False
+    if match["word"].lower() == "unless" and "unless" not in statement.question.lower():
+        return True
+
+    stems = {stem(word) for word in words_of(match["text"]) if word not in COMMON}
+    if not stems:
+        return False
+    return match["only"] is not None or len(stems & statement.asked) < len(stems) / 2
 
 
 def _is_limit(statement: Statement) -> bool:
     """Check whether the answer is only a limit, as "1820" in "The quay was built before 1820"."""
     match = _LIMIT.search(statement.before)
-    if match is None or match[1] in statement.question.lower() or statement.is_not_until:
+    if match is None:
+        return False
+    word = match[1]
+    if word in statement.question.lower() or statement.is_not_until:
         return False
     # "The bill was drawn after Jefferson" sets no limit for "Whose face is it?".
     if not re.search(r"\d", statement.answer) and not _ASKS_MEASURE.search(statement.question):
         return False
-    return re.search(_ASKS_LIMIT.get(match[1], "$^"), statement.question, re.IGNORECASE) is None
+    asks_limit = _ASKS_LIMIT.get(word)
+    return asks_limit is None or re.search(asks_limit, statement.question, re.IGNORECASE) is None
 
 
 def _is_nearly(statement: Statement) -> bool:

@@ -68,8 +68,8 @@ def is_unrealised(statement: Statement) -> bool:
     if not is_rule and not is_infinitive and statement.matches(_IS_TO, is_verb=True):
         return True
 
-    is_present = _NOT_PAST.search(statement.question) or is_rule
-    if not is_present and statement.matches(_FUTURE, is_verb=True):
+    asks_past = not _NOT_PAST.search(statement.question)
+    if asks_past and not is_rule and statement.matches(_FUTURE, is_verb=True):
         return True
 
     if is_rule and _SHOULD_BE.search(statement.sentence):
@@ -77,24 +77,29 @@ def is_unrealised(statement: Statement) -> bool:
     if re.search(rf"\bto (?!{DETERMINER}\b)[a-z]", statement.question) or is_infinitive:
         return False
 
-    for match in _NOT_DONE.finditer(statement.sentence):
-        clause = CLAUSE_END.split(statement.sentence[match.start() :])[0]
-        # The wish must be about most of what is asked. Or the answer is its object, and the question has its verb.
-        holds_answer = match.start() < len(statement.before) < match.start() + len(clause)
+    return any(_is_only_wanted(statement, match) for match in _NOT_DONE.finditer(statement.sentence))
 
-        wish = " ".join(filter(None, match.groups()))
-        verb = match[1] or match[3] or match[4]
-        is_asked = statement.asks(wish) and statement.asks_most(clause)
-        if holds_answer and statement.asks(verb):
-            is_asked = True
-        if not is_asked or REALISED.search(statement.sentence[: match.start()]):
-            continue
-        # In "He was overthrown in 1985, but in 1989 they were able to overthrow the government", the clause before the
-        # wish already answers the question.
-        is_behind = match.start() > len(statement.before)
-        if not is_behind or not statement.asks_most(CLAUSE_END.split(statement.before)[-1]):
-            return True
-    return False
+
+def _is_only_wanted(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether a match of ``_NOT_DONE``, a deed that is only wanted or discussed, is what is asked for."""
+    clause = CLAUSE_END.split(statement.sentence[match.start() :])[0]
+    # The wish must be about most of what is asked. Or the answer is its object, and the question has its verb.
+    holds_answer = match.start() < len(statement.before) < match.start() + len(clause)
+
+    wish = " ".join(filter(None, match.groups()))
+    verb = match[1] or match[3] or match[4]
+    is_about_question = statement.asks(wish) and statement.asks_most(clause)
+    has_answer_as_object = holds_answer and statement.asks(verb)
+    if not is_about_question and not has_answer_as_object:
+        return False
+    if REALISED.search(statement.sentence[: match.start()]):
+        return False
+
+    # In "He was overthrown in 1985, but in 1989 they were able to overthrow the government", the clause before the wish
+    # already answers the question.
+    is_behind = match.start() > len(statement.before)
+    clause_before = CLAUSE_END.split(statement.before)[-1]
+    return not is_behind or not statement.asks_most(clause_before)
 
 
 def _is_prescribed(statement: Statement) -> bool:
