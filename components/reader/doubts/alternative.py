@@ -43,7 +43,6 @@ def is_alternative(statement: Statement) -> bool:
         is_open = re.search(r"\beither (?:the )?$", statement.before) is not None
         return is_open or statement.answer.lower().startswith("either ")
 
-    is_value = re.match(_VALUE, statement.answer) is not None
-    return is_value and (
-        _OR_BEFORE.search(statement.before) is not None or _OR_BEHIND.match(statement.after) is not None
-    )
+    if not re.match(_VALUE, statement.answer):
+        return False
+    return _OR_BEFORE.search(statement.before) is not None or _OR_BEHIND.match(statement.after) is not None

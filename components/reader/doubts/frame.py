@@ -88,10 +88,11 @@ def is_framed(statement: Statement) -> bool:
 
 def _is_below_denial(statement: Statement) -> bool:
     """Check whether a heading or the line above the sentence takes back everything below it, as "Cancelled" does."""
-    line = statement.earlier[-1] if statement.earlier else ""
+    headings = [*statement.heading.split(" > "), statement.opening]
+    line_above = statement.earlier[-1] if statement.earlier else ""
     # A short line without a full stop is a heading, also in a file that marks no headings.
-    is_title = len(line.split()) <= _LABEL_WORDS and line[-1:].isalnum()
-    headings = [*statement.heading.split(" > "), statement.opening, line if is_title else ""]
+    if len(line_above.split()) <= _LABEL_WORDS and line_above[-1:].isalnum():
+        headings.append(line_above)
     return any(_denies(statement, heading) for heading in headings)
 
 
@@ -101,8 +102,9 @@ def _denies(statement: Statement, heading: str) -> bool:
         return False
     if _PARTICIPLE.fullmatch(heading):
         return not statement.asks(heading)
-    denial = _DENIAL.search(heading)
-    return denial is not None and not _DENIAL.search(statement.question) and not _ASKS_PAST.search(statement.question)
+    if _DENIAL.search(statement.question) or _ASKS_PAST.search(statement.question):
+        return False
+    return _DENIAL.search(heading) is not None
 
 
 def _has_label(statement: Statement) -> bool:
@@ -115,10 +117,12 @@ def _has_label(statement: Statement) -> bool:
         return False
     if _denies(statement, label):
         return True
-    if not _FRAMING.fullmatch(label) or rest.startswith(_FRAMES) or not HAS_CLAUSE.search(rest):
+    is_before_clause = HAS_CLAUSE.search(rest) is not None and not rest.startswith(_FRAMES)
+    if not is_before_clause or not _FRAMING.fullmatch(label):
         return False
-    named = stems_of(f"{statement.named} {statement.heading}")
-    return not statement.asks(label) and not stems_of(label) <= named
+    stems_of_titles = stems_of(f"{statement.named} {statement.heading}")
+    is_in_titles = stems_of(label) <= stems_of_titles
+    return not statement.asks(label) and not is_in_titles
 
 
 def _is_behind_denial(statement: Statement) -> bool:
@@ -126,9 +130,13 @@ def _is_behind_denial(statement: Statement) -> bool:
 
     In "The fee is 9 euros. That is wrong. The fee is 12 euros." it denies the sentence before it instead.
     """
-    if not statement.earlier or not DENIES_TRUTH.fullmatch(statement.earlier[-1].strip()):
+    if not statement.earlier:
         return False
-    return len(statement.earlier) < 2 or not statement.asks_most(statement.earlier[-2])
+    *sentences_before, denial = statement.earlier
+    if not DENIES_TRUTH.fullmatch(denial.strip()):
+        return False
+    denies_sentence_before = bool(sentences_before) and statement.asks_most(sentences_before[-1])
+    return not denies_sentence_before
 
 
 def _is_quoted_and_denied(statement: Statement) -> bool:

@@ -213,10 +213,11 @@ def asks_report(statement: Statement) -> bool:
     :returns: Whether the question asks for a report.
     """
     report = _ASKS_REPORT.search(statement.question)
+    if report is None:
+        return False
+    stems_of_speaker = {stem(word) for word in words_of(report["speaker"]) if word not in COMMON}
     stems_of_text = stems_of(f"{statement.named} {statement.sentence}")
-    return report is not None and any(
-        stem(word) in stems_of_text for word in words_of(report["speaker"]) if word not in COMMON
-    )
+    return not stems_of_speaker.isdisjoint(stems_of_text)
 
 
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:
@@ -242,13 +243,16 @@ def _has_asked_verb(question: str, clause: str) -> bool:
     :param clause: A text that begins with a noun phrase.
     :returns: Whether one of the first words of the clause is the question's verb.
     """
-    words = words_of(_NEXT_CLAUSE.split(clause)[0])[1:_WORDS_TO_VERB]
-    if (doer := _ASKS_DOER.search(question)) and doer["verb"].lower() in words:
+    own_clause = _NEXT_CLAUSE.split(clause)[0]
+    words = words_of(own_clause)[1:_WORDS_TO_VERB]
+    asked_doer = _ASKS_DOER.search(question)
+    if asked_doer is not None and asked_doer["verb"].lower() in words:
         return True
     asked = _ASKS_WITH_DO.search(question)
     if asked is None or asked["verb"] in COMMON:
         return False
-    return any(f"{asked['verb'].removesuffix('e')}{ending}" in words for ending in ("s", "es", "ed"))
+    base = asked["verb"].removesuffix("e")
+    return any(f"{base}{ending}" in words for ending in ("s", "es", "ed"))
 
 
 def _is_supposed(statement: Statement) -> bool:
@@ -260,11 +264,14 @@ def _is_supposed(statement: Statement) -> bool:
 def _is_opinion(statement: Statement) -> bool:
     """Check whether the sentence gives the answer as somebody's words, as in "The tent costs 120 euros, says Piet"."""
     verbs = [match["verb"] for match in _INSERTED.finditer(statement.sentence)]
-    if tail := _TAIL.search(statement.after):
+    tail = _TAIL.search(statement.after)
+    if tail is not None:
         verbs.append(tail["plain"] or tail["behind"] or tail["before"])
-    return any(
-        not statement.asks(verb) and verb not in FUNCTION_WORDS and not _FACTIVE.fullmatch(verb) for verb in verbs
-    )
+    for verb in verbs:
+        is_vouching = verb in FUNCTION_WORDS or _FACTIVE.fullmatch(verb) is not None
+        if not is_vouching and not statement.asks(verb):
+            return True
+    return False
 
 
 def _is_passive_report(statement: Statement) -> bool:
@@ -288,15 +295,16 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     :returns: Whether the clause only reports the answer.
     """
     # "The novel that he wrote" is a relative clause. A noun with its article stands before "that".
-    is_noun = re.search(rf"\b{DETERMINER} $", statement.sentence[: match.start()], re.IGNORECASE)
+    before, rest = statement.sentence[: match.start()], statement.sentence[match.end() :]
+    is_noun = re.search(rf"\b{DETERMINER} $", before, re.IGNORECASE) is not None
     # In "It is a joke that the tent costs 120 euros" the clause is the joke.
-    is_judged = _IT_IS.search(statement.sentence[: match.start()]) is not None
-    is_relative = is_noun and not is_judged and not _WHOLE_CLAUSE.match(statement.sentence, match.end())
+    is_judged = _IT_IS.search(before) is not None
+    is_relative = is_noun and not is_judged and not _WHOLE_CLAUSE.match(rest)
 
-    rest = statement.sentence[match.end() :]
     # "Ann denies that in May, before the war, Ned mended the nets": the verb governs the words behind the commas too.
     is_governed = statement.is_governed(match.end())
-    is_about = statement.asks_most(rest if is_governed else CLAUSE_END.split(rest)[0])
+    governed = rest if is_governed else CLAUSE_END.split(rest)[0]
+    is_about = statement.asks_most(governed)
 
     # "On the code Ivo says that it is 4417": what is asked for stands before the verb.
     begins_with_answer = len(statement.before) == match.end()
@@ -310,7 +318,7 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     # "What did Ann say?" asks for the whole clause.
     is_whole = begins_with_answer and not statement.after.strip(" .!\"'\u201d\u2019")
     is_said = is_whole and _ASKS_SAID.search(statement.question) is not None
-    if is_said and statement.asks(statement.sentence[: match.start()]):
+    if is_said and statement.asks(before):
         return False
     return not _is_vouched(statement, match)
 

@@ -75,7 +75,8 @@ def _is_other_in_passage(statement: Statement, noun: str, label: str) -> bool:
     if noun not in stems_of(statement.sentence) and not _POINTS_BACK.search(statement.sentence):
         return False
     for sentence in reversed(statement.earlier):
-        if nearest := _labels_of(noun, sentence, with_references=False):
+        nearest = _labels_of(noun, sentence, with_references=False)
+        if nearest:
             return not _are_among(label, nearest)
     return False
 

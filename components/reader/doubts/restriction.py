@@ -122,21 +122,20 @@ def _is_later(statement: Statement) -> bool:
 
     A month without a year is not later.
     """
+    asks_time = re.search(r"\d{4}|^\W*[Ww]hen\b", statement.question) is not None
+    if asks_time or not ASKS_PRESENT.search(statement.question):
+        return False
     match = _FROM_DATE.search(statement.sentence)
-    if (
-        match is None
-        or not ASKS_PRESENT.search(statement.question)
-        or re.search(r"\d{4}|^\W*[Ww]hen\b", statement.question)
-    ):
+    if match is None or statement.asks(match["month"] or ""):
         return False
-    if match.start() <= len(statement.before) < match.end() or statement.asks(match["month"] or ""):
-        return False
-    today, year = date.today(), match["year"] or match["only"]
-    if year is None:
+    holds_answer = match.start() <= len(statement.before) < match.end()
+    year = match["year"] or match["only"]
+    if holds_answer or year is None:
         return False
     # A month with an unusual letter counts as the first one.
     short = (match["month"] or "")[:3].casefold()
     month = _MONTHS.index(short) + 1 if short in _MONTHS else 1
+    today = date.today()
     return (int(year), month) > (today.year, today.month)
 
 
@@ -148,13 +147,22 @@ def _is_for_case(statement: Statement) -> bool:
     """
     if not re.search(r"\d", statement.answer) or not _ASKS_AMOUNT.search(statement.question):
         return False
-    in_front, behind = _CASE_IN_FRONT.match(statement.sentence), _CASE_BEHIND.match(statement.after)
-    cases = [behind["case"]] if behind and _has_other_case(statement) else []
+    behind = _CASE_BEHIND.match(statement.after)
+    if behind and _is_unasked(statement, behind["case"]) and _has_other_case(statement):
+        return True
+
+    in_front = _CASE_IN_FRONT.match(statement.sentence)
     # "For details the number is 4417" has no unit, so it is no amount.
-    amount = _AMOUNT.search(statement.answer + statement.after[:20])
-    if in_front and in_front.end() <= len(statement.before) and amount and amount["unit"]:
-        cases.append(in_front["group"] or in_front["thing"])
-    return any(_is_unasked(statement, case) for case in cases)
+    amount = _amount_of(statement)
+    if in_front is None or amount is None or not amount["unit"]:
+        return False
+    is_before_answer = in_front.end() <= len(statement.before)
+    return is_before_answer and _is_unasked(statement, in_front["group"] or in_front["thing"])
+
+
+def _amount_of(statement: Statement) -> re.Match[str] | None:
+    """Match the amount in the answer, with its unit in the answer or behind it."""
+    return _AMOUNT.search(statement.answer + statement.after[:20])
 
 
 def _has_other_case(statement: Statement) -> bool:
@@ -162,7 +170,7 @@ def _has_other_case(statement: Statement) -> bool:
 
     The sentence has the answer for one case. The other case stands in the sentence, or in another one.
     """
-    amount = _AMOUNT.search(statement.answer + statement.after[:20])
+    amount = _amount_of(statement)
     if amount is None or amount["unit"] is None:
         return False
     other = rf"\d[\d.,:]* ?{re.escape(amount['unit'])}"
@@ -176,20 +184,26 @@ def _has_other_case(statement: Statement) -> bool:
 
 def _is_unasked(statement: Statement, case: str) -> bool:
     """Check whether a case has a word of its own, and none of the question, the title or the headings."""
-    stems = {stem(word.lower()) for word in WORD.findall(case) if word.lower() not in COMMON or word[0].isupper()}
-    return bool(stems) and stems.isdisjoint(stems_of(f"{statement.question} {statement.named} {statement.heading}"))
+    words = [word for word in WORD.findall(case) if word[0].isupper() or word.lower() not in COMMON]
+    stems = {stem(word.lower()) for word in words}
+    told = stems_of(f"{statement.question} {statement.named} {statement.heading}")
+    return bool(stems) and stems.isdisjoint(told)
 
 
 def _is_for_one_of_cases(statement: Statement) -> bool:
     """Check whether another amount follows for another case, as in "120 euros in May and 180 euros in June"."""
-    amount = _AMOUNT.search(statement.answer + statement.after[:20])
+    amount = _amount_of(statement)
     match = _OTHER_CASE.match(statement.after)
     if amount is None or match is None or not re.match(r"\d", statement.answer):
         return False
-    is_alike = not match["behind"] or match["way"] in words_of(match["behind"])
+    behind = match["behind"]
+    if behind and match["way"] not in words_of(behind):
+        return False
     unit = amount["unit"]
-    has_unit = unit is None or unit in FUNCTION_WORDS or re.match(rf" ?{re.escape(unit)}", match["behind"]) is not None
-    return is_alike and has_unit and _is_unasked(statement, match["case"])
+    needs_unit = unit is not None and unit not in FUNCTION_WORDS
+    if needs_unit and not re.match(rf" ?{re.escape(unit)}", behind):
+        return False
+    return _is_unasked(statement, match["case"])
 
 
 def _is_difference(statement: Statement) -> bool:
@@ -197,7 +211,8 @@ def _is_difference(statement: Statement) -> bool:
     match = _DIFFERENCE.match(statement.after)
     if match is None or not re.search(r"\d", statement.answer):
         return False
-    return match["than"] not in words_of(statement.question) and " than" not in statement.question
+    asks_difference = match["than"] in words_of(statement.question) or " than" in statement.question
+    return not asks_difference
 
 
 def _is_other_office(statement: Statement) -> bool:

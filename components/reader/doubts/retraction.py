@@ -155,7 +155,8 @@ def is_taken_back(statement: Statement) -> bool:
     following, *later = [_without_affirmation(statement, sentence) for sentence in near]
     if _LABEL.fullmatch(following) or _SAYS_NO.match(following):
         return True
-    if _will_not_be(statement, _WILL_NOT.fullmatch(following)) and not _ASKS_DEED.search(statement.question):
+    is_denied = _will_not_be(statement, _WILL_NOT.fullmatch(following))
+    if is_denied and not _ASKS_DEED.search(statement.question):
         return not _DENIES.search(statement.question)
     if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
         return True
@@ -169,12 +170,12 @@ def is_taken_back(statement: Statement) -> bool:
 
 def _ends_in_denial(statement: Statement) -> bool:
     """Check whether the last clause turns away from the statement, as ", but will not come" does."""
+    if _DENIES.search(statement.question) or not ASKS_PRESENT.search(statement.question):
+        return False
     clause = _LAST_CLAUSE.search(statement.after)
-    if clause is None or statement.asks(clause["said"]) or not ASKS_PRESENT.search(statement.question):
+    if clause is None or statement.asks(clause["said"]):
         return False
     said = clause["said"]
-    if _DENIES.search(statement.question):
-        return False
     if clause["so"] and _TURNED_AWAY.search(said):
         return True
     return _will_not_be(statement, _WILL_NOT_CLAUSE.fullmatch(said))
@@ -185,7 +186,10 @@ def _will_not_be(statement: Statement, match: re.Match[str] | None) -> bool:
 
     A person who "will not come" may still be the tenant. A person who "will not do it" is denied.
     """
-    if match is None or (match["absent"] and re.match(r"(?:he|she|they)\b", match[0], re.IGNORECASE)):
+    if match is None:
+        return False
+    is_person = re.match(r"(?:he|she|they)\b", match[0], re.IGNORECASE) is not None
+    if match["absent"] and is_person:
         return False
     return not match["own"] or stem(match["own"]) in stems_of(statement.sentence)
 
@@ -201,9 +205,11 @@ def _has_aside(statement: Statement) -> bool:
     if aside["old"] is None and aside["year"] is None:
         return True
     # "Brae has 12,000 (2011). Toft has 3,000 (2021)." has no later amount of Brae.
-    texts = [statement.after, *filter(statement.asks_most, statement.others.split("\n"))]
-    if aside["year"] and all(year <= aside["year"] for text in texts for year in _OF_YEAR.findall(text)):
-        return False
+    if aside["year"]:
+        texts = [statement.after, *filter(statement.asks_most, statement.others.split("\n"))]
+        years = [year for text in texts for year in _OF_YEAR.findall(text)]
+        if max(years, default="") <= aside["year"]:
+            return False
     is_amount = re.search(r"\d", statement.answer) is not None
     return is_amount and ASKS_PRESENT.search(statement.question) is not None
 

@@ -204,12 +204,11 @@ class Statement:
         """
         begin = len(self.before)
         end = begin + len(self.answer)
-        clause_of_answer = next(
-            (self.sentence[left:right] for left, right in self._all_spans if left <= begin < right), self.sentence
-        )
+        with_answer = [self.sentence[left:right] for left, right in self._all_spans if left <= begin < right]
+        first_clause = with_answer[0] if with_answer else self.sentence
 
         behind = [self.sentence[left:right] for left, right in self._all_spans if end <= left <= end + 2]
-        return [clause_of_answer, *filter(_TELLS_MORE.match, behind)]
+        return [first_clause, *filter(_TELLS_MORE.match, behind)]
 
     @cached_property
     def answer(self) -> str:
@@ -223,7 +222,7 @@ class Statement:
         It is true for the answer "1769" in "It was not finished until 1769", and false in
         "It was not finished, but used until 1769".
         """
-        part = self.before[max(self.before.rfind(","), self.before.rfind(";")) + 1 :]
+        part = re.split("[,;]", self.before)[-1]
         denial = re.search(r"\bnot ", part)
         return denial is not None and re.search(r"\b(?:until|till)\b", part[denial.end() :]) is not None
 
@@ -279,17 +278,20 @@ class Statement:
             return True
 
         spans = self._clause_spans
-        if is_verb:
-            texts = [self.sentence[left:right] for left, right in spans]
-            # What is asked for has its own verb in another clause.
-            if any(self.asks_most(text) and _PREDICATE.search(text) and not pattern.search(text) for text in texts):
-                spans = [span for span in spans if self.asks(self.sentence[slice(*span)])]
+        if is_verb and self._has_own_verb(pattern):
+            spans = [(left, right) for left, right in spans if self.asks(self.sentence[left:right])]
 
-        return any(
-            self._reaches(left, right, left + match.start())
-            for left, right in spans
-            for match in pattern.finditer(self.sentence[left:right])
-        )
+        for left, right in spans:
+            places = [left + match.start() for match in pattern.finditer(self.sentence[left:right])]
+            if any(self._reaches(left, right, place) for place in places):
+                return True
+        return False
+
+    def _has_own_verb(self, pattern: re.Pattern[str]) -> bool:
+        """Check whether what is asked for has its own verb in a clause that a form does not match."""
+        clauses = [self.sentence[left:right] for left, right in self._clause_spans]
+        without_form = [clause for clause in clauses if not pattern.search(clause)]
+        return any(self.asks_most(clause) and _PREDICATE.search(clause) for clause in without_form)
 
     def _reaches(self, left: int, right: int, place: int) -> bool:
         """Check whether a word at ``place``, in the clause from ``left`` to ``right``, may be said of the answer.
@@ -299,19 +301,20 @@ class Statement:
         """
         begin, end = len(self.before), len(self.sentence) - len(self.after)
         # A quotation is the name of something or somebody's words, as in "Say You Won't Let Go".
-        if any(
-            quote.start() < place < quote.end() and not quote.start() < begin < quote.end() for quote in self._quotes
-        ):
+        quotes_of_word = [quote for quote in self._quotes if quote.start() < place < quote.end()]
+        if any(not quote.start() < begin < quote.end() for quote in quotes_of_word):
             return False
 
         if place < end or end <= left:
             return True
 
-        below = [match.start() for match in _SUBORDINATE.finditer(self.sentence, end, right) if match.start() <= place]
-        if not below:
+        conjunctions = [match.start() for match in _SUBORDINATE.finditer(self.sentence, end, right)]
+        conjunctions_before = [conjunction for conjunction in conjunctions if conjunction <= place]
+        if not conjunctions_before:
             return True
         later = [match.start() for match in _SUBORDINATE.finditer(self.sentence, place, right)]
-        return self.asks_most(self.sentence[below[-1] : min(later, default=right)])
+        subordinate_clause = self.sentence[conjunctions_before[-1] : min(later, default=right)]
+        return self.asks_most(subordinate_clause)
 
     def is_governed(self, place: int) -> bool:
         """Check whether a word that ends at ``place`` may govern the answer, as "says that" governs what follows it.
@@ -357,14 +360,16 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int, hea
     :returns: The sentence and the text around it; None if no sentence begins before the answer.
     """
     spans = sentence_spans(text)
-    number = max((place for place, span in enumerate(spans) if span[0] <= begin), default=None)
+    number = max((place for place, (left, _) in enumerate(spans) if left <= begin), default=None)
     if number is None:
         return None
 
-    first, last = spans[number][0], max(spans[number][1], end)
+    first, end_of_sentence = spans[number]
+    last = max(end_of_sentence, end)
     sentences = [text[left:right] for left, right in spans]
     # A sentence behind a blank line begins a paragraph.
     later = [text[left:right] for left, right in spans[number + 2 :] if text[left - 2 : left] == "\n\n"]
+    begin_of_line = text.rfind("\n", 0, begin) + 1
 
     return Statement(
         question=question,
@@ -378,7 +383,7 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int, hea
         others="\n".join([*sentences[:number], *sentences[number + 1 :]]),
         earlier=tuple(sentences[:number]),
         heading=heading,
-        is_quoted=text.startswith(">", text.rfind("\n", 0, begin) + 1),
+        is_quoted=text.startswith(">", begin_of_line),
     )
 
 
@@ -395,13 +400,14 @@ def _opening_line(text: str, spans: Sequence[tuple[int, int]], number: int, head
     :returns: The line; empty if there is none.
     """
     nearest_heading = heading.split(" > ")[-1]
-    for place in range(number, 0, -1):
-        gap = text[spans[place - 1][1] : spans[place][0]]
-        line = text[slice(*spans[place - 1])]
+    begin_of_next, _ = spans[number]
+    for left, right in reversed(spans[:number]):
+        line, gap = text[left:right], text[right:begin_of_next]
         if "\n" not in gap or line == nearest_heading:
             return ""
         if line.endswith(":"):
             return line
+        begin_of_next = left
     return ""
 
 

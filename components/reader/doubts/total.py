@@ -43,29 +43,32 @@ def is_total(statement: Statement) -> bool:
         lacks it.
     """
     total = re.match(_NUMBER, statement.answer, re.IGNORECASE)
-    if total is None or not statement.question.lower().lstrip().startswith("how many"):
+    asks_number = statement.question.lower().lstrip().startswith("how many")
+    if total is None or not asks_number:
         return False
     own, *parts = _BETWEEN.split(statement.after)
     places = " ".join(match["noun"] or match["name"] for match in _PLACE.finditer(statement.question))
+    asked_places = statement.asked & stems_of(places)
     before_parts = stems_of(f"{statement.named} {statement.before} {statement.answer} {own}")
     # "The village has 800 inhabitants, and 300 live in the old part" counts those who live in the village.
-    if not stems_of(places).isdisjoint(before_parts & statement.asked):
+    if asked_places & before_parts:
         return False
-    lacking = (statement.asked & stems_of(places)) - before_parts
-    return any(_counts(statement, part, lacking, _value(total[0])) for part in parts)
+    return any(_counts(statement, part, asked_places, _value(total[0])) for part in parts)
 
 
-def _counts(statement: Statement, part: str, lacking: frozenset[str], total: int) -> bool:
+def _counts(statement: Statement, part: str, asked_places: frozenset[str], total: int) -> bool:
     """Check whether a part of the sentence counts fewer of the same things, with the place or name of the question.
 
     :param statement: The sentence with the answer.
     :param part: The part of the sentence.
-    :param lacking: The stems of the question's place or name, if they do not stand before the parts.
+    :param asked_places: The stems of the question's place or name.
     :param total: The answer as a number.
     :returns: Whether the part, and not the total, counts what is asked for.
     """
     match = _PART.match(part)
-    if match is None or lacking.isdisjoint(stems_of(part)) or _value(match["number"]) >= total:
+    if match is None or asked_places.isdisjoint(stems_of(part)):
+        return False
+    if _value(match["number"]) >= total:
         return False
     # "5 rebounds" counts other things than "20 points". "One lies in the store" counts one of them.
     following = match["next"] or ""
