@@ -1,7 +1,8 @@
 """Tell by its form that an answer is not of the kind that the question asks for.
 
-Two forms are known: the article "one" where a question asks how many, and the name of a house, such as "Tidewright
-Instruments", where it asks for a thing of the kind that the name has in the plural.
+Three forms are known: the article "one" where a question asks how many, the name of a house, such as "Tidewright
+Instruments", where it asks for a thing of the kind that the name has in the plural, and half of a number such as
+"2026/27".
 """
 
 import re
@@ -21,6 +22,10 @@ _ASKS_THING = re.compile(
 )
 # A name of two or more words that begin with a capital, whose last word is a plural.
 _HOUSE = re.compile(r"(?:[A-Z][\w&.'\u2019-]* )+(?P<noun>[A-Z][a-z]+s)$")
+
+# A slash between digits, behind the answer and before it. It matches "/27" behind "2026". It does not match " / 27".
+_SLASH_BEHIND = re.compile(r"/\d")
+_SLASH_BEFORE = re.compile(r"\d/$")
 
 
 def _is_article(statement: Statement) -> bool:
@@ -47,5 +52,12 @@ def _is_house(statement: Statement) -> bool:
     return plural in (f"{noun}s", f"{noun}es", f"{noun.removesuffix('y')}ies")
 
 
-WRONG_KIND: dict[str, Callable[[Statement], bool]] = {"article": _is_article, "house": _is_house}
+def _is_half(statement: Statement) -> bool:
+    """Check whether the answer is only half of a number with a slash, as "2026" in "2026/27"."""
+    if not statement.answer[-1:].isdigit() and not statement.answer[:1].isdigit():
+        return False
+    return _SLASH_BEHIND.match(statement.after) is not None or _SLASH_BEFORE.search(statement.before) is not None
+
+
+WRONG_KIND: dict[str, Callable[[Statement], bool]] = {"article": _is_article, "house": _is_house, "half": _is_half}
 """The forms of this module by their names."""

@@ -31,6 +31,15 @@ from prefrag.components.state.places import standing_of
 
 # The beginning of a question for several things; the group is the next word. It matches "which boats are open".
 _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
+# A question for a price that need not name it. It matches "How much is a boat" and "how much does the boat cost?". It
+# does not match "How much oil".
+_ASKS_PRICE = re.compile(r"\W*how\s+much\s+(?:is|are|was|were|does|do|did)\b", re.IGNORECASE)
+# The name of a column of prices. It matches "Price", "Unit cost" and "Members (£)". It does not match "Balance".
+_PRICES = re.compile(
+    r"\b(?:prices?|costs?|fees?|charges?|fares?|tariff|rent|GBP|EUR|USD|CHF)\b|[$\u00a3\u20ac]", re.IGNORECASE
+)
+# The words of such a question that only say that it asks for a price.
+_COSTING = frozenset(("cost", "price"))
 # For words that say which form a value has, as in "phone number", the pattern of such values.
 _FORMS = {"number": r".*\d", "amount": r".*\d", "date": r".*\d", "time": r".*\d", "name": r"\D*"}
 
@@ -46,7 +55,7 @@ def answer_with_cell(
     :param documents: The passages that were found.
     :returns: The answer; None if no cell fits, or if cells with different values or several rows of one table fit.
     """
-    fits_of_tables = [fit for table in tables for fit in find_fits(words, table)]
+    fits_of_tables = [fit for table in tables for fit in find_fits(question, words, table)]
     fits = _current_fits([fit for fit in fits_of_tables if fit.column is not None])
     values = {fit.value.lower() for fit in fits}
     has_rows_of_same_table = len({id(fit.table) for fit in fits}) < len(fits)
@@ -128,6 +137,8 @@ def _suits(question: str, value: str, fit: Fit) -> bool:
     asked = question.strip().lower()
     if asked.startswith("who"):
         return not has_digit
+    if _ASKS_PRICE.match(question) and "%" in value:
+        return False
     return has_digit or not asked.startswith(("when", "how much"))
 
 
@@ -139,14 +150,17 @@ def _may_be_number_of(things: str, fit: Fit) -> bool:
     named = fit.table.names(Word(stem_of(things), things))
     if not named:
         return True
-    if fit.column is None or fit.column not in named:
+    if fit.column is None:
         return False
+    if fit.column not in named:
+        return {fit.column, *named} <= _number_columns(fit.table)
     return things.lower() in fit.table.columns[fit.column].lower().split()
 
 
-def find_fits(words: list[Word], table: TableExcerpt) -> list[Fit]:
+def find_fits(question: str, words: list[Word], table: TableExcerpt) -> list[Fit]:
     """Find the rows of a table that contain every word of a question.
 
+    :param question: The question.
     :param words: The words of the question.
     :param table: The table.
     :returns: One fit per row.
@@ -157,13 +171,50 @@ def find_fits(words: list[Word], table: TableExcerpt) -> list[Fit]:
     cells = [words_of(text) for row in rows for text in row.values()]
     in_table = {word for word in words if _is_in(word, cells)}
     bound = table.bound_columns(words)
+    price_column = _price_column(table) if _ASKS_PRICE.match(question) else None
+    counted = _counted_columns(question, table)
 
-    fits = (_fit(words, table, line, in_table, bound) for line in table.lines.values())
+    fits = (_fit(words, table, line, in_table, bound, price_column, counted) for line in table.lines.values())
     return [fit for fit in fits if fit is not None]
 
 
+def _counted_columns(question: str, table: TableExcerpt) -> set[int]:
+    """Find the columns of numbers, if the question asks "how many" of what such a column is named after.
+
+    In a table with the columns "Name", "Days" and "Left", "How many days has Ann left?" counts days. So the columns
+    "Days" and "Left" are returned.
+    """
+    many = HOW_MANY.match(question)
+    if many is None:
+        return set()
+    named = table.names(Word(stem_of(many[1]), many[1]))
+    columns = _number_columns(table)
+    return columns if named and named <= columns else set()
+
+
+def _number_columns(table: TableExcerpt) -> set[int]:
+    """Find the columns that hold numbers only. Empty cells do not count."""
+    texts: dict[int, list[str]] = {}
+    for line in table.lines.values():
+        for number, text in table.cells(line.row):
+            texts.setdefault(number, []).append(text)
+    return {number for number, cells in texts.items() if all(read_amount(cell) is not None for cell in cells)}
+
+
+def _price_column(table: TableExcerpt) -> int | None:
+    """Find the only column of prices; None if there are none or several."""
+    columns = [number for number, name in enumerate(table.columns) if _PRICES.search(name)]
+    return columns[0] if len(columns) == 1 else None
+
+
 def _fit(
-    words: Sequence[Word], table: TableExcerpt, line: Line, in_table: set[Word], bound: Mapping[Word, set[int]]
+    words: Sequence[Word],
+    table: TableExcerpt,
+    line: Line,
+    in_table: set[Word],
+    bound: Mapping[Word, set[int]],
+    price_column: int | None,
+    counted: set[int],
 ) -> Fit | None:
     """Check whether a row contains every word of a question.
 
@@ -172,6 +223,8 @@ def _fit(
     :param line: The row.
     :param in_table: Those words that stand in any row of the table.
     :param bound: The columns from :meth:`TableExcerpt.bound_columns`.
+    :param price_column: The column that is asked for if the question names none; None if there is no such column.
+    :param counted: The columns of numbers that are named by what is counted, such as "days" in "how many days".
     :returns: The fit; None if a word has no place in the row, in the name of a column or above the table.
     """
     row = dict(table.cells(line.row))
@@ -186,6 +239,8 @@ def _fit(
 
     rest = [word for word in words if not places[word]]
     column = _asked_column(words, rest, table, telling)
+    if column is None and price_column not in telling:
+        column = price_column
     identified = set[int]().union(*places.values()) - {column}
     if not identified:
         return None
@@ -196,6 +251,11 @@ def _fit(
         named = table.asked(word)
         names_column = column in named or not named.isdisjoint(identified)
         if names_column or _tells_form(word, words, table, row, column):
+            continue
+        # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
+        if named and named <= counted and column in counted:
+            continue
+        if column is not None and column == price_column and word.stem in _COSTING:
             continue
         # A word that stands in another row does not count as a word above the table.
         if word in in_table or not table.is_context(word):

@@ -55,7 +55,7 @@ def row_limits(question: str, sentences: Sequence[str], documents: Sequence[Docu
     lines = [line.text for table in tables for line in table.lines.values()]
     words = question_words(question) if lines else []
     words = words if len(words) <= _MOST_WORDS else []
-    fits = [fit.line.text for table in tables for fit in find_fits(words, table)]
+    fits = [fit.line.text for table in tables for fit in find_fits(question, words, table)]
 
     def limit(sentence: str) -> float:
         if not any(sentence in line for line in lines):

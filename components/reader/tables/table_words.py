@@ -16,7 +16,9 @@ from prefrag.components.text.dates import find_dates
 # If a question has such a word and the table does not have it, the question is not answered.
 _GRAMMAR_WORDS = (
     "a an the of in on at to for by from with is are was were be do does did has have had what which who whom whose "
-    "when where how many much there it its we our my i me you your please all can could tell know"
+    "when where how many much there it its we our my i me you your please all can could tell know "
+    # Short forms of "what is" and the like, as people type them. With an apostrophe, the ending is removed first.
+    "whats whos wheres whens"
 )
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 # Words for a direction or a limit, as in "from Graz" and "by May". A row can express this only by a column with that
@@ -179,7 +181,7 @@ def _is_grammar(word: str, *, is_first: bool) -> bool:
     A single capital letter may be a name, such as "zone A". At the beginning of the question it is an article.
     """
     is_letter = len(word) == 1 and word.isupper() and word != "I" and not is_first
-    return word.lower() in _GRAMMAR and not is_letter
+    return _without_possessive(word) in _GRAMMAR and not is_letter
 
 
 def split_dates(words: Sequence[Word]) -> list[Word]:
@@ -246,7 +248,7 @@ def stem_of(word: str) -> str:
     :param word: The word.
     :returns: Its stem.
     """
-    word = word.lower().replace("\u2019", "'").removesuffix("'s")
+    word = _without_possessive(word)
     if any(map(str.isdigit, word)) or len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
 
@@ -255,3 +257,12 @@ def stem_of(word: str) -> str:
     if word.endswith(("ches", "shes", "xes", "sses")):
         return word.removesuffix("es")
     return word.removesuffix("s")
+
+
+def _without_possessive(word: str) -> str:
+    """Return a word in lower case and without an "'s" at its end.
+
+    For example, ``_without_possessive("What's")`` returns ``"what"``, and ``_without_possessive("Ada's")`` returns
+    ``"ada"``.
+    """
+    return word.lower().replace("\u2019", "'").removesuffix("'s")

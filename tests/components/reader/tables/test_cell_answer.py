@@ -127,3 +127,45 @@ def test_a_row_of_an_older_document_is_not_sure(standing: str | None, date: str,
     assert found is not None
     assert found.is_sure == is_sure
     assert (text_of("How many names are there?", table, note) is not None) == is_sure
+
+
+PRICES = "Part no. | Description | Price | Stocked\nT-1 | KR5 controller | 142 | yes\nT-2 | KR4 controller | 165 | no"
+
+
+@for_each(
+    "question, text",
+    ("how much is a KR5 controller", "142"),
+    ("How much does the KR4 controller cost?", "165"),
+    ("how much is the controller", None),
+    ("How much does the KR4 controller weigh?", None),
+    ("How much oil is in the KR5 controller?", None),
+)
+def test_how_much_asks_for_the_only_column_of_prices(question: str, text: str | None) -> None:
+    assert text_of(question, passage(PRICES, title="Spares")) == text
+
+
+def test_how_much_is_no_question_for_two_prices_or_a_percentage() -> None:
+    two = passage("Item | Price 2024 | Price 2025\nCardigan | 15 | 16")
+    share = passage("Item | Charge\nCardigan | 5%")
+
+    assert text_of("How much is a cardigan?", two) is None
+    assert text_of("How much is a cardigan in 2025?", two) == "16"
+    assert text_of("How much is a cardigan?", share) is None
+
+
+LEAVE = "Name | Days 2026 | Taken | Left\nSunita Rao | 25 | 20 | 5\nAnn Low | 25 | 19 | 6"
+
+
+@for_each(
+    "question, text",
+    ("How many days of holiday has Sunita left?", "5"),
+    ("How many days has Ann Low taken?", "19"),
+    ("How many days of holiday has Sunita booked?", None),
+)
+def test_how_many_days_left_asks_for_the_column_left(question: str, text: str | None) -> None:
+    assert text_of(question, passage(LEAVE, title="Holiday planner")) == text
+
+
+@for_each("question", "what's Bob Bell's phone", "whats the phone of bob bell", "What\u2019s the phone of Bob Bell?")
+def test_short_forms_of_what_is_are_words_of_grammar(question: str) -> None:
+    assert text_of(question, passage(STAFF)) == "12"
