@@ -33,7 +33,7 @@ from prefrag.components.reader.dated_choice import choose_by_date, find_alternat
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.doubts.doubtful_statement import find_doubt
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.newer_answer import find_newer_answer, has_rival
+from prefrag.components.reader.newer_answer import find_newer_answer, has_rival, is_replaced
 from prefrag.components.reader.reader import Candidate, Judgement
 from prefrag.components.reader.reader_files import (
     CHOICE_TREES,
@@ -63,6 +63,8 @@ ROW_RIGHT = 0.9
 # The maximum number of documents to read. It is the same as in training. If there are more documents,
 # `choose_documents` chooses among them.
 _MOST_DOCUMENTS = 5
+# A probability that is multiplied by this is just too low for the answer to be shown as probable.
+_LESS = 0.99
 # The maximum number of answers that are returned.
 _MOST_CANDIDATES = 5
 # The maximum number of cached lists of answers.
@@ -104,12 +106,14 @@ class _ShownSpan:
     :param document: The document of the span.
     :param begin: The index of its first character in the content of the document; negative if it stands in the title.
     :param end: The index after its last character.
+    :param share: The share of the question that its sentence covers, from 0 to 1.
     """
 
     text: str
     document: Document
     begin: int
     end: int
+    share: float
 
 
 class _Reading:
@@ -373,6 +377,9 @@ class ExtractiveReader(Block):
             # The answer must not count as sure. Another document may contradict it, or its sentence may not state it.
             # Or its own document has the label "superseded", "draft" or "old".
             probability = min(probability, self.probable)
+        if is_replaced(question, shown[0].document, shown[0].share, documents, choice.look):
+            # A document that no longer holds must not decide where a current one is about the same thing.
+            probability = min(probability, _LESS * self.probable)
 
         # None of the other answers gets more than the first.
         probabilities = [probability, *(min(probability, share) for share in shares)]
@@ -496,7 +503,8 @@ def _shown_spans(choice: _Choice, documents: Sequence[Document]) -> list[_ShownS
         title, text = choice.passages[span.passage]
         # The number of characters that stand before the text in what the encoder reads.
         shift = len(passage_text(title, text)) - len(text)
-        shown.append(_ShownSpan(span.text, documents[span.passage], span.begin - shift, span.end - shift))
+        begin, end = span.begin - shift, span.end - shift
+        shown.append(_ShownSpan(span.text, documents[span.passage], begin, end, choice.look.holds_of(span)))
     return shown
 
 

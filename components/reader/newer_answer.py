@@ -126,6 +126,27 @@ def _documents_on_same_thing(
     return chosen
 
 
+def is_replaced(
+    question: str, document: Document, share: float, documents: Sequence[Document], look: SecondLook
+) -> bool:
+    """Check whether an answer comes from an outdated document, while a current document is about the same thing.
+
+    The current document may repeat the old answer to say what has changed, as "raised from five to ten minutes" does.
+
+    :param question: The question.
+    :param document: The document of the answer.
+    :param share: The share of the question that the sentence of the answer covers, from 0 to 1.
+    :param documents: The documents.
+    :param look: Measures how much of the question a passage covers.
+    :returns: Whether the document has a label such as "superseded", a current one of its source covers enough of the
+        question, and the question does not ask about the past.
+    """
+    if standing_of(document.meta) is None or share < _LEAST or YEAR.search(question) or _BEFORE.search(question):
+        return False
+    current = _current_documents(documents, document.meta.get("source"))
+    return bool(_documents_on_same_thing(question, current, _SHARE * share, look))
+
+
 def has_rival(
     question: str, chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
 ) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from haystack import Document
 
 from prefrag.components.reader.extractive_reader import ExtractiveReader
-from prefrag.components.reader.newer_answer import find_newer_answer
+from prefrag.components.reader.newer_answer import find_newer_answer, is_replaced
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate
 from prefrag.components.reader.span_features import Spans
@@ -100,6 +100,34 @@ def test_contradicted_or_marked_answers_are_not_stated(reader: ExtractiveReader)
     assert alone.probability >= reader.threshold > reader.probable >= marked.probability
     assert (both.text, turned.text) == ("Marta Lindholm", "Piet Osterman")
     assert both.probability >= reader.threshold > reader.probable >= turned.probability
+
+
+@for_each(
+    "question, old_meta, other, replaced",
+    ("What does a key cost?", {"standing": "superseded"}, {}, True),
+    ("What does a key cost?", {}, {}, False),
+    ("What does a key cost?", {"standing": "superseded"}, {"standing": "draft"}, False),
+    ("What does a key cost?", {"standing": "superseded"}, {"source": "web"}, False),
+    ("What did a key cost in 2024?", {"standing": "superseded"}, {}, False),
+)
+def test_an_old_edition_is_replaced_by_any_current_one(question, old_meta, other, replaced, monkeypatch):
+    monkeypatch.setattr(SecondLook, "most_of", lambda look, passage: 0.9)
+    old = Document(content=OLDER, meta={"source": "local", **old_meta})
+    current = Document(content=f"{NEWER} Before, it cost 15 euros.", meta={"source": "local", **other})
+
+    assert is_replaced(question, old, 0.9, [old, current], SecondLook(question, [], len)) is replaced
+
+
+def test_an_old_edition_is_not_probable_beside_a_current_one(reader: ExtractiveReader):
+    superseded = _decision(OLDER, standing="superseded")
+    current = _decision(f"{NEWER} The price is raised from 15 to 25 euros.")
+    question = "What does a lost key cost?"
+
+    [alone, *_] = reader.read(question, [superseded])
+    answers = reader.read(question, [superseded, current])
+
+    assert alone.probability == reader.probable
+    assert all(answer.probability < reader.probable for answer in answers if answer.document is superseded)
 
 
 @for_each(
