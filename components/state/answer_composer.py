@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -54,68 +54,39 @@ def compose(
     marks_of_codes = known_marks(state)
     last = _final_step(state, marks_of_codes, error)
     answer, marks_cited = read_citations(last.answer, marks_of_codes)
+    question_back = _question_back(state, last, error)
+    given = _given_answer(last, answer, question_back, error, when_unsure)
+
+    reader_evidence = _reader_evidence(state)
+    shown_evidence = _shown_evidence(state, last, reader_evidence, given.answered)
+    documents = _documents(state, marks, answer, marks_cited, reader_evidence)
+    cited = [document for document in documents if document["mark"] in marks_cited]
 
     searches = [search for search in state.searches if not search.skipped]
-    attempts: list[Attempt] = []
-    for search in searches:
-        attempts += search.attempts
-    if error:
-        # If the run broke off, its steps lack the searches that had not ended. The list of attempts has these, too.
-        attempts = list(state.attempts)
+    attempts = _attempts(state, searches, error)
     traffic = list(state.usage.models)
     for attempt in attempts:
         traffic += attempt.models
 
-    # Whether the user gets the answer.
-    question_back = _question_back(state, last, error)
-    is_doubtful = last.forced or last.label is Label.INCORRECT
-    is_kept_back = is_doubtful and not error and when_unsure == "say_so"
-    not_found = last.certainty == "not_found" or question_back is not None or is_kept_back
-    answered = bool(answer) and not not_found and not last.withheld
-    given_answer = answer if answered else ""
-    label = last.label
-    if label is Label.CORRECT and last.certainty and not last.evidence:
-        # The model calls its answer correct, but no passage supports it.
-        label = None
-
-    # The sentence in which the extractive reader found its likeliest answer. Empty if it found none.
-    steps_with_evidence = [step for step in state.steps if step.evidence]
-    reader_evidence = steps_with_evidence[-1].evidence[:1] if steps_with_evidence else ()
-    shown_evidence = _shown_evidence(state, last, reader_evidence, answered)
-
-    # For each document, one sentence is shown: the one nearest to this text or, without a text, to the query.
-    text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
-    for evidence in reader_evidence:
-        text_of_mark[marks.get(identity(evidence.document))] = evidence.sentence
-    documents = []
-    for document in state.observed:
-        mark = marks[identity(document)]
-        sentence = _sentence(state, document, text_of_mark.get(mark, ""))
-        documents.append(_document(document, mark, sentence, answer if mark in text_of_mark else ""))
-    cited = [document for document in documents if document["mark"] in marks_cited]
-
-    probability = None if last.probability is None else round(last.probability, 3)
-    # An answer that the user does not get is shown separately, as a guess.
-    guess = answer if answer and not answered else None
-    answered_by = _answered_by(last) if answer and not question_back else None
+    label = _label(last)
     classes = _events(state, "question_class")
     result = {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": given_answer,
-        "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if answered else "",
-        "answered": answered,
-        "probability": probability,
-        "citations": [_citation(document) for document in cited] if answered else [],
-        "uncited": answered and not cited,
-        "certainty": "not_found" if not_found else last.certainty,
-        "not_found": not_found,
-        "guess": guess,
-        "evidence": [_evidence(evidence, marks, given_answer) for evidence in shown_evidence],
-        "answered_by": answered_by,
+        "answer": given.text,
+        "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if given.answered else "",
+        "answered": given.answered,
+        "probability": None if last.probability is None else round(last.probability, 3),
+        "citations": [_citation(document) for document in cited] if given.answered else [],
+        "uncited": given.answered and not cited,
+        "certainty": "not_found" if given.not_found else last.certainty,
+        "not_found": given.not_found,
+        "guess": given.guess,
+        "evidence": [_evidence(evidence, marks, given.text) for evidence in shown_evidence],
+        "answered_by": _answered_by(last) if answer and not question_back else None,
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
-        "unsupported": list(last.unsupported) if answered else [],
+        "unsupported": list(last.unsupported) if given.answered else [],
         "label": label.value if label else None,
         "explanation": without_codes(last.explanation, marks_of_codes),
         "suggestions": without_codes(last.suggestions, marks_of_codes),
@@ -139,6 +110,95 @@ def compose(
         if name not in _AS_IS:
             result[name] = strip_all_controls(value)
     return result
+
+
+@dataclass(frozen=True)
+class _GivenAnswer:
+    """What the user gets of an answer.
+
+    :param text: The answer that the user gets; empty if the user gets none.
+    :param guess: The answer if the user does not get it as an answer, but separately as a guess; None otherwise.
+    :param not_found: Whether the user is told that no answer was found.
+    """
+
+    text: str
+    guess: str | None
+    not_found: bool
+
+    @property
+    def answered(self) -> bool:
+        """Whether the user gets the answer."""
+        return bool(self.text)
+
+
+def _given_answer(
+    last: Step, answer: str, question_back: str | None, error: str | None, when_unsure: WhenUnsure
+) -> _GivenAnswer:
+    """Decide whether the user gets the answer.
+
+    :param last: The final step.
+    :param answer: Its answer without citations.
+    :param question_back: What the user is asked instead; None if nothing is asked.
+    :param error: Why the run broke off; None if it ended normally.
+    :param when_unsure: What the user gets if the answer is doubtful, see :class:`AnswerComposer`.
+    :returns: What the user gets.
+    """
+    is_doubtful = last.forced or last.label is Label.INCORRECT
+    is_kept_back = is_doubtful and not error and when_unsure == "say_so"
+    not_found = last.certainty == "not_found" or question_back is not None or is_kept_back
+    if not_found or last.withheld:
+        return _GivenAnswer("", answer or None, not_found)
+    return _GivenAnswer(answer, None, not_found)
+
+
+def _label(last: Step) -> Label | None:
+    """Return the label of the final step. None if a model calls its answer correct, but no passage supports it."""
+    is_unsupported = bool(last.certainty) and not last.evidence
+    if last.label is Label.CORRECT and is_unsupported:
+        return None
+    return last.label
+
+
+def _reader_evidence(state: State) -> tuple[Evidence, ...]:
+    """Return the sentence in which the extractive reader found its likeliest answer. Empty if it found none."""
+    steps_with_evidence = [step for step in state.steps if step.evidence]
+    return steps_with_evidence[-1].evidence[:1] if steps_with_evidence else ()
+
+
+def _documents(
+    state: State,
+    marks: Mapping[Identity, str],
+    answer: str,
+    marks_cited: Sequence[str],
+    reader_evidence: Sequence[Evidence],
+) -> list[dict[str, object]]:
+    """Return the entries for all documents that were observed.
+
+    :param state: The final state.
+    :param marks: The mark of each document.
+    :param answer: The answer without citations.
+    :param marks_cited: The marks of the documents that the answer cites.
+    :param reader_evidence: The sentence in which the extractive reader found its likeliest answer.
+    """
+    # For each document, one sentence is shown: the one nearest to this text or, without a text, to the query.
+    text_of_mark: dict[str | None, str] = dict.fromkeys(marks_cited, answer)
+    for evidence in reader_evidence:
+        text_of_mark[marks.get(identity(evidence.document))] = evidence.sentence
+
+    documents = []
+    for document in state.observed:
+        mark = marks[identity(document)]
+        sentence = _sentence(state, document, text_of_mark.get(mark, ""))
+        documents.append(_document(document, mark, sentence, answer if mark in text_of_mark else ""))
+    return documents
+
+
+def _attempts(state: State, searches: Sequence[Search], error: str | None) -> list[Attempt]:
+    """List the attempts to search of a run."""
+    if error:
+        # If the run broke off, its steps lack the searches that had not ended. The list of attempts has these, too.
+        return list(state.attempts)
+    return [attempt for search in searches for attempt in search.attempts]
 
 
 def _errors(
@@ -229,8 +289,8 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
 
 def _is_no_question(state: State, last: Step) -> bool:
     """Check whether the message, such as a greeting, was no question and fits no document that was found."""
-    is_alone = not (state.history or state.attached or state.settings.filters)
-    if state.settings.prompts != "product" or not is_alone or last.certainty != "not_found":
+    has_context = bool(state.history or state.attached or state.settings.filters)
+    if has_context or state.settings.prompts != "product" or last.certainty != "not_found":
         return False
     texts = map(passage_text, state.observed)
     return fits_nothing(state.question, texts)
