@@ -75,6 +75,33 @@ class Heading(NamedTuple):
     words: str
 
 
+class MarkedRow(NamedTuple):
+    """A row of a table in a text.
+
+    :param place: The position of the row in the text, in characters.
+    :param table: The table.
+    :param number: The number of the row in the table, from 0.
+    """
+
+    place: int
+    table: Table
+    number: int
+
+
+class _HeadingEntry(NamedTuple):
+    """The level and the words of a heading whose position is not known yet."""
+
+    level: int
+    words: str
+
+
+class _RowEntry(NamedTuple):
+    """The table and the number of a row whose position is not known yet."""
+
+    table: Table
+    number: int
+
+
 class Outline:
     """Holds the headings and the rows of tables of one file, in order.
 
@@ -82,17 +109,15 @@ class Outline:
     example, ``mark(1, "Setup")`` returns a mark such as "\u205c0\u205c". The text with this mark before "Setup" gives
     ``[Heading(0, 1, "Setup")]``.
 
-    :param rows: The marked rows of tables in the order of the text. Set by :meth:`read`. Each entry is the position of
-        the row in the text in characters, the table, and the number of the row in the table.
+    :param rows: The marked rows of tables in the order of the text. Set by :meth:`read`.
     :param loss: A sentence about the parts of the file that could not be read, or "". Set by the reader of the file.
     """
 
     def __init__(self) -> None:
-        # All that is marked. The number in a mark is a position in this list. An entry for a heading is its level and
-        # its words. An entry for a row is its table and its number in the table.
-        self._marked: list[tuple[int, str] | tuple[Table, int]] = []
+        # All that is marked. The number in a mark is a position in this list.
+        self._marked: list[_HeadingEntry | _RowEntry] = []
         self._tables = 0
-        self.rows: list[tuple[int, Table, int]] = []
+        self.rows: list[MarkedRow] = []
         self.loss = ""
 
     def mark(self, level: int, words: str) -> str:
@@ -105,7 +130,7 @@ class Outline:
         shown = " ".join(words[:_MOST_READ].split())
         if not shown:
             return ""
-        return self._add((min(level, _MOST_LEVELS), cut_text(shown, _MOST_CHARACTERS, "...")))
+        return self._add(_HeadingEntry(min(level, _MOST_LEVELS), cut_text(shown, _MOST_CHARACTERS, "...")))
 
     def count_table(self) -> int:
         """Count one more table of the file.
@@ -122,12 +147,13 @@ class Outline:
         :param number: The number of the row in the table, from 0.
         :returns: The mark to write before the row.
         """
-        return self._add((table, number))
+        return self._add(_RowEntry(table, number))
 
-    def _add(self, entry: tuple[int, str] | tuple[Table, int]) -> str:
+    def _add(self, entry: _HeadingEntry | _RowEntry) -> str:
         """Add an entry to `_marked`, and return its mark."""
+        position = len(self._marked)
         self._marked.append(entry)
-        return f"{_SIGN}{len(self._marked) - 1}{_SIGN}"
+        return f"{_SIGN}{position}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:
         """Remove the marks from a converted text.
@@ -137,30 +163,35 @@ class Outline:
         """
         pieces: list[str] = []
         headings: list[Heading] = []
-        # The number of characters of `pieces`, and the end of the last mark in `marked`.
-        length = end = 0
+        # The number of characters of `pieces`.
+        length = 0
+        # The end of the last mark in `marked`.
+        end = 0
 
         # `mark_html` writes some marks twice, so the second of two equal marks must be ignored. That is why the numbers
         # of the headings must rise, and the numbers of the rows, too. Headings and rows are not compared with each
         # other, because the rows of tables in Markdown are marked after all headings of the file.
-        next_heading = next_row = 0
+        next_heading = 0
+        next_row = 0
         for mark in _MARK.finditer(marked):
-            pieces.append(marked[end : mark.start()])
-            length += len(pieces[-1])
+            before = marked[end : mark.start()]
+            pieces.append(before)
+            length += len(before)
             end = mark.end()
             number = int(mark[1])
             if number >= len(self._marked):
                 continue
 
-            first, second = self._marked[number]
-            if isinstance(first, Table):
-                if number >= next_row:
-                    next_row = number + 1
-                    self.rows.append((length, first, int(second)))
-            elif number >= next_heading:
-                next_heading = number + 1
-                headings.append(Heading(length, first, str(second)))
-        return "".join([*pieces, marked[end:]]), headings
+            entry = self._marked[number]
+            if isinstance(entry, _HeadingEntry):
+                if number >= next_heading:
+                    next_heading = number + 1
+                    headings.append(Heading(length, entry.level, entry.words))
+            elif number >= next_row:
+                next_row = number + 1
+                self.rows.append(MarkedRow(length, entry.table, entry.number))
+        pieces.append(marked[end:])
+        return "".join(pieces), headings
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
@@ -187,23 +218,28 @@ def mark_markdown(text: str, outline: Outline) -> str:
         if opening.type not in ("heading_open", "paragraph_open") or opening.map is None:
             continue
 
-        number, end = opening.map
-        source = content.content.partition("\n")[0]
-        line = lines[number] or ""
-        if not source or source not in line:
+        # The lines of the block are those from `begin` up to, but not including, `end`.
+        begin, end = opening.map
+        first_words, _, _ = content.content.partition("\n")
+        first_line = lines[begin] or ""
+        if not first_words or first_words not in first_line:
             continue
 
         # The part before the words holds the signs of a quotation, a list or a heading, such as "> ", "- " or "## ".
-        before, _, after = line.partition(source)
+        before, _, after = first_line.partition(first_words)
+        has_several_lines = end - begin > 1
         if opening.type == "heading_open":
-            words = _heading_words(content.content, parser)
-            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{source}{after}"
+            # The tag is "h1", "h2" and so on.
+            level = int(opening.tag[1:])
+            mark = outline.mark(level, _heading_words(content.content, parser))
+            lines[begin] = f"{before}{mark}{first_words}{after}"
         # Two spaces at the end of a line tell Markdown to keep the line break there.
-        elif end - number > 1 and "  \n" not in content.content:
+        elif has_several_lines and "  \n" not in content.content:
             # If several lines remain, the further lines must stand below the first. In a quotation, they keep its ">".
             indent = re.sub(r"[^>\s]", " ", before)
-            lines[number] = before + unwrap_lines(content.content).replace("\n", f"\n{indent}")
-            lines[number + 1 : end] = [None] * (end - number - 1)
+            lines[begin] = before + unwrap_lines(content.content).replace("\n", f"\n{indent}")
+            for further in range(begin + 1, end):
+                lines[further] = None
     return "\n".join(line for line in lines if line is not None)
 
 
@@ -233,10 +269,12 @@ def mark_html(text: str, outline: Outline) -> str:
         if not is_pair:
             continue
 
-        inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
-        words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
+        inner_end = min(closing.start(), opening.end() + _MOST_READ)
+        inner = text[opening.end() : inner_end]
+        without_tags = re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner))
         # On many pages, a heading ends in a link to itself, whose label is a pilcrow. It is no word of the heading.
-        mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
+        words = html.unescape(without_tags).strip().removesuffix("\u00b6")
+        mark = outline.mark(int(opening[2]), words)
         pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
         end = closing.end()
 
@@ -244,23 +282,25 @@ def mark_html(text: str, outline: Outline) -> str:
         if tags:
             pieces += [tags[0], mark]
             end = tags.end()
-    return "".join([*pieces, text[end:]])
+    pieces.append(text[end:])
+    return "".join(pieces)
 
 
-def rows_of_parts(parts: Sequence[str], rows: Sequence[tuple[int, Table, int]]) -> list[list[tuple[Table, int]]]:
+def rows_of_parts(parts: Sequence[str], rows: Sequence[MarkedRow]) -> list[list[tuple[Table, int]]]:
     """Find the rows of tables that begin in each passage of a text.
 
     :param parts: All passages of the text, in order. Together they are the whole text.
     :param rows: The rows, as in :attr:`Outline.rows`.
     :returns: For each passage, its rows. Each row is its table and its number in the table.
     """
-    places = [place for place, _, _ in rows]
+    places = [row.place for row in rows]
     rows_by_part: list[list[tuple[Table, int]]] = []
     begin = 0
     for part in parts:
         end = begin + len(part)
-        inside = rows[bisect_left(places, begin) : bisect_left(places, end)]
-        rows_by_part.append([(table, number) for _, table, number in inside])
+        first = bisect_left(places, begin)
+        after = bisect_left(places, end)
+        rows_by_part.append([(row.table, row.number) for row in rows[first:after]])
         begin = end
     return rows_by_part
 
@@ -275,6 +315,31 @@ def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]
     :param sizes: The height of the letters of each line, in points. Empty for a page whose heights are not known.
     :param outline: The outline of the file. The headings are added to it.
     """
+    levels = _levels_of_sizes(pages, sizes)
+    if not levels:
+        return
+    for lines, heights in zip(pages, sizes, strict=True):
+        line_sizes = []
+        for line, height in zip(lines, heights, strict=False):
+            # A blank line ends a heading. The size 0 keeps it out of every group of large lines.
+            line_sizes.append(_half_points(height) if line.strip() else 0.0)
+
+        # A heading may have several lines of the same size.
+        for size, group in groupby(range(len(line_sizes)), key=line_sizes.__getitem__):
+            first, *further = group
+            words = " ".join(lines[place].strip() for place in (first, *further))
+            if size in levels and _may_be_heading(words):
+                lines[first] = f"\n{outline.mark(levels[size], words)}{words}\n"
+                for place in further:
+                    lines[place] = ""
+
+
+def _levels_of_sizes(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]]) -> dict[float, int]:
+    """Return the level of the headings in letters of each large size. Empty if large letters are no sign of headings.
+
+    :param pages: The lines of each page.
+    :param sizes: The height of the letters of each line, in points.
+    """
     # How many characters have each height.
     characters = Counter[float]()
     for lines, heights in zip(pages, sizes, strict=True):
@@ -283,27 +348,14 @@ def mark_large_lines(pages: Sequence[list[str]], sizes: Sequence[Sequence[float]
 
     # The height of most letters. If two heights are equally frequent, the smaller is taken.
     body = max(characters, key=lambda size: (characters[size], -size), default=0.0)
+    if not body:
+        return {}
     larger = sorted((size for size in characters if size >= _LARGER * body), reverse=True)
-    levels = {size: level for level, size in enumerate(larger, start=1)}
+    large_characters = sum(characters[size] for size in larger)
     # In slides, and in texts that often change the size of their letters, large letters are no sign of a heading.
-    if not body or sum(characters[size] for size in larger) > _MOST_LARGE * characters.total():
-        return
-
-    for lines, heights in zip(pages, sizes, strict=True):
-        line_sizes = [_half_points(height) for height in heights[: len(lines)]]
-        for place, line in enumerate(lines[: len(line_sizes)]):
-            # A blank line ends a heading. The size 0 keeps it out of every group of large lines.
-            if not line.strip():
-                line_sizes[place] = 0.0
-
-        # A heading may have several lines of the same size.
-        for size, group in groupby(range(len(line_sizes)), key=line_sizes.__getitem__):
-            places = list(group)
-            words = " ".join(lines[place].strip() for place in places)
-            if size in levels and _may_be_heading(words):
-                lines[places[0]] = f"\n{outline.mark(levels[size], words)}{words}\n"
-                for place in places[1:]:
-                    lines[place] = ""
+    if large_characters > _MOST_LARGE * characters.total():
+        return {}
+    return {size: level for level, size in enumerate(larger, start=1)}
 
 
 def _half_points(height: float) -> float:
@@ -313,7 +365,8 @@ def _half_points(height: float) -> float:
 
 def _may_be_heading(words: str) -> bool:
     """Check whether a line is short, has a word, and does not end like a sentence."""
-    if len(words) > _MOST_CHARACTERS or len(words.split(maxsplit=_MOST_WORDS)) > _MOST_WORDS:
+    is_short = len(words) <= _MOST_CHARACTERS and len(words.split(maxsplit=_MOST_WORDS)) <= _MOST_WORDS
+    if not is_short:
         return False
     return _HAS_WORD.search(words) is not None and not ends_with_stop(words)
 
@@ -359,11 +412,11 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
         after = bisect_left(begins, end)
         # The places in the text where a section begins or the passage ends.
         borders = [begin, *begins[first + 1 : after], end]
-        starts = [start - begin for start in borders[:-1]]
         lengths = [stop - start for start, stop in pairwise(borders)]
         longest = first + lengths.index(max(lengths))
         main = names[longest] or None
-        inside = list(zip(starts, names[first:after], strict=False))
-        sections.append(Sections(main, inside if len(inside) > 1 else ()))
+        inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
+        has_several_sections = len(inside) > 1
+        sections.append(Sections(main, inside if has_several_sections else ()))
         begin = end
     return sections

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, zip_longest
+from itertools import groupby, pairwise, zip_longest
 from typing import NamedTuple
 
 from prefrag.components.text.table_rows import Row, Table
@@ -71,6 +71,19 @@ class Span(NamedTuple):
     columns: int
 
 
+class PlacedCell(NamedTuple):
+    """A cell that states how many rows and columns it covers.
+
+    :param text: The text.
+    :param down: How many rows the cell covers.
+    :param across: How many columns the cell covers.
+    """
+
+    text: str
+    down: int
+    across: int
+
+
 @dataclass
 class Grid:
     """The cells of a table or of a sheet.
@@ -86,7 +99,7 @@ class Grid:
     headers: frozenset[int] = frozenset()
 
 
-def place_cells(rows: Iterable[Sequence[tuple[str, int, int]]], headers: Iterable[int] = ()) -> Grid:
+def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = ()) -> Grid:
     """Make a grid of cells that state how many rows and columns they cover, as cells in HTML do.
 
     For example, the row ``[("A", 2, 1), ("B", 1, 2)]`` above the row ``[("c", 1, 1), ("d", 1, 1)]`` becomes the rows
@@ -106,13 +119,16 @@ def place_cells(rows: Iterable[Sequence[tuple[str, int, int]]], headers: Iterabl
         for text, down, across in cells:
             while covered.get(len(line), 0) > number:
                 line.append("")
-            if len(line) >= MOST_COLUMNS:
+            column = len(line)
+            if column >= MOST_COLUMNS:
                 break
-            width = max(1, min(across, MOST_COLUMNS - len(line)))
+            width = max(1, min(across, MOST_COLUMNS - column))
             if down > 1 or width > 1:
-                spans.append(Span(number, len(line), max(1, down), width))
-                covered |= dict.fromkeys(range(len(line), len(line) + width), number + down)
-            line += [text, *[""] * (width - 1)]
+                spans.append(Span(number, column, max(1, down), width))
+                first_row_below = number + down
+                covered |= dict.fromkeys(range(column, column + width), first_row_below)
+            line.append(text)
+            line += [""] * (width - 1)
         grid.append(line)
 
     return Grid(grid, spans, frozenset(headers))
@@ -150,7 +166,39 @@ def limit_text(lines: Iterable[str]) -> Iterator[str]:
 
 def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     """Yield the lines of :func:`write_grid`."""
-    rows, room = grid.rows, _MOST_TEXT
+    _clean_cells(grid.rows)
+    merged_columns = _copy_merged_cells(grid.rows, grid.spans)
+    # The texts that stand directly above the next block, and may be the title of its tables.
+    above: list[str] = []
+    # The last table that was read at each place. The key is the column at which the table begins.
+    earlier: dict[int, Table] = {}
+    rows = [_NumberedRow(number, cells) for number, cells in enumerate(grid.rows)]
+    for block in _split_at_blank_rows(rows):
+        has_only_titles = len(block) <= _MOST_TITLES and all(_is_lone(row.cells) for row in block)
+        if has_only_titles:
+            yield from above
+            above = list(dict.fromkeys("".join(row.cells) for row in block))
+            continue
+
+        for begin, end in _runs_of_columns([row.cells for row in block]):
+            hints = _HeaderHints(merged_columns, grid.headers, begin)
+            rows_of_run = [_NumberedRow(row.number, row.cells[begin:end]) for row in block]
+            for part in _split_at_blank_rows(rows_of_run):
+                table, lines = _read_table(part, hints, above, earlier.get(begin), outline)
+                earlier[begin] = table
+                yield from lines
+                yield from _write_new_rows(table, outline)
+        above = []
+    yield from above
+
+
+def _clean_cells(rows: list[list[str]]) -> None:
+    """Replace all white space in cells by single blanks, and remove the empty cells at the ends of rows.
+
+    :param rows: The rows, which are changed.
+    :raises CannotRead: If the cells have more than 100 million characters in total.
+    """
+    room = _MOST_TEXT
     for number, row in enumerate(rows):
         line = [" ".join(value.split()) for value in row[:MOST_COLUMNS]]
         # Count the characters already here, before any line is written. The cells may repeat one long text many times.
@@ -161,31 +209,20 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             line.pop()
         rows[number] = line
 
-    merged_columns = _copy_merged_cells(rows, grid.spans)
-    # The texts that stand directly above the next block, and may be the title of its tables.
-    above: list[str] = []
-    # The last table that was read at each place. The key is the column at which the table begins.
-    earlier: dict[int, Table] = {}
-    for block in _split_at_blank_rows([*enumerate(rows)]):
-        if len(block) <= _MOST_TITLES and all(_is_lone(row) for _, row in block):
-            yield from above
-            above = list(dict.fromkeys("".join(row) for _, row in block))
-            continue
 
-        for first, last in _runs_of_columns([row for _, row in block]):
-            hints = _HeaderHints(merged_columns, grid.headers, first)
-            for part in _split_at_blank_rows([(number, row[first:last]) for number, row in block]):
-                table, lines = _read_table(part, hints, above, earlier.get(first), outline)
-                earlier[first] = table
-                yield from lines
+def _write_new_rows(table: Table, outline: Outline) -> Iterator[str]:
+    """Yield a line for each row of a table that is not written yet. The size of the table counts the written rows."""
+    written = table.size
+    table.size = len(table.rows)
+    for place in range(written, table.size):
+        yield outline.mark_row(table, place) + table.write(table.rows[place])
 
-                # `table` may be the earlier table. Some rows of the earlier table are written already.
-                written = table.size
-                table.size = len(table.rows)
-                for place in range(written, table.size):
-                    yield outline.mark_row(table, place) + table.write(table.rows[place])
-        above = []
-    yield from above
+
+class _NumberedRow(NamedTuple):
+    """A row of a table with its number in the grid."""
+
+    number: int
+    cells: list[str]
 
 
 class _HeaderHints(NamedTuple):
@@ -211,24 +248,30 @@ def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int
     room = _MOST_MERGED_CELLS
     for span in spans:
         height = min(span.rows, len(rows) - span.row)
-        begin, end = span.column, min(span.column + span.columns, MOST_COLUMNS)
-        if height < 1 or begin >= len(rows[span.row]) or not rows[span.row][begin]:
+        if height < 1:
+            continue
+        first_row = rows[span.row]
+        begin = span.column
+        end = min(begin + span.columns, MOST_COLUMNS)
+        width = end - begin
+        text = first_row[begin] if begin < len(first_row) else ""
+        if not text:
             continue
 
-        text = rows[span.row][begin]
-        below = rows[span.row + height] if span.row + height < len(rows) else []
-        first_below = next((column for column, value in enumerate(below) if value), begin)
-        is_wide = end - begin > 1
-        if is_wide and begin <= first_below and _is_lone(rows[span.row]):
+        row_below = span.row + height
+        cells_below = rows[row_below] if row_below < len(rows) else []
+        first_below = next((column for column, value in enumerate(cells_below) if value), begin)
+        is_wide = width > 1
+        if is_wide and begin <= first_below and _is_lone(first_row):
             merged_columns[span.row] = []
             continue
 
-        room -= height * (end - begin)
+        room -= height * width
         if room < 0:
             break
-        for number in range(span.row, span.row + height):
+        for number in range(span.row, row_below):
             rows[number] += [""] * (end - len(rows[number]))
-            rows[number][begin:end] = [text] * (end - begin)
+            rows[number][begin:end] = [text] * width
             if is_wide:
                 merged_columns.setdefault(number, []).append((begin, end))
     return merged_columns
@@ -239,9 +282,9 @@ def _is_lone(row: Sequence[str]) -> bool:
     return sum(map(bool, row)) == 1
 
 
-def _split_at_blank_rows(rows: Sequence[tuple[int, list[str]]]) -> Iterator[list[tuple[int, list[str]]]]:
-    """Yield the blocks of rows between blank rows. Each row comes with its number in the grid."""
-    for has_text, block in groupby(rows, key=lambda row: any(row[1])):
+def _split_at_blank_rows(rows: Sequence[_NumberedRow]) -> Iterator[list[_NumberedRow]]:
+    """Yield the blocks of rows between blank rows."""
+    for has_text, block in groupby(rows, key=lambda row: any(row.cells)):
         if has_text:
             yield list(block)
 
@@ -259,22 +302,28 @@ def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
         # This check is fast, because most columns have text in one of the first rows.
         if not any(column < len(row) and row[column] for row in rows):
             continue
-        if runs and column == runs[-1][1]:
-            runs[-1] = (runs[-1][0], column + 1)
-        else:
-            runs.append((column, column + 1))
+        begin = column
+        goes_on = bool(runs) and runs[-1][1] == column
+        if goes_on:
+            begin, _ = runs.pop()
+        runs.append((begin, column + 1))
+    if not runs:
+        return []
 
-    if len(runs) > 1 and all(end - begin > 1 for begin, end in runs):
+    are_tables = all(end - begin > 1 for begin, end in runs)
+    if are_tables:
         return runs
-    return [(runs[0][0], runs[-1][1])] if runs else []
+    first_begin, _ = runs[0]
+    _, last_end = runs[-1]
+    return [(first_begin, last_end)]
 
 
 def _read_table(
-    block: list[tuple[int, list[str]]], hints: _HeaderHints, above: list[str], earlier: Table | None, outline: Outline
+    block: list[_NumberedRow], hints: _HeaderHints, above: list[str], earlier: Table | None, outline: Outline
 ) -> tuple[Table, list[str]]:
     """Read the table in a block of rows.
 
-    :param block: The rows without a blank row between them, each with its number in the grid. Titles are removed.
+    :param block: The rows without a blank row between them. Titles are removed.
     :param hints: What helps to recognise the header.
     :param above: The texts that stand above the block.
     :param earlier: The table above this block that begins at the same column; None if there is none.
@@ -282,34 +331,53 @@ def _read_table(
     :returns: The table, and the lines above it that belong to no table. The table is ``earlier`` itself if the block
         continues that table.
     """
-    titles = [*above]
-    while len(block) > 1 and _is_lone(block[0][1]) and not all(_is_lone(row) for _, row in block):
-        text = "".join(block.pop(0)[1])
-        if text not in titles[-1:]:
-            titles.append(text)
+    titles = [*above, *_take_titles(block, above)]
     title, lines = _join_titles(titles)
-
     if earlier is not None and not titles and _continues(block, earlier, hints):
         earlier.rows += _rows_with_groups(block, hints)
         return earlier, []
 
     depth = _count_header_rows(block, hints)
-    rows = [row for _, row in block]
-    if block[0][0] not in hints.marked and _is_sideways(rows, depth):
+    rows = [row.cells for row in block]
+    has_marked_header = block[0].number in hints.marked
+    if not has_marked_header and _is_sideways(rows, depth):
         labels, *records = zip(*rows, strict=False)
         names = [label.removesuffix(":") for label in labels]
         table = Table(outline.count_table(), title, tuple(_number_names(names)))
         table.rows += (Row("", record) for record in records)
         return table, lines
 
-    # A name that covers several rows of the header stands in each of these rows. It is written only once.
-    names = [
-        " ".join(dict.fromkeys(filter(None, names_in_column)))
-        for names_in_column in zip_longest(*rows[:depth], fillvalue="")
-    ]
+    names = [_join_names(names_in_column) for names_in_column in zip_longest(*rows[:depth], fillvalue="")]
     table = Table(outline.count_table(), title, tuple(_number_names(names)))
     table.rows += _rows_with_groups(block[depth:], hints)
     return table, lines
+
+
+def _take_titles(block: list[_NumberedRow], above: Sequence[str]) -> list[str]:
+    """Remove the rows with a single cell above a table, and return their texts.
+
+    :param block: The rows, which are changed.
+    :param above: The texts that stand above the block. A text that repeats the one directly above it is not returned.
+    """
+    titles: list[str] = []
+    last_text = above[-1] if above else None
+    while len(block) > 1 and _is_lone(block[0].cells):
+        has_table = any(not _is_lone(row.cells) for row in block)
+        if not has_table:
+            break
+        text = "".join(block.pop(0).cells)
+        if text != last_text:
+            titles.append(text)
+        last_text = text
+    return titles
+
+
+def _join_names(names: Iterable[str]) -> str:
+    """Join the names of a column from the rows of the header.
+
+    A name that covers several rows of the header stands in each of these rows. It is written only once.
+    """
+    return " ".join(dict.fromkeys(filter(None, names)))
 
 
 def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
@@ -327,36 +395,37 @@ def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:
     return "", list(titles)
 
 
-def _continues(block: Sequence[tuple[int, list[str]]], earlier: Table, hints: _HeaderHints) -> bool:
+def _continues(block: Sequence[_NumberedRow], earlier: Table, hints: _HeaderHints) -> bool:
     """Check whether rows below a blank row belong to the table above that blank row.
 
     There must be at least two rows. Words and numbers must stand in the same columns as above. The first row must not
     name columns.
     """
-    number, first = block[0]
-    rest = [row for _, row in block[1:]]
+    first = block[0].cells
+    rest = [row.cells for row in block[1:]]
     if not rest or not earlier.columns:
         return False
-    if number in hints.marked or len(first) > len(earlier.columns):
+    if block[0].number in hints.marked or len(first) > len(earlier.columns):
         return False
 
     kinds_above = _kinds_of_columns(row.cells for row in earlier.rows)
     kinds = _kinds_of_columns([first, *rest])
-    if kinds.keys() != kinds_above.keys() or not all(kinds[column] <= kinds_above[column] for column in kinds):
+    if kinds.keys() != kinds_above.keys():
+        return False
+    are_same_kinds = all(kinds[column] <= kinds_above[column] for column in kinds)
+    if not are_same_kinds:
         return False
 
+    values_of_first = list(filter(None, first))
     names_above = set(map(str.lower, earlier.columns))
-    if any(value and value.lower() in names_above for value in first):
+    if any(value.lower() in names_above for value in values_of_first):
         return False
-    if any(value and _is_number(value) for value in first):
+    if any(map(_is_number, values_of_first)):
         return True
 
     # A word above a column of numbers is the name of this column, so a new table begins here.
-    for column in range(len(first)):
-        values = [row[column] for row in rest if column < len(row) and row[column]]
-        if values and all(map(_is_number, values)):
-            return False
-    return True
+    kinds_below = _kinds_of_columns(rest)
+    return all(kinds_below.get(column) != {True} for column in range(len(first)))
 
 
 def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
@@ -373,7 +442,7 @@ def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:
     return kinds
 
 
-def _rows_with_groups(block: Sequence[tuple[int, list[str]]], hints: _HeaderHints) -> Iterator[Row]:
+def _rows_with_groups(block: Sequence[_NumberedRow], hints: _HeaderHints) -> Iterator[Row]:
     """Yield the rows of a table with the groups in which they stand.
 
     A row with a single cell names a group in two cases: its cell is merged, or the first row of the table also has only
@@ -381,51 +450,63 @@ def _rows_with_groups(block: Sequence[tuple[int, list[str]]], hints: _HeaderHint
     and its cells are ``("Tea", "3", "4")``.
     """
     group = ""
-    is_empty = False  # whether the group has no rows yet
-    has_groups = max(len(row) for _, row in block) >= _LEAST_GROUPED_COLUMNS and _names_group(block[0][1])
-    for number, row in block:
-        may_name_group = has_groups or hints.merged_columns.get(number) == []
-        if may_name_group and _names_group(row):
+    # Whether the group has no rows yet.
+    is_empty = False
+    width = max(len(row.cells) for row in block)
+    has_groups = width >= _LEAST_GROUPED_COLUMNS and _names_group(block[0].cells)
+    for number, cells in block:
+        is_merged = hints.merged_columns.get(number) == []
+        may_name_group = has_groups or is_merged
+        if may_name_group and _names_group(cells):
             # The last group has no rows. So its name is no name, but an ordinary row.
             if is_empty:
                 yield Row("", (group,))
-            group = row[0]
+            group = cells[0]
             is_empty = True
-        elif any(row):
+        elif any(cells):
             is_empty = False
-            yield Row(group, tuple(row))
+            yield Row(group, tuple(cells))
     if is_empty:
         yield Row("", (group,))
 
 
 def _names_group(row: Sequence[str]) -> bool:
     """Check whether the first cell of a row is the only one with text, and is short and no number."""
-    return _is_lone(row) and 0 < len(row[0]) <= _LONGEST_TITLE and not _is_number(row[0])
+    if not _is_lone(row):
+        return False
+    is_short = 0 < len(row[0]) <= _LONGEST_TITLE
+    return is_short and not _is_number(row[0])
 
 
-def _count_header_rows(block: Sequence[tuple[int, list[str]]], hints: _HeaderHints) -> int:
+def _count_header_rows(block: Sequence[_NumberedRow], hints: _HeaderHints) -> int:
     """Count the first rows that name the columns; 0 if the table has no header."""
     if len(block) < 2:
         return 0
 
-    marked = 0
-    while marked < len(block) and marked <= _MOST_HEADER_ROWS and block[marked][0] in hints.marked:
-        marked += 1
-    # Some sheets are bold all over, so all rows are marked. Then only the first row can name the columns.
-    if marked == len(block) or marked > _MOST_HEADER_ROWS:
-        marked = 1
-
-    rows = [row for _, row in block[: _MOST_HEADER_ROWS + 2]]
+    rows = [row.cells for row in block[: _MOST_HEADER_ROWS + 2]]
     most = min(_MOST_HEADER_ROWS, len(block) - 1)
     depth = 1
-    while depth < most and _header_continues_below(rows, depth, block[depth - 1][0], hints):
+    while depth < most and _header_continues_below(rows, depth, block[depth - 1].number, hints):
         depth += 1
-
     if depth > 1:
         return depth
+
+    marked = _count_marked_rows(block, hints)
     if marked > 1 and any(rows[marked - 1]):
         return marked
-    return int(_are_names(rows[0], rows[1], marked > 0))
+    return int(_are_names(rows[0], rows[1], has_header=marked > 0))
+
+
+def _count_marked_rows(block: Sequence[_NumberedRow], hints: _HeaderHints) -> int:
+    """Count the first rows that the file marks as names of columns."""
+    marked = 0
+    for row in block[: _MOST_HEADER_ROWS + 1]:
+        if row.number not in hints.marked:
+            break
+        marked += 1
+    # Some sheets are bold all over, so all rows are marked. Then only the first row can name the columns.
+    is_bold_all_over = marked == len(block) or marked > _MOST_HEADER_ROWS
+    return 1 if is_bold_all_over else marked
 
 
 def _header_continues_below(rows: list[list[str]], depth: int, number: int, hints: _HeaderHints) -> bool:
@@ -445,31 +526,52 @@ def _header_continues_below(rows: list[list[str]], depth: int, number: int, hint
     :returns: Whether ``rows[depth]`` is a header row.
     """
     upper, lower = rows[depth - 1], rows[depth]
-    spans = [(begin - hints.first, end - hints.first) for begin, end in hints.merged_columns.get(number, ())]
-    if not spans and depth == 1 and len(rows) > 2:
+    merged_columns = hints.merged_columns.get(number, ())
+    spans = [(begin - hints.first, end - hints.first) for begin, end in merged_columns]
+    may_lack_merged_cells = depth == 1 and len(rows) > 2
+    if not spans and may_lack_merged_cells:
         spans = _spans_by_gaps(upper, lower)
-        if spans:
-            upper = upper + [""] * (max(end for _, end in spans) - len(upper))
-            for begin, end in spans:
-                upper[begin:end] = [upper[begin]] * (end - begin)
+        upper = _copy_names(upper, spans)
     if not spans:
         return False
 
     # The columns that stand under a name that covers several columns.
     under: set[int] = set()
     for begin, end in spans:
-        under.update(range(max(begin, 0), end))
+        # A merged cell may begin in a table at the left.
+        first = max(begin, 0)
+        under.update(range(first, end))
         # The columns under one name must not all have the same name themselves.
-        if len(set(lower[max(begin, 0) : end])) < 2:
+        if len(set(lower[first:end])) < 2:
             return False
-    if any(column >= len(lower) or not lower[column] or _is_plain_number(lower[column]) for column in under):
+    if not all(_has_name(lower, column) for column in under):
         return False
     for column, value in enumerate(lower[: len(upper)]):
         # In all other columns, the lower row may only repeat the name above.
-        if column not in under and value and upper[column] not in ("", value):
+        if column in under or not value:
+            continue
+        if upper[column] not in ("", value):
             return False
     rows[depth - 1][:] = upper
     return True
+
+
+def _copy_names(row: list[str], spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return a row in which each name that covers several columns stands in all of them.
+
+    For example, ``["North", "", "South"]`` with the columns ``[(0, 2), (2, 4)]`` gives ``["North", "North", "South",
+    "South"]``.
+    """
+    width = max((end for _, end in spans), default=0)
+    copied = row + [""] * (width - len(row))
+    for begin, end in spans:
+        copied[begin:end] = [copied[begin]] * (end - begin)
+    return copied
+
+
+def _has_name(row: Sequence[str], column: int) -> bool:
+    """Check whether a row has a text in a column that may be a name, and is no plain number."""
+    return column < len(row) and bool(row[column]) and not _is_plain_number(row[column])
 
 
 def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:
@@ -484,8 +586,9 @@ def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int
     if "" in lower or any(map(_is_number, lower)):
         return []
     begins = [column for column, name in enumerate(upper) if name]
-    ends = [*begins[1:], len(lower)]
-    return [(begin, end) for begin, end in zip(begins, ends, strict=True) if end - begin > 1]
+    # A name covers the columns up to the next name.
+    spans = pairwise([*begins, len(lower)])
+    return [(begin, end) for begin, end in spans if end - begin > 1]
 
 
 def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
@@ -500,22 +603,27 @@ def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
     :returns: Whether the columns are records.
     """
     width = len(rows[0])
-    if not 2 <= width <= _MOST_SIDEWAYS or not 2 <= len(rows) <= _MOST_SIDEWAYS:
+    has_size = 2 <= width <= _MOST_SIDEWAYS and 2 <= len(rows) <= _MOST_SIDEWAYS
+    if not has_size:
         return False
-    if any(len(row) != width or not all(row) for row in rows):
+    is_full = all(len(row) == width and all(row) for row in rows)
+    if not is_full:
         return False
 
     labels = [row[0] for row in rows]
     if any(map(_is_number, labels)) or max(map(len, labels)) > _LONGEST_NAME:
         return False
-    if len({label.lower() for label in labels}) < len(rows):
+    different_labels = {label.lower() for label in labels}
+    if len(different_labels) < len(rows):
         return False
 
     if width == 2:
         return all(label.endswith(":") for label in labels)
+    # For each row, whether its values have digits.
     kinds = [set(map(_has_digit, row[1:])) for row in rows]
     is_alike_in_rows = all(len(kinds_in_row) == 1 for kinds_in_row in kinds)
-    return is_alike_in_rows and len(set[bool]().union(*kinds[depth:])) == 2
+    kinds_of_records = set[bool]().union(*kinds[depth:])
+    return is_alike_in_rows and len(kinds_of_records) == 2
 
 
 def _has_digit(value: str) -> bool:
@@ -526,17 +634,20 @@ def _has_digit(value: str) -> bool:
 def _number_names(row: Sequence[str]) -> list[str]:
     """Add a number to repeated names. For example, ``["Price", "Name", "Price"]`` gives "Price", "Name", "Price 2"."""
     written = {name.lower() for name in row}
+    # How many times each name occurred so far, or the last number that it got.
     counts = Counter[str]()
     names = []
     for name in row:
-        counts[name.lower()] += 1
-        numbered = name
-        if name and counts[name.lower()] > 1:
-            # The table itself may have a "Price 2".
-            while numbered.lower() in written:
-                numbered = f"{name} {counts[name.lower()]}"
-                counts[name.lower()] += numbered.lower() in written
-            written.add(numbered.lower())
+        key = name.lower()
+        counts[key] += 1
+        if not name or counts[key] == 1:
+            names.append(name)
+            continue
+        # The table itself may have a "Price 2".
+        while f"{name} {counts[key]}".lower() in written:
+            counts[key] += 1
+        numbered = f"{name} {counts[key]}"
+        written.add(numbered.lower())
         names.append(numbered)
     return names
 
@@ -564,20 +675,24 @@ def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) ->
     :returns: Whether the first row names the columns.
     """
     values = [value for value in first if value]
-    if len({value.lower() for value in values}) < 2 or max(map(len, values)) > _LONGEST_NAME:
+    different_values = {value.lower() for value in values}
+    if len(different_values) < 2 or max(map(len, values)) > _LONGEST_NAME:
         return False
-    columns = [column for column, value in enumerate(first) if value and _NUMBER.fullmatch(value)]
-    if has_header or not columns:
+    columns_of_numbers = [column for column, value in enumerate(first) if value and _is_number(value)]
+    if has_header or not columns_of_numbers:
         return True
 
-    times = [first[column] for column in columns]
-    below = [second[column] for column in columns if column < len(second)]
-    others = [value for value in below if value and not _TIME.fullmatch(value)]
-    is_in_order = sorted(set(times)) in (times, times[::-1])
-    if not is_in_order or not all(map(_TIME.fullmatch, times)) or not others:
+    numbers = [first[column] for column in columns_of_numbers]
+    are_times = all(map(_TIME.fullmatch, numbers))
+    ascending = sorted(set(numbers))
+    is_in_order = ascending in (numbers, numbers[::-1])
+    below = [second[column] for column in columns_of_numbers if column < len(second)]
+    others_below = [value for value in below if value and not _TIME.fullmatch(value)]
+    has_named_columns = are_times and is_in_order and bool(others_below)
+    if not has_named_columns:
         return False
     # A single year may also be an ordinary value, so the cell below it must be a number that is no year.
-    return len(times) > 1 or all(map(_is_number, others))
+    return len(numbers) > 1 or all(map(_is_number, others_below))
 
 
 def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
@@ -593,7 +708,9 @@ def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:
     """
     moved = []
     for span in spans:
-        begin, end = bisect_left(numbers, span.row), bisect_left(numbers, span.row + span.rows)
+        # The remaining rows of the merged cell are those from `begin` up to, but not including, `end`.
+        begin = bisect_left(numbers, span.row)
+        end = bisect_left(numbers, span.row + span.rows)
         if begin < end and numbers[begin] == span.row:
             moved.append(Span(begin, span.column, end - begin, span.columns))
     return moved
@@ -614,19 +731,27 @@ def without_columns(grid: Grid, hidden: Collection[int]) -> Grid:
     # For each column of the sheet, the number of shown columns left of it.
     places = [0]
     for column in range(max(width, MOST_COLUMNS)):
-        places.append(places[-1] + (column not in hidden))
+        is_shown = column not in hidden
+        places.append(places[-1] + is_shown)
 
     rows = [list(row) for row in grid.rows]
     spans = []
     for span in grid.spans:
-        begin, end = places[min(span.column, MOST_COLUMNS)], places[min(span.column + span.columns, MOST_COLUMNS)]
+        end_column = span.column + span.columns
+        begin = places[min(span.column, MOST_COLUMNS)]
+        end = places[min(end_column, MOST_COLUMNS)]
         if begin == end:
             continue
         spans.append(span._replace(column=begin, columns=end - begin))
         row = rows[span.row] if span.row < len(rows) else []
-        shown = next(column for column in range(span.column, span.column + span.columns) if column not in hidden)
-        if shown > span.column and span.column < len(row):
-            row += [""] * (shown + 1 - len(row))
-            row[shown] = row[span.column]
-    shown_rows = [[text for column, text in enumerate(row) if column not in hidden] for row in rows]
+        first_shown = next(column for column in range(span.column, end_column) if column not in hidden)
+        if first_shown > span.column and span.column < len(row):
+            row += [""] * (first_shown + 1 - len(row))
+            row[first_shown] = row[span.column]
+    shown_rows = [_without_cells(row, hidden) for row in rows]
     return Grid(shown_rows, spans, grid.headers)
+
+
+def _without_cells(row: Sequence[str], hidden: Collection[int]) -> list[str]:
+    """Return the cells of a row except those in hidden columns."""
+    return [text for column, text in enumerate(row) if column not in hidden]
