@@ -95,10 +95,12 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
         have no day (2026-03) or no month (2026). `date_in` is "document" or "name". The dictionary is empty if no date
         is found.
     """
+    beginning = text[: _FIRST_LINES * _LONGEST]
+    lines = beginning.splitlines()[:_FIRST_LINES]
     stated = " ".join(str(meta.get("date") or "").split())
-    lines = text[: _FIRST_LINES * _LONGEST].splitlines()[:_FIRST_LINES]
     # The front matter may have a time, as in 2026-03-04T12:00:00Z. The first ten characters are the day.
-    for line in (stated, stated[:10], *map(str.strip, lines)):
+    stated_day = stated[:10]
+    for line in (stated, stated_day, *map(str.strip, lines)):
         document_date = _read_line(line) if len(line) <= _LONGEST else ""
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
@@ -109,20 +111,27 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
 
+    date_in_name = _read_name(name)
+    return {"date": date_in_name, "date_in": IN_NAME} if date_in_name else {}
+
+
+def _read_name(name: str) -> str:
+    """Return the date in a file name, such as "2026-03" for "2026-03 budget"; "" without a date."""
     for pattern in _IN_FILE_NAMES:
         for match in pattern.finditer(name):
             document_date = _to_iso(match)
             if document_date:
-                return {"date": document_date, "date_in": IN_NAME}
+                return document_date
 
     # A year alone counts only if the file name has a single year.
     years = list(_YEAR_IN_NAME.finditer(name))
     if len(years) != 1:
-        return {}
+        return ""
     [year] = years
-    if int(year["y"]) > date.today().year or _is_of_event(name[: year.start()]):
-        return {}
-    return {"date": year["y"], "date_in": IN_NAME}
+    is_in_future = int(year["y"]) > date.today().year
+    if is_in_future or _is_of_event(name[: year.start()]):
+        return ""
+    return year["y"]
 
 
 def _is_of_event(before: str) -> bool:
@@ -135,11 +144,21 @@ def _read_line(line: str) -> str:
 
     For example, "Berlin, 3 May 2026" gives "2026-05-03". A date in the future or before 1900 does not count.
     """
-    for written in find_dates(line)[:1]:
-        is_alone = _DATED.fullmatch(line, 0, written.begin) and line[written.end :] in ("", ".")
-        if is_alone and written.first == written.last and _EARLIEST <= written.first <= date.today():
-            return written.first.isoformat()
+    dates = find_dates(line)
+    if not dates:
+        return ""
+    written = dates[0]
+    behind = line[written.end :]
+    is_alone = _DATED.fullmatch(line, 0, written.begin) is not None and behind in ("", ".")
+    is_single_day = written.first == written.last
+    if is_alone and is_single_day and _may_be_of_document(written.first):
+        return written.first.isoformat()
     return ""
+
+
+def _may_be_of_document(day: date) -> bool:
+    """Check that a day is not before 1900 and not in the future."""
+    return _EARLIEST <= day <= date.today()
 
 
 def _read_title(line: str) -> str:
@@ -155,9 +174,10 @@ def _read_title(line: str) -> str:
     if len(days) != 1:
         return ""
     [written] = days
-    if not _EARLIEST <= written.first <= date.today():
+    if not _may_be_of_document(written.first):
         return ""
-    is_apart = _BEFORE.search(line[: written.begin]) and _BEHIND.match(line[written.end :])
+    before, behind = line[: written.begin], line[written.end :]
+    is_apart = _BEFORE.search(before) and _BEHIND.match(behind)
     return written.first.isoformat() if is_apart else ""
 
 
@@ -166,13 +186,17 @@ def _to_iso(match: re.Match[str]) -> str:
 
     Return "" if there is no such day, or if it is in the future.
     """
-    year, month, day = (int(match.groupdict().get(part) or 0) for part in "ymd")
+    digits = match.groupdict()
+    year, month = int(digits["y"]), int(digits["m"])
+    # The last form has no day. The value 0 stands for it.
+    day = int(digits.get("d") or 0)
     try:
         written_day = date(year, month, day or 1)
     except ValueError:
         return ""
     # "Budget 2010-11" may be the budget of November 2010, or of the years 2010 and 2011.
-    may_be_span = not day and month == year % 100 + 1
+    following_year = year % 100 + 1
+    may_be_span = not day and month == following_year
     if may_be_span or written_day > date.today():
         return ""
     return f"{written_day:%Y-%m-%d}" if day else f"{written_day:%Y-%m}"

@@ -83,6 +83,8 @@ _LINES: Sequence[_Pattern] = (
 )
 # The forms in which a title, a file name or a heading may state the standing.
 _TITLES: Sequence[_Pattern] = (_BRACKETS.search, _AT_START.match, _LABEL.match)
+# The same forms, and those that only a file name has.
+_FILE_NAMES: Sequence[_Pattern] = (*_TITLES, _AT_END.search, _LABEL_IN_NAME.match)
 
 
 def find_standing(
@@ -107,33 +109,54 @@ def find_standing(
         has a form such as "rules draft".
     :returns: "superseded", "draft" or "old"; None if the document states no standing.
     """
+    path = PurePath(name)
+    return (
+        _standing_in_front_matter(meta)
+        or _standing_in_lines(text)
+        or _first_standing(_TITLES, title)
+        or _first_standing(_FILE_NAMES, path.stem)
+        or _standing_beside(path, names_beside)
+        or _standing_of_folders(folders)
+    )
+
+
+def _standing_in_front_matter(meta: Mapping[str, object]) -> str | None:
+    """Return the standing that the front matter of a document states; None if it states none."""
     fields = {str(key).casefold().replace("-", "_"): value for key, value in meta.items()}
     if fields.get("superseded_by") or fields.get("replaced_by"):
         return SUPERSEDED
-    flag = next((standing for word, standing in _STANDING_OF_WORD.items() if fields.get(word) is True), None)
-    stated = flag or _first_standing((_STATUS.match,), f"status: {fields.get('status')}")
-    if stated:
-        return stated
+    for word, standing in _STANDING_OF_WORD.items():
+        if fields.get(word) is True:
+            return standing
+    return _first_standing((_STATUS.match,), f"status: {fields.get('status')}")
 
+
+def _standing_in_lines(text: str) -> str | None:
+    """Return the standing that one of the first lines of a document states; None if none of them does."""
     beginning = text[: _FIRST_LINES * _LONGEST]
-    lines = [line.strip() for line in beginning.splitlines() if line.strip()][:_FIRST_LINES]
-    for before, line in zip(["", *lines], lines, strict=False):
+    stripped = map(str.strip, beginning.splitlines())
+    lines = list(filter(None, stripped))[:_FIRST_LINES]
+    before = ""
+    for line in lines:
         # Decision records have a heading "Status" and state the standing in the line below, as in "Superseded".
-        labelled = f"status: {line}" if before.strip("#: ").casefold() == "status" else line
-        stated = _first_standing(_LINES, labelled) if len(line) <= _LONGEST else None
-        if stated:
-            return stated
+        is_below_status = before.strip("#: ").casefold() == "status"
+        before = line
+        if len(line) > _LONGEST:
+            continue
+        standing = _first_standing(_LINES, f"status: {line}" if is_below_status else line)
+        if standing:
+            return standing
+    return None
 
-    stem = PurePath(name).stem
-    # Only letters and digits of a folder name are compared, because a folder may also be called `_old_`.
-    plain = (re.sub(r"[\W_]+", "", folder).casefold() for folder in folders)
-    above = next((_FOLDERS[folder] for folder in plain if folder in _FOLDERS), None)
-    return (
-        _first_standing(_TITLES, title)
-        or _first_standing((*_TITLES, _AT_END.search, _LABEL_IN_NAME.match), stem)
-        or _standing_beside(PurePath(name), names_beside)
-        or above
-    )
+
+def _standing_of_folders(folders: Iterable[str]) -> str | None:
+    """Return the standing that the name of a folder shows, such as "old" for "_Old_"; None if no name shows one."""
+    for folder in folders:
+        # Only letters and digits of a folder name are compared, because a folder may also be called `_old_`.
+        plain = re.sub(r"[\W_]+", "", folder).casefold()
+        if plain in _FOLDERS:
+            return _FOLDERS[plain]
+    return None
 
 
 def _standing_beside(name: PurePath, names_beside: Callable[[], Iterable[str]]) -> str | None:
@@ -145,15 +168,16 @@ def _standing_beside(name: PurePath, names_beside: Callable[[], Iterable[str]]) 
     :param names_beside: Returns the names of the files in the same folder.
     :returns: "superseded", "draft" or "old"; None if the name shows no standing.
     """
-    matches = [match for match in (pattern.fullmatch(name.stem) for pattern in _BESIDE_OTHER) if match]
-    if not matches:
+    matches = [pattern.fullmatch(name.stem) for pattern in _BESIDE_OTHER]
+    if not any(matches):
         return None
     suffix = name.suffix.casefold()
     paths = (PurePath(other) for other in names_beside())
     others = {_plain_name(path.stem) for path in paths if path.suffix.casefold() == suffix}
-    return next(
-        (_STANDING_OF_WORD[match["word"].casefold()] for match in matches if _plain_name(match["rest"]) in others), None
-    )
+    for match in matches:
+        if match and _plain_name(match["rest"]) in others:
+            return _STANDING_OF_WORD[match["word"].casefold()]
+    return None
 
 
 def _plain_name(stem: str) -> str:
@@ -169,9 +193,13 @@ def find_heading_standing(heading: str | None) -> str | None:
     :param heading: The headings above the passage, joined by " > ". None if there are none.
     :returns: "superseded", "draft" or "old"; None if the headings state no standing.
     """
-    parts = (heading or "").split(" > ")
-    standings = (_first_standing((*_TITLES, _ALONE.fullmatch), part) for part in parts)
-    return next(filter(None, standings), None)
+    if heading is None:
+        return None
+    for part in heading.split(" > "):
+        standing = _first_standing((*_TITLES, _ALONE.fullmatch), part)
+        if standing:
+            return standing
+    return None
 
 
 def _first_standing(patterns: Sequence[_Pattern], text: str) -> str | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from prefrag.indexing.readers.headings import Outline, mark_html
 from prefrag.indexing.readers.struck_office_text import STRUCK, note_left_out
 from prefrag.indexing.readers.struck_page_text import strike_page
-from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, place_cells, write_grid
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, PlacedCell, place_cells, write_grid
 
 # A title may have at most this many characters between its opening and its closing tag. A longer title is not read.
 _TITLE_CHARACTERS = 50_000
@@ -66,7 +66,8 @@ def html_title(text: str) -> str:
         if end is None:
             continue
 
-        title = html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])).strip()
+        without_inner_tags = re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])
+        title = html.unescape(without_inner_tags).strip()
         if title:
             return title
     return ""
@@ -97,9 +98,9 @@ def without_tags(page: str) -> str:
     """
     # A match contains no second opening tag. Otherwise a page with very many unclosed tags would take hours.
     body = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
-    broken = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", body, flags=re.IGNORECASE)
-    text = html.unescape(re.sub(r"<[^<>]{0,5000}>", " ", broken))
-    return re.sub(r"\n\s*", "\n", text).strip()
+    with_line_breaks = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", body, flags=re.IGNORECASE)
+    words = re.sub(r"<[^<>]{0,5000}>", " ", with_line_breaks)
+    return re.sub(r"\n\s*", "\n", html.unescape(words)).strip()
 
 
 def mark_page(page: str, outline: Outline) -> str:
@@ -129,11 +130,13 @@ def mark_page(page: str, outline: Outline) -> str:
         reader.feed(page[opening.end() : closing.start()])
         reader.close()
         grid = reader.grid()
-        if grid is not None:
-            rows = "".join(f"<p>{html.escape(line)}</p>\n" for line in write_grid(grid, outline))
-            pieces += [page[end : opening.start()], rows]
-            end = closing.end()
-    return mark_html("".join([*pieces, page[end:]]), outline)
+        if grid is None:
+            continue
+        rows = "".join(f"<p>{html.escape(line)}</p>\n" for line in write_grid(grid, outline))
+        pieces += [page[end : opening.start()], rows]
+        end = closing.end()
+    pieces.append(page[end:])
+    return mark_html("".join(pieces), outline)
 
 
 class _Cell(NamedTuple):
@@ -149,6 +152,10 @@ class _Cell(NamedTuple):
     down: int
     across: int
     is_name: bool
+
+    def placed(self) -> PlacedCell:
+        """Return the cell with its whole text."""
+        return PlacedCell("".join(self.pieces).strip(), self.down, self.across)
 
 
 class _TableReader(HTMLParser):
@@ -170,7 +177,8 @@ class _TableReader(HTMLParser):
         elif tag in ("td", "th"):
             self._rows = self._rows or [[]]
             attributes = dict(attrs)
-            down, across = _whole_number(attributes.get("rowspan")), _whole_number(attributes.get("colspan"))
+            down = _whole_number(attributes.get("rowspan"))
+            across = _whole_number(attributes.get("colspan"))
             self._pieces = []
             self._rows[-1].append(_Cell(self._pieces, down, across, is_name=tag == "th"))
         elif tag == "caption":
@@ -197,23 +205,27 @@ class _TableReader(HTMLParser):
         Return None if the table has a single row or a single column, is too large, or only places parts of a page.
         """
         rows = [row for row in self._rows if row]
-        if self._is_layout or not 1 < len(rows) <= _MOST_ROWS or max(map(len, rows)) == 1:
+        has_several_rows = 1 < len(rows) <= _MOST_ROWS
+        if self._is_layout or not has_several_rows:
+            return None
+        widest_row = max(rows, key=len)
+        if len(widest_row) == 1:
             return None
 
-        texts = []
+        placed_rows: list[list[PlacedCell]] = []
         headers = []
         for number, row in enumerate(rows):
-            texts.append([("".join(cell.pieces).strip(), cell.down, cell.across) for cell in row])
+            placed_rows.append([cell.placed() for cell in row])
             if all(cell.is_name for cell in row):
                 headers.append(number)
-        if any(len(text) > _LONGEST_CELL for row in texts for text, _, _ in row):
+        if any(len(cell.text) > _LONGEST_CELL for row in placed_rows for cell in row):
             return None
 
         if self.caption:
-            texts.insert(0, [(self.caption, 1, MOST_COLUMNS)])
+            placed_rows.insert(0, [PlacedCell(self.caption, 1, MOST_COLUMNS)])
             headers = [number + 1 for number in headers]
             self.caption = ""
-        return place_cells(texts, headers)
+        return place_cells(placed_rows, headers)
 
 
 def _whole_number(text: str | None) -> int:

@@ -75,24 +75,32 @@ def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
     :returns: The mails. For a mail that cannot be read, the error stands in its place.
     :raises CannotRead: If a mailbox has no mail.
     """
-    # The begin and the end of the line before each mail. A single mail has no such line.
-    borders = [(0, 0)]
-    if is_mailbox:
-        borders = [match.span() for match in _FROM.finditer(data)]
-    if not borders:
+    places = _places_of_mails(data) if is_mailbox else [(0, len(data))]
+    if not places:
         raise CannotRead("there is no mail in it")
 
-    ends = [*(line_begin for line_begin, _ in borders[1:]), len(data)]
-    for (_, begin), end in zip(borders, ends, strict=True):
+    for begin, end in places:
         mail = data[begin:end]
+        if is_mailbox:
+            mail = _ESCAPED.sub(rb"\1", mail)
         try:
-            yield _read_mail(_ESCAPED.sub(rb"\1", mail) if is_mailbox else mail)
+            yield _read_mail(mail)
         except MemoryError:
             raise
+        except RecursionError:
+            yield CannotRead(TOO_DEEP)
         # For a malformed mail, the library raises almost any kind of exception.
         except Exception as error:
-            is_deep = isinstance(error, RecursionError)
-            yield CannotRead(TOO_DEEP if is_deep else f"it cannot be read as mail ({error})")
+            yield CannotRead(f"it cannot be read as mail ({error})")
+
+
+def _places_of_mails(data: bytes) -> list[tuple[int, int]]:
+    """Return the begin and the end of each mail of a mailbox, without the line that begins the mail."""
+    lines = [match.span() for match in _FROM.finditer(data)]
+    begins = [line_end for _, line_end in lines]
+    # A mail ends where the line of the next mail begins.
+    ends = [line_begin for line_begin, _ in lines[1:]]
+    return list(zip(begins, [*ends, len(data)], strict=False))
 
 
 def _read_mail(data: bytes) -> Mail:
@@ -116,12 +124,13 @@ def _read_mail(data: bytes) -> Mail:
             attachments.append((f"{_header(inner, 'Subject') or 'forwarded'}.eml", inner.as_bytes()))
         elif name:
             attachments.append((name, _content(part)))
-        elif kind in ("text/plain", "text/html"):
-            text = _decode(part)
-            same_kind = texts if kind == "text/plain" else pages
-            if text.strip():
-                same_kind.append(text)
+        elif kind == "text/plain":
+            texts.append(_decode(part))
+        elif kind == "text/html":
+            pages.append(_decode(part))
 
+    texts = [text for text in texts if text.strip()]
+    pages = [page for page in pages if page.strip()]
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
     html = "" if texts else "\n".join(pages)
     return Mail(head.get("Subject", ""), lines, fields, texts, html, attachments)
@@ -135,9 +144,12 @@ def _leaves(message: Message) -> Iterator[Any]:
             return
         part = waiting.pop()
         content = part.get_payload()
-        if isinstance(content, list) and part.get_content_type() != _FORWARDED:
+        has_parts = isinstance(content, list)
+        if has_parts and part.get_content_type() != _FORWARDED:
             waiting += reversed(content)
-        elif not isinstance(content, list) or content:
+            continue
+        is_empty = has_parts and not content
+        if not is_empty:
             yield part
 
 

@@ -40,11 +40,13 @@ def _is_small_front_matter(text: str) -> bool:
     if front is None:
         return True
 
-    if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
+    fields = front[1]
+    brackets = fields.count("[") + fields.count("{")
+    if len(fields) > _MOST_FRONT_MATTER or brackets > _MOST_BRACKETS:
         return False
 
     try:
-        return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
+        return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(fields))
     except yaml.YAMLError:
         # The converter will report the error.
         return True
@@ -59,9 +61,11 @@ def _link_as_words(match: re.Match[str]) -> str:
     if is_embedded:
         return ""
 
-    note = match[2].strip().rpartition("/")[2]
+    _, _, note = match[2].strip().rpartition("/")
     shown = (match[3] or "").strip()
-    return f"{shown} ({note})" if shown and shown != note else note
+    if shown in ("", note):
+        return note
+    return f"{shown} ({note})"
 
 
 def mark_notes(text: str, outline: Outline) -> str:

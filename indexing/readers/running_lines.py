@@ -41,35 +41,16 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     :param pages: The lines of each page, in the order of the page. They are changed in place: a removed line becomes
         "".
     """
-    # The positions of the lines with text on each page.
-    filled = [[place for place, line in enumerate(lines) if line.strip()] for lines in pages]
-    # The pages that have a key in one of their first or last lines.
-    pages_of: dict[_Key, list[int]] = defaultdict(list)
-    for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
-        outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
-        keys_of_page: set[_Key] = set()
-        for place in outer:
-            keys_of_page.update(_keys(lines[place], number))
-        for key in keys_of_page:
-            pages_of[key].append(number)
-
-    # Find the keys that enough pages have.
-    pages_with_text = sum(map(bool, filled))
-    least = max(2, min(_LEAST_PAGES, pages_with_text))
-    running: set[_Key] = set()
-    for key, numbers in pages_of.items():
-        pages_between = numbers[-1] - numbers[0] + 1
-        if len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
-            running.add(key)
-
+    running = _running_keys(pages)
     # The repeated lines that stood on an earlier page.
     shown: set[str] = set()
-    for number, (lines, places) in enumerate(zip(pages, filled, strict=True)):
+    for number, lines in enumerate(pages):
+        places = _filled_places(lines)
         # The positions of the lines of this page that are done. On a short page, a line is both a first and a last
         # line.
         done: set[int] = set()
         # Look at the first lines from the top down, and then at the last lines from the bottom up.
-        for ends in (places[:_MOST_LINES], places[: -_MOST_LINES - 1 : -1]):
+        for ends in (places[:_MOST_LINES], places[::-1][:_MOST_LINES]):
             for place in ends:
                 if place in done:
                     continue
@@ -82,6 +63,35 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
                 lines[place] = "" if is_numbered or line in shown else f"{line}\n"
                 shown.add(line)
                 done.add(place)
+
+
+def _filled_places(lines: Sequence[str]) -> list[int]:
+    """Return the positions of the lines with text on a page."""
+    return [place for place, line in enumerate(lines) if line.strip()]
+
+
+def _running_keys(pages: Sequence[Sequence[str]]) -> set[_Key]:
+    """Return the keys that the first or last lines of enough pages have."""
+    # The numbers of the pages that have a key in one of their first or last lines.
+    pages_of: dict[_Key, list[int]] = defaultdict(list)
+    pages_with_text = 0
+    for number, lines in enumerate(pages):
+        places = _filled_places(lines)
+        pages_with_text += bool(places)
+        outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
+        keys_of_page: set[_Key] = set()
+        for place in outer:
+            keys_of_page.update(_keys(lines[place], number))
+        for key in keys_of_page:
+            pages_of[key].append(number)
+
+    least = max(2, min(_LEAST_PAGES, pages_with_text))
+    running: set[_Key] = set()
+    for key, numbers in pages_of.items():
+        pages_between = numbers[-1] - numbers[0] + 1
+        if len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
+            running.add(key)
+    return running
 
 
 def _keys(line: str, number: int) -> Iterator[_Key]:
@@ -103,5 +113,7 @@ def _keys(line: str, number: int) -> Iterator[_Key]:
 
     numbers = list(_NUMBER.finditer(line))
     # The number of the page is one of the first two or of the last two numbers of its line.
-    for digits in [*numbers[:2], *numbers[2:][-2:]]:
-        yield f"{line[: digits.start()]}#{line[digits.end() :]}", int(digits[0]) - number
+    first_two, others = numbers[:2], numbers[2:]
+    for digits in [*first_two, *others[-2:]]:
+        before, behind = line[: digits.start()], line[digits.end() :]
+        yield f"{before}#{behind}", int(digits[0]) - number

@@ -11,6 +11,7 @@ tabs, if they stand directly behind a heading or a button, or if they hold much 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import NamedTuple
 
 # Matches a part of a page that holds no elements, or a tag. The parts are a comment, a script and a style sheet; each
@@ -117,7 +118,8 @@ def strike_page(page: str) -> tuple[str, int]:
     :returns: The HTML without these elements, and the number of removed elements with text.
     """
     removals = _removals(page)
-    return _without(page, _with_rows(page, removals)), sum(_has_text(page, removal) for removal in removals)
+    count = sum(_has_text(page, removal) for removal in removals)
+    return _without(page, _with_rows(page, removals)), count
 
 
 def strike_markdown(text: str, code: re.Pattern[str]) -> tuple[str, int]:
@@ -130,10 +132,16 @@ def strike_markdown(text: str, code: re.Pattern[str]) -> tuple[str, int]:
     :returns: The Markdown text without these texts, and the number of struck-out texts.
     """
     # The signs of code are replaced by as many other signs. So the places of all other texts stay the same.
-    prose = _without_indented_code(code.sub(lambda piece: "x" * len(piece[0]), text))
-    removals = [_Removal(*match.span(), True) for match in _TILDES.finditer(prose)]
-    removals = sorted([*removals, *_removals(prose)])
-    return _without(text, removals), sum(_has_text(text, removal) for removal in removals)
+    prose = _without_indented_code(code.sub(_as_many_signs, text))
+    struck_texts = [_Removal(match.start(), match.end(), True) for match in _TILDES.finditer(prose)]
+    removals = sorted([*struck_texts, *_removals(prose)])
+    count = sum(_has_text(text, removal) for removal in removals)
+    return _without(text, removals), count
+
+
+def _as_many_signs(piece: re.Match[str]) -> str:
+    """Return as many signs as a piece of code has: "xxx" for "a()"."""
+    return "x" * len(piece[0])
 
 
 def _without_indented_code(text: str) -> str:
@@ -143,20 +151,25 @@ def _without_indented_code(text: str) -> str:
     of a list belong to the item, so they are no code.
     """
     lines = []
-    is_behind_empty_line, is_in_list, is_in_code = True, False, False
+    is_behind_empty_line = True
+    is_in_list = False
+    is_in_code = False
     for line in text.split("\n"):
-        is_indented = line.startswith(("    ", "\t"))
         if not line.strip():
+            lines.append(line)
             is_behind_empty_line = True
-        else:
-            is_in_code = is_indented and not is_in_list and (is_in_code or is_behind_empty_line)
-            if not is_indented:
-                is_new = is_behind_empty_line and not line.startswith(" ")
-                is_in_list = _LIST_ITEM.match(line) is not None or (is_in_list and not is_new)
-            is_behind_empty_line = False
-            if is_in_code:
-                line = "x" * len(line)
-        lines.append(line)
+            continue
+
+        is_indented = line.startswith(("    ", "\t"))
+        may_be_code = is_indented and not is_in_list
+        is_in_code = may_be_code and (is_in_code or is_behind_empty_line)
+        # A line without any indentation behind an empty line ends a list, unless it is the next item.
+        ends_list = is_behind_empty_line and not line.startswith(" ")
+        if not is_indented:
+            is_item = _LIST_ITEM.match(line) is not None
+            is_in_list = is_item or (is_in_list and not ends_list)
+        is_behind_empty_line = False
+        lines.append("x" * len(line) if is_in_code else line)
     return "\n".join(lines)
 
 
@@ -187,12 +200,13 @@ def _large(page: str, removals: Sequence[_Removal]) -> set[int]:
     if not letters:
         return set()
     total = _count_letters(page)
-    # A page that hides nearly all of its text shows it by a script.
-    large = {
-        kind
-        for kind, number in letters.items()
-        if number > _MUCH * total and (number > _MANY_LETTERS or 10 * number > 9 * total)
-    }
+    large = set[str]()
+    for kind, number in letters.items():
+        # A page that hides nearly all of its text shows it by a script.
+        is_nearly_all = 10 * number > 9 * total
+        is_much = number > _MUCH * total
+        if is_much and (number > _MANY_LETTERS or is_nearly_all):
+            large.add(kind)
     return {removal.begin for removal in removals if removal.kind in large}
 
 
@@ -213,6 +227,7 @@ def _with_rows(page: str, removals: Sequence[_Removal]) -> list[_Removal]:
     if not removals or "rowspan" in page.lower():
         return [*removals]
     added = []
+    # The position of the first removal that does not end before the present row.
     number = 0
     for row in _ROW.finditer(page):
         while number < len(removals) and removals[number].end <= row.start():
@@ -220,15 +235,21 @@ def _with_rows(page: str, removals: Sequence[_Removal]) -> list[_Removal]:
         # A row that holds another table is no row of data.
         if _TABLE.match(page, row.end()):
             continue
+        # The removals in the row, with positions in the text of the row.
         inside = []
         while number < len(removals) and removals[number].begin < row.end():
-            begin, end = removals[number].begin - row.start(), removals[number].end - row.start()
+            begin = removals[number].begin - row.start()
+            end = removals[number].end - row.start()
             inside.append(_Removal(max(0, begin), end, True))
+            # A removal that goes on behind the row is also looked at for the next row.
             if end > len(row[0]):
                 break
             number += 1
-        if inside and not _NO_TEXT.sub("", _without(row[0], inside)):
-            added.append(_Removal(*row.span(), True))
+        if not inside:
+            continue
+        rest_of_row = _without(row[0], inside)
+        if not _NO_TEXT.sub("", rest_of_row):
+            added.append(_Removal(row.start(), row.end(), True))
     # Of two parts that begin at the same place, the longer one comes first.
     return sorted([*added, *removals], key=lambda removal: (removal.begin, -removal.end))
 
@@ -239,11 +260,8 @@ def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
     :param page: The HTML of the page.
     :param kept: Where hidden elements begin that stay.
     """
-    # The name of the present element that may be removed. Empty if there is none.
-    name = ""
-    present = _Removal(0, 0, False)
-    # How many elements of this name are open. Of a cell, how many tables inside it.
-    depth = 0
+    # The element to remove whose end comes next. None if there is none.
+    present: _OpenElement | None = None
     # The rows of the open tables.
     rows: list[_Row] = []
     # Where the last element of each name ends.
@@ -253,42 +271,81 @@ def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
         if not tag:
             continue
         is_end = bool(part["slash"])
-        if name in _CELLS:
-            if tag == "table":
-                depth += -1 if is_end else 1
-            if depth < 0 or (depth == 0 and tag in _CELL_ENDS):
-                is_whole = (
-                    page[present.begin : present.begin + 3].lower() in ("<td", "<th") and is_end and tag in _CELLS
-                )
-                yield present._replace(end=part.end() if is_whole else part.start())
-                name = ""
-            else:
+        if present is not None:
+            if not present.ends_at(tag, is_end):
                 continue
-        elif name:
-            if tag == name:
-                depth += -1 if is_end else 1
-            if depth == 0:
-                yield present._replace(end=part.end())
-                name = ""
-            continue
+            yield present.removal._replace(end=_end_of(page, present, part))
+            is_cell = present.tag in _CELLS
+            present = None
+            # The tag that ends a cell may begin the next cell or row. Other elements end at their own closing tag.
+            if not is_cell:
+                continue
 
         _count_cells(rows, tag, is_end)
         if is_end or part["attributes"].endswith("/"):
             continue
-        reason = _reason(tag, part["attributes"])
-        if not reason or (ends.get(tag, 0) <= part.end() and tag not in _CELLS):
-            continue
-        if tag in _CELLS:
-            name, depth = tag, 0
-            present = _Removal(part.end(), part.end(), reason == "struck")
-            if reason == "hidden" and rows and _is_hidden_column(rows[-1]):
-                present = present._replace(begin=part.start())
-        elif reason == "struck":
-            name, depth, present = tag, 1, _Removal(part.start(), part.end(), True)
-        elif part.start() not in kept and not _is_shown_later(page, part):
-            class_attribute = _CLASS.search(part["attributes"])
-            kind = f"{tag}{class_attribute[0] if class_attribute else ''}"
-            name, depth, present = tag, 1, _Removal(part.start(), part.end(), False, kind)
+        has_end = tag in _CELLS or ends.get(tag, 0) > part.end()
+        if has_end:
+            present = _opened(page, part, rows, kept)
+
+
+@dataclass
+class _OpenElement:
+    """An element to remove whose end is not reached yet.
+
+    :param tag: The name of the element.
+    :param removal: The part of the page to remove, as far as it is known.
+    :param depth: How many elements of this name are open. Of a cell, how many tables inside it.
+    """
+
+    tag: str
+    removal: _Removal
+    depth: int
+
+    def ends_at(self, tag: str, is_end: bool) -> bool:
+        """Take account of the next tag of the page, and check whether the element ends there."""
+        counted_tag = "table" if self.tag in _CELLS else self.tag
+        if tag == counted_tag:
+            self.depth += -1 if is_end else 1
+        if self.tag in _CELLS:
+            return self.depth < 0 or (self.depth == 0 and tag in _CELL_ENDS)
+        return self.depth == 0
+
+
+def _end_of(page: str, element: _OpenElement, part: re.Match[str]) -> int:
+    """Return where the part to remove ends, if the element ends at this tag."""
+    if element.tag not in _CELLS:
+        return part.end()
+    begin = element.removal.begin
+    beginning = page[begin : begin + 3].lower()
+    is_removed_with_tags = beginning in ("<td", "<th")
+    is_closing_tag = bool(part["slash"]) and part["name"].lower() in _CELLS
+    return part.end() if is_removed_with_tags and is_closing_tag else part.start()
+
+
+def _opened(page: str, part: re.Match[str], rows: Sequence[_Row], kept: Set[int]) -> _OpenElement | None:
+    """Return the element that begins at a tag; None if it is not to be removed.
+
+    :param page: The HTML of the page.
+    :param part: The opening tag.
+    :param rows: The present row of each open table.
+    :param kept: Where hidden elements begin that stay.
+    """
+    tag = part["name"].lower()
+    reason = _reason(tag, part["attributes"])
+    if not reason:
+        return None
+    if tag in _CELLS:
+        is_hidden_column = reason == "hidden" and bool(rows) and _is_hidden_column(rows[-1])
+        begin = part.start() if is_hidden_column else part.end()
+        return _OpenElement(tag, _Removal(begin, part.end(), reason == "struck"), depth=0)
+    if reason == "struck":
+        return _OpenElement(tag, _Removal(part.start(), part.end(), True), depth=1)
+    if part.start() in kept or _is_shown_later(page, part):
+        return None
+    class_attribute = _CLASS.search(part["attributes"])
+    kind = f"{tag}{class_attribute[0]}" if class_attribute else tag
+    return _OpenElement(tag, _Removal(part.start(), part.end(), False, kind), depth=1)
 
 
 def _count_cells(rows: list[_Row], tag: str, is_end: bool) -> None:
@@ -300,12 +357,17 @@ def _count_cells(rows: list[_Row], tag: str, is_end: bool) -> None:
     """
     if tag == "table" and not is_end:
         rows.append(_Row())
-    elif tag == "table" and rows:
+        return
+    if not rows:
+        return
+    if tag == "table":
         rows.pop()
-    elif rows and not is_end and tag == "tr":
+    elif is_end:
+        return
+    elif tag == "tr":
         rows[-1].number += 1
         rows[-1].column = 0
-    elif rows and not is_end and tag in _CELLS:
+    elif tag in _CELLS:
         rows[-1].column += 1
 
 
@@ -320,7 +382,8 @@ def _is_shown_later(page: str, part: re.Match[str]) -> bool:
     """Check whether a hidden element is a tab, or stands directly behind a heading or a button that shows it."""
     if _SHOWN_LATER.search(part["attributes"]):
         return True
-    return bool(_OPENER.search(page[max(0, part.start() - _BEFORE) : part.start()]))
+    begin = max(0, part.start() - _BEFORE)
+    return _OPENER.search(page[begin : part.start()]) is not None
 
 
 def _reason(tag: str, attributes: str) -> str:
@@ -329,8 +392,10 @@ def _reason(tag: str, attributes: str) -> str:
     rules = style["rules"] if style else ""
     if tag in _STRUCK or _STRIKING.search(rules):
         return "struck"
+    if tag in _WHOLE or tag in _VOID:
+        return ""
     is_hidden = _HIDING.search(rules) or _HIDDEN.search(_QUOTED.sub('""', attributes))
-    return "hidden" if is_hidden and tag not in _WHOLE and tag not in _VOID else ""
+    return "hidden" if is_hidden else ""
 
 
 def _without(text: str, removals: list[_Removal]) -> str:
@@ -340,9 +405,11 @@ def _without(text: str, removals: list[_Removal]) -> str:
     for removal in removals:
         if removal.begin < end:
             continue
-        before = text[end : removal.begin]
-        is_behind_word = text[removal.begin - 1 : removal.begin].isalnum()
-        is_before_word = text[removal.end : removal.end + 1].isalnum()
-        pieces += [before, " " if is_behind_word and is_before_word else ""]
+        pieces.append(text[end : removal.begin])
+        character_before = text[removal.begin - 1 : removal.begin]
+        character_behind = text[removal.end : removal.end + 1]
+        if character_before.isalnum() and character_behind.isalnum():
+            pieces.append(" ")
         end = removal.end
-    return "".join([*pieces, text[end:]])
+    pieces.append(text[end:])
+    return "".join(pieces)

@@ -49,6 +49,8 @@ _DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb"
 _SAMPLE_BYTES = 50_000
 # This many bytes from the beginning of a file show whether the file is text.
 BEGINNING_BYTES = 8_192
+# The reason for refusing data with zero bytes.
+_ZERO_BYTES = "it is not text (it holds zero bytes)"
 # If at least this share of the lines of a file are names with values, the file holds settings.
 _NEARLY_ALL = 0.8
 # Matches a control character that no text has. Tabs, line breaks, form feeds and the escape character of terminals are
@@ -96,31 +98,32 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
-            try:
-                return _refuse_zeros(data.decode(encoding))
-            except UnicodeDecodeError as error:
-                raise CannotRead(f"it is not {encoding.upper()} text ({error}); save it as UTF-8") from error
+            return _decode_with_mark(data, encoding)
     if b"\0" in data:
         return _decode_without_mark(data)
 
     for encoding in filter(None, (_python_name(declared), "utf-8")):
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
+        text = _try_decode(data, encoding)
+        if text is not None:
+            return text
 
     text = _decode_broken_utf8(data)
     if text is not None:
         return text
 
     for encoding in _likely_encodings(data):
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if not _CONTROLS.search(text):
+        text = _try_decode(data, encoding)
+        if text is not None and not _CONTROLS.search(text):
             return text
     raise CannotRead("it is not text, or its encoding cannot be determined; save it as UTF-8")
+
+
+def _try_decode(data: bytes, encoding: str) -> str | None:
+    """Decode the bytes of a text. Return None if they do not fit the encoding."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
 
 
 def looks_like_text(beginning: bytes) -> bool:
@@ -137,15 +140,22 @@ def looks_like_text(beginning: bytes) -> bool:
         # An incremental decoder accepts that the last character may be cut off.
         text = codecs.getincrementaldecoder("utf-8")().decode(beginning)
     except UnicodeDecodeError:
-        text = "\0"
+        return _looks_like_older_text(beginning)
     if "\0" in text:
-        try:
-            text = decode_text(beginning[: len(beginning) // 4 * 4])
-        except CannotRead:
-            return False
-        # In an older encoding, almost any bytes can be letters. So the text must also have at least two words.
-        return len(text.split()) > 1 and not _CONTROLS.search(text)
+        return _looks_like_older_text(beginning)
     return not _CONTROLS.search(text) and not _holds_credentials(text)
+
+
+def _looks_like_older_text(beginning: bytes) -> bool:
+    """Check by the beginning of a file that is not UTF-8 whether it is a text in another encoding."""
+    # A character of UTF-32 has four bytes, and one of UTF-16 has two. So the last character is whole.
+    whole_characters = beginning[: len(beginning) // 4 * 4]
+    try:
+        text = decode_text(whole_characters)
+    except CannotRead:
+        return False
+    # In an older encoding, almost any bytes can be letters. So the text must also have at least two words.
+    return len(text.split()) > 1 and not _CONTROLS.search(text)
 
 
 def _holds_credentials(text: str) -> bool:
@@ -153,7 +163,8 @@ def _holds_credentials(text: str) -> bool:
 
     Blank lines and comments do not count. For example, "user = ada" above "password = x" holds credentials.
     """
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("#", ";"))]
+    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.lstrip().startswith(("#", ";"))]
     settings = sum(_SETTING.fullmatch(line) is not None for line in lines)
     return bool(_SECRET.search(text)) and settings >= _NEARLY_ALL * len(lines)
 
@@ -173,10 +184,14 @@ def _python_name(declared: str | None) -> str | None:
     return name if name.startswith(_DECLARABLE) else None
 
 
-def _refuse_zeros(text: str) -> str:
-    """Return a text unchanged, or raise :class:`CannotRead` if it holds zero characters."""
+def _decode_with_mark(data: bytes, encoding: str) -> str:
+    """Decode a text whose byte order mark tells the encoding, or raise :class:`CannotRead`."""
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise CannotRead(f"it is not {encoding.upper()} text ({error}); save it as UTF-8") from error
     if "\0" in text:
-        raise CannotRead("it is not text (it holds zero bytes)")
+        raise CannotRead(_ZERO_BYTES)
     return text
 
 
@@ -186,19 +201,19 @@ def _decode_without_mark(data: bytes) -> str:
     Only Western text can be recognised, because in its UTF-16 nearly every second byte is zero.
     """
     # How many zeros are among the first bytes of all characters, and how many among the second bytes.
-    first, second = data[::2].count(0), data[1::2].count(0)
-    encoding = "utf-16-le" if second > first else "utf-16-be"
+    first = data[::2].count(0)
+    second = data[1::2].count(0)
     has_many_zeros = 4 * max(first, second) > len(data)
     has_few_others = 20 * min(first, second) < len(data)
+    has_whole_characters = len(data) % 2 == 0
+    is_western = has_many_zeros and has_few_others and has_whole_characters
+    if not is_western:
+        raise CannotRead(_ZERO_BYTES)
 
-    if has_many_zeros and has_few_others and len(data) % 2 == 0:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            text = "\0"
-        if not _CONTROLS.search(text) and _is_assigned(text):
-            return text
-    raise CannotRead("it is not text (it holds zero bytes)")
+    text = _try_decode(data, "utf-16-le" if second > first else "utf-16-be")
+    if text is None or _CONTROLS.search(text) or not _is_assigned(text):
+        raise CannotRead(_ZERO_BYTES)
+    return text
 
 
 def _is_assigned(text: str) -> bool:
@@ -216,13 +231,16 @@ def _decode_broken_utf8(data: bytes) -> str | None:
     # Counting each of the 128 ASCII characters separately is faster than a loop over all characters of the text.
     ascii_characters = sum(text.count(chr(code)) for code in range(128))
     others = len(text) - ascii_characters
-    return text if broken * 10 <= others and not _CONTROLS.search(text) else None
+    if broken * 10 > others or _CONTROLS.search(text):
+        return None
+    return text
 
 
 def _likely_encodings(data: bytes) -> list[str]:
     """Return the names of the older encodings that fit a text, the likeliest first."""
     # The encodings differ only in lines with non-ASCII letters.
-    lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
+    beginning = data[: 20 * _SAMPLE_BYTES]
+    lines = [line for line in beginning.splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
     western = next((match for match in matches if _WESTERN in match.could_be_from_charset), None)

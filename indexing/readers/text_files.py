@@ -16,7 +16,7 @@ from typing import Any
 from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
 from prefrag.indexing.readers.headings import Outline
-from prefrag.indexing.readers.tables import Grid, limit_text, place_cells, write_grid
+from prefrag.indexing.readers.tables import Grid, PlacedCell, limit_text, place_cells, write_grid
 from prefrag.indexing.report import CannotRead
 
 # The characters that may separate the values of a CSV file.
@@ -40,7 +40,9 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     """
     # Only line breaks must end a line. `StringIO` does that, but `splitlines` ends lines at other separators, too.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
-    first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
+    first_line = next(filter(str.strip, lines), "")
+    # A value in quotation marks may have other separators.
+    first = re.sub(r'"[^"]*"', "", first_line)
     declared = _SEPARATOR_LINE.fullmatch(first)
     if declared:
         separator = declared[1]
@@ -53,7 +55,7 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     except csv.Error:
         # An example is a quotation mark that is never closed. The rest of the file is then one value, which may be too
         # long for the reader. So the lines are returned as they are.
-        return [line for line in map(_one_line, text.splitlines()) if line]
+        return list(filter(None, map(_one_line, text.splitlines())))
     return list(write_grid(Grid(rows), outline))
 
 
@@ -83,10 +85,12 @@ def write_bar_tables(text: str, outline: Outline) -> str:
         is_drawn = has_rule or has_frame
 
         if columns > 1 and rows and is_drawn:
-            headers = frozenset({0} if _has_marked_header(stripped) else ())
+            headers = frozenset({0}) if _has_marked_header(stripped) else frozenset[int]()
             pieces += write_grid(Grid(list(cells), headers=headers), outline)
         elif columns == 2 and is_framed:
-            pieces += (": ".join(filter(None, map(_one_line, row))) for row in cells)
+            for row in cells:
+                values = map(_one_line, row)
+                pieces.append(": ".join(filter(None, values)))
         else:
             pieces += lines
     return "\n".join(pieces)
@@ -106,7 +110,10 @@ def _count_columns(line: str) -> int:
     """Count the cells of a row that is drawn with bars. For example, "| a | b |" and "a | b" have 2, and "a" has 0."""
     # In the rules that some programs draw, as in "|---+---|", the plus signs stand for bars.
     bars_only = re.sub(r"(?<=-)\+(?=-)", "|", line)
-    return bars_only.strip().strip("|+").count("|") + ("|" in bars_only)
+    if "|" not in bars_only:
+        return 0
+    bars_between_cells = bars_only.strip().strip("|+").count("|")
+    return bars_between_cells + 1
 
 
 def pack_rows(text: str) -> list[str]:
@@ -149,7 +156,8 @@ def read_json(text: str) -> list[str]:
     """
     try:
         # Numbers stay text, because Python would drop some of their digits and refuses very long numbers.
-        return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
+        value = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+        return list(limit_text(_lines(value, "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
     except ValueError as error:
@@ -162,7 +170,8 @@ def write_fields(fields: Mapping[str, object]) -> str:
     :param fields: The fields by their names. A front matter is the block of fields at the beginning of a Markdown file.
     :returns: The lines, each with a line break at its end.
     """
-    return "".join(f"{line}\n" for key, value in fields.items() for line in _lines({key: value}, "") if is_text(line))
+    lines = [line for key, value in fields.items() for line in _lines({key: value}, "")]
+    return "".join(f"{line}\n" for line in lines if is_text(line))
 
 
 def _lines(value: object, name: str) -> Iterator[str]:
@@ -200,7 +209,8 @@ def _collect(value: object, name: str, values: list[str], lists: list[tuple[str,
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
-            _collect(content, f"{name} {_one_line(key)}".strip()[:_MOST_NAME], values, lists)
+            path = f"{name} {_one_line(key)}".strip()
+            _collect(content, path[:_MOST_NAME], values, lists)
     elif isinstance(value, list):
         if any(isinstance(item, list | dict) for item in value):
             lists.append((name, value))
@@ -208,15 +218,19 @@ def _collect(value: object, name: str, values: list[str], lists: list[tuple[str,
         joined = ", ".join(filter(None, map(_simple, value)))
         if joined:
             values.append(label + joined)
-    elif simple := _simple(value):
-        values.append(label + simple)
+    else:
+        simple = _simple(value)
+        if simple:
+            values.append(label + simple)
 
 
 def _simple(value: object) -> str:
     """Write a value that is no object and no list, such as "true" for True and "" for None."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else _one_line(str(value))
+    return _one_line(str(value))
 
 
 # The settings of docutils. A file cannot include other files and cannot change the settings. Docutils prints nothing.
@@ -248,7 +262,8 @@ def read_rst(text: str, outline: Outline) -> str:
     from docutils.core import publish_doctree
 
     try:
-        blocks = list(_blocks(publish_doctree(text, settings_overrides=_SETTINGS), 0, outline))
+        tree = publish_doctree(text, settings_overrides=_SETTINGS)
+        blocks = list(_blocks(tree, 0, outline))
     except Exception:
         # Any exception is possible. Docutils has no limit of depth, and some of its directives do not handle errors.
         return text
@@ -285,10 +300,19 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
             yield child.astext()
         elif isinstance(child, nodes.definition_list_item | nodes.field):
             yield ": ".join(_one_line(part.astext()) for part in child.children if part.astext().strip())
-        elif any(isinstance(below, nodes.Body | nodes.definition_list_item | nodes.field) for below in child.children):
+        elif any(map(_is_block, child.children)):
             yield from _blocks(child, depth, outline)
-        elif words := _one_line(child.astext()):
-            yield words
+        else:
+            words = _one_line(child.astext())
+            if words:
+                yield words
+
+
+def _is_block(node: Any) -> bool:
+    """Check whether a node of docutils is a block, such as a paragraph or a field, and no part of a text."""
+    from docutils import nodes
+
+    return isinstance(node, nodes.Body | nodes.definition_list_item | nodes.field)
 
 
 def _rows(table: Any, outline: Outline) -> Iterator[str]:
@@ -300,9 +324,12 @@ def _rows(table: Any, outline: Outline) -> Iterator[str]:
     yield "\n".join(write_grid(place_cells(rows, headers=range(header_rows)), outline))
 
 
-def _cell(entry: Any) -> tuple[str, int, int]:
-    """Return the text of a cell, the number of rows that it covers, and the number of columns that it covers."""
-    return entry.astext(), entry.get("morerows", 0) + 1, entry.get("morecols", 0) + 1
+def _cell(entry: Any) -> PlacedCell:
+    """Return a cell of a table of docutils."""
+    # The node has the numbers of further rows and columns.
+    down = entry.get("morerows", 0) + 1
+    across = entry.get("morecols", 0) + 1
+    return PlacedCell(entry.astext(), down, across)
 
 
 def _one_line(text: str) -> str:

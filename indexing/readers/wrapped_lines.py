@@ -35,6 +35,8 @@ _COLUMNS = re.compile(r"\S(?: {3,}|\t)\s*\S|\||(?:\. ?){4}")
 _INDENT = re.compile(r"\s*(?:>\s?)*")
 # Matches the first part of a word that is broken at the end of a line, such as "para-". "1990-" does not match.
 _BROKEN_WORD = re.compile(r"[^\W_]*[^\W\d_]-$")
+# Matches a word, with its hyphens, such as "well-known".
+_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # Matches the letters at the beginning of the next line.
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 # The first part of a broken word has at most this many characters.
@@ -54,15 +56,14 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
     :returns: The text with joined lines.
     """
     lines = [line.rstrip() for line in text.split("\n")]
-    lengths = sorted(len(line) for line in lines if _LETTER.search(line))
-    width = lengths[len(lengths) * 9 // 10] if lengths else 0
+    width = _width(lines)
     if not 0 < width <= most_width:
         return text
 
     # All words of the text in small letters. They show whether a hyphen at a line end belongs to its word.
     words: set[str] = set()
     if any(line.endswith("-") for line in lines):
-        words = {match[0].lower() for match in re.finditer(r"[^\W_]+(?:-[^\W_]+)*", text)}
+        words = {match[0].lower() for match in _HYPHENATED.finditer(text)}
 
     pieces: list[str] = []
     for has_letters, block in groupby(lines, key=lambda line: bool(_LETTER.search(line))):
@@ -71,6 +72,15 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
         else:
             pieces += block
     return "\n".join(pieces)
+
+
+def _width(lines: list[str]) -> int:
+    """Return the length that nine of ten lines with letters do not exceed; 0 if no line has a letter."""
+    lengths = sorted(len(line) for line in lines if _LETTER.search(line))
+    if not lengths:
+        return 0
+    nine_of_ten = len(lengths) * 9 // 10
+    return lengths[nine_of_ten]
 
 
 def _join(block: list[str], width: int, words: set[str]) -> str:
@@ -128,18 +138,7 @@ def _goes_on(line: str, following: str, width: int, hang: int, is_joined: bool) 
     :param is_joined: Whether the line itself is joined with the line before it.
     """
     begin = following[_indent(following) :]
-    if line.endswith(("|", ";", "{", "}", "\\")):
-        return False
-    if _ITEM.match(begin) and not line.endswith(","):
-        return False
-    if line.lstrip().startswith(">") != following.lstrip().startswith(">"):
-        return False
-
-    # Two rows of a table are not joined, and neither are two fields such as "Name: Ada".
-    text = line.lstrip()
-    if _COLUMNS.search(text) and _COLUMNS.search(begin):
-        return False
-    if FIELD.match(text) and FIELD.match(begin):
+    if _are_apart(line, following, begin):
         return False
 
     # The further lines of a list item are indented more than its first line.
@@ -158,7 +157,29 @@ def _goes_on(line: str, following: str, width: int, hang: int, is_joined: bool) 
         return True
     share = _FULL_STOPPED if is_stopped else _FULL
     next_word = begin.split(maxsplit=1)[0]
-    return len(line) + 1 + len(next_word) > share * width
+    length_with_next_word = len(line) + 1 + len(next_word)
+    return length_with_next_word > share * width
+
+
+def _are_apart(line: str, following: str, begin: str) -> bool:
+    """Check whether two lines are never joined, such as two items of a list, two rows of a table or two lines of code.
+
+    :param line: The line.
+    :param following: The next line.
+    :param begin: The next line without its indentation.
+    """
+    if line.endswith(("|", ";", "{", "}", "\\")):
+        return True
+    if _ITEM.match(begin) and not line.endswith(","):
+        return True
+    text = line.lstrip()
+    if text.startswith(">") != following.lstrip().startswith(">"):
+        return True
+
+    # Two rows of a table are not joined, and neither are two fields such as "Name: Ada".
+    if _COLUMNS.search(text) and _COLUMNS.search(begin):
+        return True
+    return bool(FIELD.match(text) and FIELD.match(begin))
 
 
 def _hang(line: str) -> int:
