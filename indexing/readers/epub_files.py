@@ -50,24 +50,35 @@ def read_epub(data: bytes) -> Book:
         root = _parse(archive, names, _CONTAINER).find(".//{*}rootfile")
         place = "" if root is None else root.get("full-path", "")
         listing = _parse(archive, names, place)
-
-        # The manifest lists the parts by an ID. The spine lists the IDs of the pages in the order of reading.
-        items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
-        listed = (items.get(reference.get("idref")) for reference in listing.iterfind("{*}spine/{*}itemref"))
-        pages = (item.get("href", "") for item in listed if item is not None and item.get("media-type") in _PAGE_TYPES)
-        paths = dict.fromkeys(
-            posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(page))) for page in pages
-        )
-        if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in names & paths.keys()):
+        paths = [path for path in _page_paths(listing, posixpath.dirname(place)) if path in names]
+        if any(archive.getinfo(path).file_size > FORMS[HTML].most_bytes for path in paths):
             raise CannotRead("one of its pages is too large to be read")
 
         try:
-            chapters = [decode_text(archive.read(path)) for path in paths if path in names]
+            chapters = [decode_text(archive.read(path)) for path in paths]
         except CannotRead:
             if _ENCRYPTION in names:
                 raise CannotRead("it is protected against copying") from None
             raise
         return Book(listing.findtext("{*}metadata/{*}title") or "", chapters)
+
+
+def _page_paths(listing: ElementTree.Element, folder: str) -> list[str]:
+    """Return the paths of the pages in the archive, in the order of reading. Each path is returned once.
+
+    :param listing: The part that lists the pages.
+    :param folder: The folder of this part. The paths in the list begin there.
+    """
+    # The manifest lists the parts by an ID. The spine lists the IDs of the pages in the order of reading.
+    items = {item.get("id"): item for item in listing.iterfind("{*}manifest/{*}item")}
+    paths: list[str] = []
+    for reference in listing.iterfind("{*}spine/{*}itemref"):
+        item = items.get(reference.get("idref"))
+        if item is None or item.get("media-type") not in _PAGE_TYPES:
+            continue
+        page = unquote(item.get("href", ""))
+        paths.append(posixpath.normpath(posixpath.join(folder, page)))
+    return list(dict.fromkeys(paths))
 
 
 def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:

@@ -127,10 +127,9 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     document = docx.Document(io.BytesIO(data))
 
     # If a file has no properties, the library invents some, such as a title.
-    has_title = any(
-        relation.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for relation in document.part.package.rels.values()
-    )
-    title = document.core_properties.title if has_title else ""
+    types = {relation.reltype for relation in document.part.package.rels.values()}
+    has_properties = RELATIONSHIP_TYPE.CORE_PROPERTIES in types
+    title = document.core_properties.title if has_properties else ""
 
     styles = word_styles(document.styles.element)
     struck = strike_word_text(document.element.body, styles)
@@ -169,20 +168,23 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
     for number, slide in enumerate(presentation.slides, start=1):
         struck += strike_slide_text(slide.element)
         title = slide.shapes.title
-        words = " ".join(title.text_frame.text.split()) if title is not None else ""
+        title_id = None if title is None else title.shape_id
+        words = "" if title is None else " ".join(title.text_frame.text.split())
         title_of_file = title_of_file or words
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
         if slide.element.get("show") in ("0", "false"):
             heading += " (hidden slide)"
 
-        blocks = [outline.mark(1, heading) + heading]
-        blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id, outline)
+        marked_heading = outline.mark(1, heading) + heading
+        blocks = list(_slide_blocks(slide.shapes, title_id, outline))
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         if notes is not None:
             struck += strike_slide_text(slide.notes_slide.element)
-        if notes is not None and notes.text.strip():
-            blocks.append(f"Notes: {notes.text.strip()}")
-        slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
+            notes_text = notes.text.strip()
+            if notes_text:
+                blocks.append(f"Notes: {notes_text}")
+        is_empty = not words and not blocks
+        slides.append("" if is_empty else "\n\n".join([marked_heading, *blocks]))
     note_left_out(outline, struck, STRUCK)
     return OfficeText(title_of_file, "\f".join(slides))
 
@@ -216,11 +218,14 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
             # Ignore the size of the sheet that the file states, because that size is often wrong.
             sheet.reset_dimensions()
 
-            name = f"{sheet.title} (hidden sheet)" if sheet.sheet_state != "visible" else sheet.title
+            name = sheet.title
+            if sheet.sheet_state != "visible":
+                name += " (hidden sheet)"
             grid = _sheet_grid(sheet, xml, hidden_lines(xml, has_filter), left_out)
             lines = list(write_grid(grid, outline))
             if lines:
-                sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
+                heading = outline.mark(1, name) + name
+                sheets.append("\n".join([heading, *lines]))
 
         sheets += _comments(data, worksheets, outline)
         if uncomputed:
@@ -246,8 +251,11 @@ def _check_strikes_and_filters(data: bytes) -> tuple[bool, bool]:
     """
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = {name: package.read(name) for name in package.namelist() if _MAY_STRIKE.match(name)}
-    has_struck_words = any(b"strike" in xml for name, xml in parts.items() if "tables/" not in name)
-    return has_struck_words, any(FILTER.search(xml) for name, xml in parts.items() if "tables/" in name)
+    tables = [xml for name, xml in parts.items() if "tables/" in name]
+    shared_strings = [xml for name, xml in parts.items() if "tables/" not in name]
+    has_struck_words = any(b"strike" in xml for xml in shared_strings)
+    has_filter = any(FILTER.search(xml) for xml in tables)
+    return has_struck_words, has_filter
 
 
 def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[str]) -> Grid:
@@ -259,11 +267,11 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
     :param left_out: Counts the hidden rows and columns with text, and the struck-out and hidden cells.
     :returns: The grid, without repeated empty rows. Rows that are bold all over count as names of columns.
     """
-    from openpyxl.utils import range_boundaries
-
     rows: list[list[str]] = []
+    # The number in the file of each row in `rows`.
     numbers: list[int] = []
     headers = set()
+    # The hidden columns with text.
     hidden_columns = set()
     for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS)):
         cells = [cell for cell in row if cell.value is not None]
@@ -272,7 +280,7 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             continue
         line = [_shown(cell) for cell in row]
         hidden_columns |= {column for column in hidden.columns if column < len(line) and line[column]}
-        struck = sum(not line[cell.column - 1] and cell.value not in ("", 0) for cell in cells)
+        struck = sum(_is_left_out(cell, line) for cell in cells)
         left_out[STRUCK] += struck
         # A row of which nothing is left is left out, because an empty row would look like the end of the table.
         if struck and not any(line):
@@ -281,19 +289,40 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             line.pop()
         # Keep only the first of several empty rows. A million of them can stand between two rows with text.
         follows_text = bool(rows) and bool(rows[-1])
-        if not line and not follows_text:
+        stays = bool(line) or follows_text
+        if not stays:
             continue
         if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in cells):
             headers.add(len(rows))
         rows.append(line)
         numbers.append(number)
 
-    spans = []
-    for span in islice(_MERGED.finditer(xml), _MOST_MERGED):
-        left, top, right, bottom = (number or 0 for number in range_boundaries(span[1].decode()))
-        spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
     left_out["hidden column"] += len(hidden_columns)
-    return without_columns(Grid(rows, spans_of_kept(spans, numbers), frozenset(headers)), hidden.columns)
+    spans = spans_of_kept(_merged_cells(xml), numbers)
+    return without_columns(Grid(rows, spans, frozenset(headers)), hidden.columns)
+
+
+def _is_left_out(cell: Any, line: list[str]) -> bool:
+    """Check whether a cell has a text or a number, but shows nothing.
+
+    :param cell: The cell, which has a value.
+    :param line: The shown texts of all cells of the row.
+    """
+    # openpyxl counts columns from 1.
+    shown = line[cell.column - 1]
+    return not shown and cell.value not in ("", 0)
+
+
+def _merged_cells(xml: bytes) -> list[Span]:
+    """Return the merged cells in the XML of a sheet, by the numbers of their rows and columns from 0."""
+    from openpyxl.utils import range_boundaries
+
+    spans = []
+    for merged in islice(_MERGED.finditer(xml), _MOST_MERGED):
+        # The numbers count from 1. They are those of the first and of the last column and row.
+        left, top, right, bottom = (number or 0 for number in range_boundaries(merged[1].decode()))
+        spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
+    return spans
 
 
 def _shown(cell: Any) -> str:
@@ -303,14 +332,15 @@ def _shown(cell: Any) -> str:
     value = cell.value
     # A text in several fonts is a list of texts and of pieces with a font.
     if isinstance(value, list):
-        pieces = [piece if isinstance(piece, str) else piece.text for piece in value if not _is_struck(piece)]
-        value = "".join(pieces).strip()
+        shown_pieces = [piece for piece in value if not _is_struck(piece)]
+        value = "".join(piece if isinstance(piece, str) else piece.text for piece in shown_pieces).strip()
     return show_cell(value, cell.number_format)
 
 
 def _is_struck(piece: Any) -> bool:
     """Check whether a piece of the text of a cell is struck through. A piece without a font of its own is not."""
-    return bool(getattr(getattr(piece, "font", None), "strike", False))
+    font = getattr(piece, "font", None)
+    return bool(getattr(font, "strike", False))
 
 
 def read_rtf(data: bytes, outline: Outline) -> OfficeText:
@@ -328,7 +358,8 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
         raise CannotRead("its name ends in .rtf, but its content is not RTF")
     # The library striprtf takes very long for many links. A line break after `{\field` keeps it from finding links. In
     # RTF, a line break means nothing.
-    text, struck = strike_rtf(_FIELD.sub(r"\g<0>\n", data.decode("latin-1")))
+    without_links = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
+    text, struck = strike_rtf(without_links)
     note_left_out(outline, struck, STRUCK)
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
@@ -344,26 +375,34 @@ def check_package(data: bytes, *, may_have_doctype: bool = False) -> None:
         raise CannotRead("it is encrypted, or from before Office 2007: save it as .docx, .xlsx or .pptx, unencrypted")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
-            parts = package.infolist()
-            # The declared sizes can be trusted, because reading a part never gives more bytes than declared.
-            if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
-                raise CannotRead(_TOO_MUCH)
-            xml_bytes = 0
-            for part in parts:
-                with package.open(part) as stream:
-                    beginning = stream.read(_SIGNATURE_BYTES)
-                    # The name does not tell whether a part is XML, because the archive can declare any part to be XML.
-                    if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
-                        xml_bytes += part.file_size
-                        if xml_bytes > _MOST_XML_BYTES:
-                            raise CannotRead(_TOO_MUCH)
-                        if not may_have_doctype:
-                            check_xml(beginning + stream.read(XML_BEGINNING), part.filename)
+            _check_parts(package, may_have_doctype)
     except CannotRead:
         raise
     except Exception as error:
         # For a damaged archive, zipfile raises almost any kind of exception.
         raise CannotRead(f"it cannot be read ({error}); it may be damaged") from error
+
+
+def _check_parts(package: zipfile.ZipFile, may_have_doctype: bool) -> None:
+    """Refuse an archive with too many or too large parts, or with a part that :func:`check_xml` refuses."""
+    parts = package.infolist()
+    # The declared sizes can be trusted, because reading a part never gives more bytes than declared.
+    if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
+        raise CannotRead(_TOO_MUCH)
+    xml_bytes = 0
+    for part in parts:
+        with package.open(part) as stream:
+            beginning = stream.read(_SIGNATURE_BYTES)
+            # The name does not tell whether a part is XML, because the archive can declare any part to be XML.
+            looks_like_xml = beginning.strip(_BEFORE_XML).startswith(b"<")
+            is_xml = part.filename.endswith((".xml", ".rels")) or looks_like_xml
+            if not is_xml:
+                continue
+            xml_bytes += part.file_size
+            if xml_bytes > _MOST_XML_BYTES:
+                raise CannotRead(_TOO_MUCH)
+            if not may_have_doctype:
+                check_xml(beginning + stream.read(XML_BEGINNING), part.filename)
 
 
 def check_xml(beginning: bytes, name: str) -> None:
@@ -405,20 +444,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
 
     A heading begins with its mark. An item of a list begins with a hyphen. A table is one text of several lines.
     """
-    # The level of each style that is used for headings, by the ID of the style.
-    levels: dict[str | None, int] = {}
-    # The IDs of the styles that are used for items of lists.
-    lists: set[str | None] = set()
-    for style in document.styles:
-        # Heading styles have English names in every language of Word.
-        kind, _, level = (style.name or "").lower().partition(" ")
-        if kind == "title" and not level:
-            levels[style.style_id] = 1
-        elif kind == "heading" and level.isdecimal():
-            levels[style.style_id] = int(level)
-        elif kind == "list":
-            lists.add(style.style_id)
-
+    levels, lists = _word_style_kinds(document.styles)
     for element in _body_elements(document.element.body):
         if element.tag == f"{_WORD}tbl":
             lines = list(write_grid(_word_grid(element), outline))
@@ -442,6 +468,22 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             yield text
 
 
+def _word_style_kinds(styles: Any) -> tuple[dict[str | None, int], set[str | None]]:
+    """Return the level of each style of headings, by the ID of the style, and the IDs of the styles of list items."""
+    levels: dict[str | None, int] = {}
+    lists: set[str | None] = set()
+    for style in styles:
+        # Heading styles have English names in every language of Word.
+        kind, _, level = (style.name or "").lower().partition(" ")
+        if kind == "title" and not level:
+            levels[style.style_id] = 1
+        elif kind == "heading" and level.isdecimal():
+            levels[style.style_id] = int(level)
+        elif kind == "list":
+            lists.add(style.style_id)
+    return levels, lists
+
+
 def _word_grid(table: Any) -> Grid:
     """Return the cells of a table in a Word file.
 
@@ -459,22 +501,31 @@ def _word_grid(table: Any) -> Grid:
             headers.add(number)
         for cell in row.iterchildren(f"{_WORD}tc"):
             column = len(line)
-            across = _word_value(cell, "gridSpan")
-            width = min(int(across[:5]), MOST_COLUMNS) if across and across[:5].isdecimal() else 1
+            width = _word_cell_width(cell)
             merged = _word_value(cell, "vMerge")
-            if merged is not None and merged != "restart" and column in begun:
-                text, span = "", spans[begun[column]]
+            begins_merged_cell = merged == "restart"
+            continues_merged_cell = merged is not None and not begins_merged_cell and column in begun
+            if continues_merged_cell:
+                text = ""
+                span = spans[begun[column]]
                 spans[begun[column]] = span._replace(rows=number - span.row + 1)
             else:
                 text = _word_text(cell)
                 begun.pop(column, None)
-                if merged == "restart":
+                if begins_merged_cell:
                     begun[column] = len(spans)
-                if merged == "restart" or width > 1:
+                if begins_merged_cell or width > 1:
                     spans.append(Span(number, column, 1, width))
-            line += [text, *[""] * (width - 1)]
+            line.append(text)
+            line += [""] * (width - 1)
         rows.append(line)
     return Grid(rows, spans, frozenset(headers))
+
+
+def _word_cell_width(cell: Any) -> int:
+    """Return how many columns a cell of a table in a Word file covers."""
+    digits = (_word_value(cell, "gridSpan") or "")[:5]
+    return min(int(digits), MOST_COLUMNS) if digits.isdecimal() else 1
 
 
 def _word_value(cell: Any, name: str) -> str | None:
@@ -595,17 +646,30 @@ def show_cell(value: object, form: str) -> str:
         return _show_duration(value)
     if isinstance(value, float) and not isfinite(value):
         return str(value)
-    # The second part of a format is for negative numbers. It says itself how they are marked, as in `0;(0)`. If only a
-    # colour marks them, as in `0;[Red]0`, a minus is written, because the text has no colours.
-    has_own_form = value < 0 and len(sections) > 1 and _DIGITS.search(sections[1]) is not None
-    if has_own_form and not _CONDITION.search(form):
+
+    positive = _LITERAL.sub(_literal_text, first)
+    has_negative_form = len(sections) > 1 and _DIGITS.search(sections[1]) is not None
+    if value < 0 and has_negative_form and not _CONDITION.search(form):
         negative = _LITERAL.sub(_literal_text, sections[1])
-        text = _show_number(-value, negative)
-        # The signs that mark a negative number are those that a positive number does not have, such as "-" or "owed".
-        is_marked = bool(set(_words(negative)) - set(_words(_LITERAL.sub(_literal_text, first))))
-        is_zero = not re.search(r"[1-9]", text)
-        return text if is_marked or is_zero else f"-{text}"
-    return _show_number(value, _LITERAL.sub(_literal_text, first))
+        return _show_negative(value, negative, positive)
+    return _show_number(value, positive)
+
+
+def _show_negative(value: float, negative: str, positive: str) -> str:
+    """Write a negative number in a format that has a part for negative numbers.
+
+    This part says itself how they are marked, as in `0;(0)`. If only a colour marks them, as in `0;[Red]0`, a minus is
+    written, because the text has no colours.
+
+    :param value: The number.
+    :param negative: The part of the format for negative numbers.
+    :param positive: The part of the format for positive numbers.
+    """
+    text = _show_number(-value, negative)
+    # The signs that mark a negative number are those that a positive number does not have, such as "-" or "owed".
+    marking_signs = set(_words(negative)) - set(_words(positive))
+    is_zero = not re.search(r"[1-9]", text)
+    return text if marking_signs or is_zero else f"-{text}"
 
 
 def _words(pattern: str) -> list[str]:
@@ -620,10 +684,11 @@ def _literal_text(literal: re.Match[str]) -> str:
 
 def _show_duration(value: timedelta) -> str:
     """Write a duration as hours and minutes, and seconds if there are any. For example, 26 hours give "26:00"."""
-    minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+    total_minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+    hours, minutes = divmod(total_minutes, 60)
     sign = "-" if value < timedelta() else ""
     shown_seconds = f":{seconds:02}" if seconds else ""
-    return f"{sign}{minutes // 60}:{minutes % 60:02}{shown_seconds}"
+    return f"{sign}{hours}:{minutes:02}{shown_seconds}"
 
 
 def _show_number(value: float, pattern: str) -> str:
@@ -635,12 +700,23 @@ def _show_number(value: float, pattern: str) -> str:
         return f"{value:.15g}" if isinstance(value, float) else str(value)
 
     before, after = pattern[: digits.start()], pattern[digits.end() :]
+    number = Decimal(repr(value))
+    if "%" in after:
+        number *= 100
+    text = _show_digits(number, digits[0])
+    is_zero = text.strip("0.,") == ""
+    sign = "-" if number < 0 and not is_zero else ""
+    return f"{sign}{before}{text}{after}".strip()
+
+
+def _show_digits(number: Decimal, placeholders: str) -> str:
+    """Write a number without its sign. For example, the number 1234.5 in "#,##0.00" gives "1,234.50"."""
+    whole, _, decimals = placeholders.partition(".")
     # The digits that a person reads are rounded, and halves up: 2.5 is shown as 3, which binary rounding would make 2.
-    number = Decimal(repr(value)) * 100 if "%" in after else Decimal(repr(value))
-    whole, _, decimals = digits[0].partition(".")
-    separator = "," if "," in whole else ""
+    last_digit = Decimal(1).scaleb(-len(decimals))
     with suppress(InvalidOperation):
-        number = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+        number = number.quantize(last_digit, ROUND_HALF_UP)
+    separator = "," if "," in whole else ""
     text = f"{abs(number):{separator}.{len(decimals)}f}"
 
     # A `#` at the end of the format stands for a digit that is left out if the digit is zero. So 0.5 in the format
@@ -648,10 +724,7 @@ def _show_number(value: float, pattern: str) -> str:
     optional_digits = len(decimals) - len(decimals.rstrip("#"))
     for _ in range(optional_digits):
         text = text.removesuffix("0")
-
-    is_zero = text.strip("0.,") == ""
-    sign = "-" if number < 0 and not is_zero else ""
-    return f"{sign}{before}{text.removesuffix('.')}{after}".strip()
+    return text.removesuffix(".")
 
 
 def _show_time(value: date | time, form: str) -> str:

@@ -35,15 +35,21 @@ def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
     """
     from docx.oxml.parser import parse_xml
 
-    yielded, parts_read = set[str](), set[str]()
+    yielded = set[str]()
+    parts_read = set[str]()
     for relation in document.part.rels.values():
-        name = _PARTS.get(relation.reltype.rpartition("/")[2])
+        # The type ends in words such as "/relationships/footnotes".
+        _, _, kind = relation.reltype.rpartition("/")
+        name = _PARTS.get(kind)
+        if name is None or relation.is_external:
+            continue
         # Read each part once. A file may relate to one part thousands of times.
-        if name is None or relation.is_external or relation.target_part.partname in parts_read:
+        part = relation.target_part
+        if part.partname in parts_read:
             continue
 
-        parts_read.add(relation.target_part.partname)
-        root = parse_xml(relation.target_part.blob)
+        parts_read.add(part.partname)
+        root = parse_xml(part.blob)
         texts = [root]
         if not name.startswith("Page"):
             # Each note or comment is an element of its own. Elements with a type are the lines that separate notes.
@@ -64,23 +70,32 @@ def sheet_comments(data: bytes, sheets: Mapping[str, str]) -> Iterator[str]:
     :returns: The comments with their cells, such as "Comment on cell B2: Check this". The name of the sheet is added if
         the file has several sheets.
     """
-    from openpyxl.packaging.relationship import get_dependents, get_rels_path
     from openpyxl.xml.functions import fromstring
 
     with zipfile.ZipFile(io.BytesIO(data)) as package:
-        parts = package.namelist()
-        # The words that name the sheet, by the path of the part with its comments.
-        sheet_of: dict[str, str] = {}
-        if len(sheets) > 1:
-            for sheet_path, name in sheets.items():
-                relations_path = get_rels_path(sheet_path)
-                if relations_path in parts:
-                    for relation in get_dependents(package, relations_path):
-                        sheet_of[relation.target] = f" of the sheet {name}"
-
-        for part in filter(_COMMENTS.fullmatch, parts):
+        sheet_of = _sheets_by_part(package, sheets) if len(sheets) > 1 else {}
+        for part in filter(_COMMENTS.fullmatch, package.namelist()):
+            of_sheet = f" of the sheet {sheet_of[part]}" if part in sheet_of else ""
             for comment in fromstring(package.read(part)).iter(f"{_SHEET}comment"):
                 text = " ".join(piece.text or "" for piece in comment.iter(f"{_SHEET}t"))
                 words = " ".join(text.split())
                 if words:
-                    yield f"Comment on cell {comment.get('ref')}{sheet_of.get(part, '')}: {words}"
+                    yield f"Comment on cell {comment.get('ref')}{of_sheet}: {words}"
+
+
+def _sheets_by_part(package: zipfile.ZipFile, sheets: Mapping[str, str]) -> dict[str, str]:
+    """Return the name of the sheet to which each part of an Excel file belongs, by the path of the part.
+
+    :param package: The file as an archive.
+    :param sheets: The name of each sheet, by the path of its part.
+    """
+    from openpyxl.packaging.relationship import get_dependents, get_rels_path
+
+    paths = package.namelist()
+    sheet_of: dict[str, str] = {}
+    for sheet_path, name in sheets.items():
+        relations_path = get_rels_path(sheet_path)
+        if relations_path in paths:
+            for relation in get_dependents(package, relations_path):
+                sheet_of[relation.target] = name
+    return sheet_of

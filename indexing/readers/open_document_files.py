@@ -8,6 +8,7 @@ text, which :class:`Outline` makes and later removes.
 import io
 import zipfile
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -28,12 +29,27 @@ _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _LEFT_OUT = {f"{_TEXT}tracked-changes", f"{_OFFICE}annotation", f"{_TEXT}note-citation"}
 # The elements that may stand between a table and its rows.
 _GROUPS = {f"{_TABLE}table-{name}" for name in ("header-rows", "rows", "row-group")}
+# The elements that are cells of a row. A covered cell belongs to a merged cell.
+_CELLS = (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell")
 # A file may say that a cell or a row is to be repeated. If it has text, it is repeated at most this many times.
 _MOST_REPEATED = 100
 # A merged cell covers at most this many rows, and at most this many columns.
 _MOST_SPANNED = 1_000_000
 # The elements that stand for a character.
 _SPACES = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
+
+
+class _OpenFile(NamedTuple):
+    """An opened file, without its struck-out and hidden texts.
+
+    :param title: The title; "" if the file has none.
+    :param body: The element with the content.
+    :param hiding_styles: The names of the styles that hide a sheet.
+    """
+
+    title: str
+    body: Element
+    hiding_styles: set[str | None]
 
 
 def read_odt(data: bytes, outline: Outline) -> OfficeText:
@@ -44,8 +60,9 @@ def read_odt(data: bytes, outline: Outline) -> OfficeText:
     :returns: The title and the text, with an empty line between two paragraphs or tables.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, _ = _open(data, "text", outline)
-    return OfficeText(title, "\n\n".join(limit_text(_blocks(body, outline))))
+    file = _open(data, "text", outline)
+    blocks = limit_text(_blocks(file.body, outline))
+    return OfficeText(file.title, "\n\n".join(blocks))
 
 
 def read_ods(data: bytes, outline: Outline) -> OfficeText:
@@ -58,16 +75,17 @@ def read_ods(data: bytes, outline: Outline) -> OfficeText:
     :returns: The title and the text, with an empty line between two sheets.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, hidden = _open(data, "spreadsheet", outline)
+    file = _open(data, "spreadsheet", outline)
     sheets = []
-    for sheet in body.iterfind(f"{_TABLE}table"):
+    for sheet in file.body.iterfind(f"{_TABLE}table"):
         name = sheet.get(f"{_TABLE}name", "")
-        if sheet.get(f"{_TABLE}style-name") in hidden:
+        if sheet.get(f"{_TABLE}style-name") in file.hiding_styles:
             name += " (hidden sheet)"
         lines = list(write_grid(_grid(sheet), outline))
         if lines:
-            sheets.append("\n".join([outline.mark(1, name) + name, *lines]))
-    return OfficeText(title, "\n\n".join(limit_text(sheets)))
+            heading = outline.mark(1, name) + name
+            sheets.append("\n".join([heading, *lines]))
+    return OfficeText(file.title, "\n\n".join(limit_text(sheets)))
 
 
 def read_odp(data: bytes, outline: Outline) -> OfficeText:
@@ -81,16 +99,19 @@ def read_odp(data: bytes, outline: Outline) -> OfficeText:
         a title gets the first title of a slide.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
-    title, body, _ = _open(data, "presentation", outline)
+    file = _open(data, "presentation", outline)
+    title = file.title
     slides = []
-    for number, slide in enumerate(body.iterfind(f"{_DRAW}page"), start=1):
+    for number, slide in enumerate(file.body.iterfind(f"{_DRAW}page"), start=1):
         frames = [frame for frame in slide if frame.tag != f"{_PRESENTATION}notes"]
         titles = [frame for frame in frames if frame.get(f"{_PRESENTATION}class") == "title"]
-        words = " ".join(" ".join(map(_text, titles)).split())
+        title_text = " ".join(map(_text, titles))
+        words = " ".join(title_text.split())
         title = title or words
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
 
-        blocks = [block for frame in frames if frame not in titles for block in _blocks(frame, outline)]
+        other_frames = [frame for frame in frames if frame not in titles]
+        blocks = [block for frame in other_frames for block in _blocks(frame, outline)]
         notes = _slide_notes(slide)
         if notes:
             blocks.append(f"Notes: {notes}")
@@ -109,13 +130,13 @@ def _slide_notes(slide: Element) -> str:
     return " ".join(notes).strip()
 
 
-def _open(data: bytes, kind: str, outline: Outline) -> tuple[str, Element, set[str | None]]:
+def _open(data: bytes, kind: str, outline: Outline) -> _OpenFile:
     """Open a file, and remove its struck-out and hidden texts.
 
     :param data: The bytes of the file.
     :param kind: The name of the element with the content, such as "text".
     :param outline: The outline of the file. The removed texts are counted in its ``loss``.
-    :returns: The title, the element with the content, and the names of the styles that hide a sheet.
+    :returns: The opened file.
     :raises CannotRead: If the file is encrypted, damaged, too large, possibly malicious or of another kind.
     """
     check_package(data)
@@ -123,7 +144,9 @@ def _open(data: bytes, kind: str, outline: Outline) -> tuple[str, Element, set[s
         names = package.namelist()
         if "META-INF/manifest.xml" in names and b"encryption-data" in package.read("META-INF/manifest.xml"):
             raise CannotRead("it is encrypted: save it again without a password")
-        title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title") if "meta.xml" in names else ""
+        title = None
+        if "meta.xml" in names:
+            title = ElementTree.fromstring(package.read("meta.xml")).findtext(".//{*}title")
         content = ElementTree.fromstring(package.read("content.xml"))
         roots = [content]
         if "styles.xml" in names:
@@ -134,13 +157,12 @@ def _open(data: bytes, kind: str, outline: Outline) -> tuple[str, Element, set[s
         raise CannotRead("its content is of another kind than its name says")
     note_left_out(outline, strike_open_document(body, roots), STRUCK)
 
-    hidden = {
-        style.get(f"{_STYLE}name")
-        for style in content.iter(f"{_STYLE}style")
-        for properties in style.iterfind(f"{_STYLE}table-properties")
-        if properties.get(f"{_TABLE}display") == "false"
-    }
-    return title or "", body, hidden
+    hiding_styles = set[str | None]()
+    for style in content.iter(f"{_STYLE}style"):
+        properties = style.iterfind(f"{_STYLE}table-properties")
+        if any(element.get(f"{_TABLE}display") == "false" for element in properties):
+            hiding_styles.add(style.get(f"{_STYLE}name"))
+    return _OpenFile(title or "", body, hiding_styles)
 
 
 def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
@@ -150,8 +172,9 @@ def _blocks(parent: Element, outline: Outline) -> Iterator[str]:
             continue
         if element.tag == f"{_TEXT}h":
             words = " ".join(_text(element).split())
-            level = element.get(f"{_TEXT}outline-level", "1")
-            yield outline.mark(int(level) if level.isdecimal() else 1, words) + words
+            stated_level = element.get(f"{_TEXT}outline-level", "1")
+            level = int(stated_level) if stated_level.isdecimal() else 1
+            yield outline.mark(level, words) + words
         elif element.tag == f"{_TEXT}p":
             text = _text(element).strip()
             if text:
@@ -173,21 +196,24 @@ def _grid(table: Element) -> Grid:
         cells: list[str] = []
         merged: list[Span] = []
         for cell in row:
-            if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell") and len(cells) < MOST_COLUMNS:
-                down = _number(cell, "number-rows-spanned", _MOST_SPANNED)
-                across = _number(cell, "number-columns-spanned", _MOST_SPANNED)
-                if down > 1 or across > 1:
-                    merged.append(Span(len(rows), len(cells), down, across))
-                cells += _cells(cell)
+            if cell.tag not in _CELLS or len(cells) >= MOST_COLUMNS:
+                continue
+            down = _number(cell, "number-rows-spanned", _MOST_SPANNED)
+            across = _number(cell, "number-columns-spanned", _MOST_SPANNED)
+            if down > 1 or across > 1:
+                merged.append(Span(len(rows), len(cells), down, across))
+            cells += _repeated_text(cell)
 
         # Keep only the first of several empty rows. A million of them can stand below the last row with text.
+        has_text = any(cells)
         follows_text = bool(rows) and any(rows[-1])
-        if not any(cells) and not follows_text:
+        stays = has_text or follows_text
+        if not stays:
             continue
         if is_header:
             headers.add(len(rows))
         spans += merged
-        times = _number(row, "number-rows-repeated", _MOST_REPEATED) if any(cells) else 1
+        times = _number(row, "number-rows-repeated", _MOST_REPEATED) if has_text else 1
         rows += (list(cells) for _ in range(times))
     return without_columns(Grid(rows, spans, frozenset(headers)), _hidden_columns(table))
 
@@ -195,20 +221,29 @@ def _grid(table: Element) -> Grid:
 def _hidden_columns(table: Element) -> set[int]:
     """Return the numbers of the hidden columns of a table, from 0. Folded columns are not among them."""
     hidden = set[int]()
-    column = 0
-    for group in table:
-        columns = [group] if group.tag == f"{_TABLE}table-column" else []
-        if group.tag in (f"{_TABLE}table-columns", f"{_TABLE}table-header-columns"):
-            columns = list(group)
-        elif group.tag == f"{_TABLE}table-column-group":
+    # The number of the next column.
+    begin = 0
+    for child in table:
+        may_be_folded = child.tag == f"{_TABLE}table-column-group"
+        for column in _columns(child):
+            end = begin + _number(column, "number-columns-repeated", MOST_COLUMNS)
+            is_hidden = column.get(f"{_TABLE}visibility") == "collapse"
             # The columns of a folded group are hidden only for the moment, so they are only counted.
-            columns = list(group.iter(f"{_TABLE}table-column"))
-        for element in columns:
-            width = _number(element, "number-columns-repeated", MOST_COLUMNS)
-            if group.tag != f"{_TABLE}table-column-group" and element.get(f"{_TABLE}visibility") == "collapse":
-                hidden.update(range(column, min(column + width, MOST_COLUMNS)))
-            column += width
+            if is_hidden and not may_be_folded:
+                hidden.update(range(begin, min(end, MOST_COLUMNS)))
+            begin = end
     return hidden
+
+
+def _columns(child: Element) -> list[Element]:
+    """Return the elements of columns that a child of a table is or has. A row has none."""
+    if child.tag == f"{_TABLE}table-column":
+        return [child]
+    if child.tag in (f"{_TABLE}table-columns", f"{_TABLE}table-header-columns"):
+        return list(child)
+    if child.tag == f"{_TABLE}table-column-group":
+        return list(child.iter(f"{_TABLE}table-column"))
+    return []
 
 
 def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element, bool]]:
@@ -222,14 +257,16 @@ def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element
             if is_folded or child.get(f"{_TABLE}visibility") != "collapse":
                 yield child, is_header
         elif child.tag in _GROUPS:
-            yield from _own_rows(child, is_header or child.tag == f"{_TABLE}table-header-rows")
+            are_headers = is_header or child.tag == f"{_TABLE}table-header-rows"
+            yield from _own_rows(child, are_headers)
 
 
-def _cells(cell: Element) -> list[str]:
+def _repeated_text(cell: Element) -> list[str]:
     """Return the text of a cell as many times as the file says that the cell is repeated."""
     date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
     text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
-    return [text] * _number(cell, "number-columns-repeated", _MOST_REPEATED if text else MOST_COLUMNS)
+    most = _MOST_REPEATED if text else MOST_COLUMNS
+    return [text] * _number(cell, "number-columns-repeated", most)
 
 
 def _number(element: Element, name: str, most: int) -> int:

@@ -83,7 +83,8 @@ def note_left_out(outline: Outline, number: int, noun: str) -> None:
     :param noun: What a part is, in the singular.
     """
     if number:
-        outline.loss = "; ".join(filter(None, (outline.loss, f"{counted(number, noun)} left out")))
+        loss = f"{counted(number, noun)} left out"
+        outline.loss = f"{outline.loss}; {loss}" if outline.loss else loss
 
 
 def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int:
@@ -112,14 +113,24 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
         inherited = _properties_of(style, styles)
         hidden = [run for run in paragraph.iter(f"{_WORD}r") if _is_struck_run(run, inherited, styles)]
         count += any(run.find(f"{_WORD}t") is not None for run in hidden)
-        rows = {row for run in hidden for row in islice(run.iterancestors(f"{_WORD}tr"), 1)}
+        for run in hidden:
+            changed |= _innermost_row(run, f"{_WORD}tr")
         for run in hidden:
             del run[:]
-        changed |= rows
     for row in changed:
-        if not any(text.text and text.text.strip() for text in row.iter(f"{_WORD}t")):
+        if not _has_text(row, f"{_WORD}t"):
             row.getparent().remove(row)
     return count
+
+
+def _innermost_row(element: Any, row_tag: str) -> set[Any]:
+    """Return the row of a table in which an element directly stands; an empty set outside a table."""
+    return set(islice(element.iterancestors(row_tag), 1))
+
+
+def _has_text(row: Any, text_tag: str) -> bool:
+    """Check whether a row has an element of text that is not blank."""
+    return any(text.text and text.text.strip() for text in row.iter(text_tag))
 
 
 def word_styles(styles: Any) -> dict[str | None, frozenset[str]]:
@@ -139,16 +150,18 @@ def word_styles(styles: Any) -> dict[str | None, frozenset[str]]:
 
     if not any(True in properties.values() for properties in own.values()):
         return {}
-    # A style that is based on itself, or on more than nine other styles, is not followed further.
-    resolved = {key: dict(properties) for key, properties in own.items()}
-    for key in own:
+    styles_with_bases: dict[str | None, frozenset[str]] = {}
+    for key, properties in own.items():
         base_key = bases[key]
+        # A style that is based on itself, or on more than nine other styles, is not followed further.
         for _ in range(9):
             if base_key not in own:
                 break
-            resolved[key] = own[base_key] | resolved[key]
+            # What a style says itself is preferred to what its base says.
+            properties = own[base_key] | properties
             base_key = bases[base_key]
-    return {key: frozenset(name for name, is_on in found.items() if is_on) for key, found in resolved.items()}
+        styles_with_bases[key] = frozenset(name for name, is_on in properties.items() if is_on)
+    return styles_with_bases
 
 
 def _own_properties(properties: Any) -> dict[str, bool]:
@@ -175,7 +188,9 @@ def _is_struck_run(run: Any, inherited: frozenset[str], styles: dict[str | None,
     if properties is None:
         return bool(inherited)
     named = inherited | _properties_of(properties.find(f"{_WORD}rStyle"), styles)
-    return any((dict.fromkeys(named, True) | _own_properties(properties)).values())
+    # What a run says itself is preferred to what its styles say.
+    is_on = dict.fromkeys(named, True) | _own_properties(properties)
+    return any(is_on.values())
 
 
 def strike_slide_text(root: Any) -> int:
@@ -191,13 +206,16 @@ def strike_slide_text(root: Any) -> int:
         for run in root.iter(f"{_DRAWING}{kind}"):
             properties = run.find(f"{_DRAWING}rPr")
             text = run.find(f"{_DRAWING}t")
-            if properties is not None and text is not None and properties.get("strike") in _SLIDE_STRIKES:
+            if properties is None or text is None:
+                continue
+            if properties.get("strike") in _SLIDE_STRIKES:
                 count += bool(text.text)
                 text.text = ""
-                changed.update(islice(run.iterancestors(f"{_DRAWING}tr"), 1))
+                changed |= _innermost_row(run, f"{_DRAWING}tr")
     for row in changed:
-        is_merged = any(cell.get(name) for cell in row.iter(f"{_DRAWING}tc") for name in ("rowSpan", "vMerge"))
-        if not is_merged and not any(text.text and text.text.strip() for text in row.iter(f"{_DRAWING}t")):
+        is_merged = any(cell.get("rowSpan") or cell.get("vMerge") for cell in row.iter(f"{_DRAWING}tc"))
+        stays = is_merged or _has_text(row, f"{_DRAWING}t")
+        if not stays:
             row.getparent().remove(row)
     return count
 
@@ -211,26 +229,22 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     :param roots: The roots of the parts that define styles. The styles of an earlier part win.
     :returns: The number of removed texts.
     """
-    hidden = _hidden_styles(roots)
+    hidden_styles = _hidden_styles(roots)
     # A row with a covered cell belongs to a merged cell, so it stays.
-    full_rows = [
-        row
-        for row in body.iter(f"{_TABLE}table-row")
-        if _has_open_text(row) and row.find(f"{_TABLE}covered-table-cell") is None
-    ]
+    unmerged_rows = (row for row in body.iter(f"{_TABLE}table-row") if row.find(f"{_TABLE}covered-table-cell") is None)
+    full_rows = [row for row in unmerged_rows if _has_open_text(row)]
     count = 0
     for element in body.iter():
-        is_hidden = (
-            _style_of(element) in hidden
-            or element.get(f"{_TEXT}is-hidden") == "true"
-            or (element.tag == f"{_TEXT}section" and element.get(f"{_TEXT}display") == "none")
-        )
-        if is_hidden and (element.text or len(element)):
+        has_content = bool(element.text) or len(element) > 0
+        if has_content and _is_hidden_element(element, hidden_styles):
             count += 1
             element.attrib.pop(f"{_OFFICE}date-value", None)
             element.text = None
             del element[:]
-    emptied = {row for row in full_rows if not _has_open_text(row)} if count else set()
+    if not count:
+        return 0
+
+    emptied = {row for row in full_rows if not _has_open_text(row)}
     if emptied:
         for parent in list(body.iter()):
             for row in [child for child in parent if child in emptied]:
@@ -238,11 +252,21 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     return count
 
 
+def _is_hidden_element(element: Any, hidden_styles: set[_StyleKey]) -> bool:
+    """Check whether an element of an OpenDocument file is struck through or hidden, by its style or by itself."""
+    if _style_of(element) in hidden_styles or element.get(f"{_TEXT}is-hidden") == "true":
+        return True
+    is_section = element.tag == f"{_TEXT}section"
+    return is_section and bool(element.get(f"{_TEXT}display") == "none")
+
+
 def _style_of(element: Any) -> _StyleKey:
     """Return the style of an element of an OpenDocument file."""
     family = _FAMILIES.get(element.tag)
+    if not family:
+        return None, None
     space = _TABLE if family == "table-cell" else _TEXT
-    return family, element.get(f"{space}style-name") if family else None
+    return family, element.get(f"{space}style-name")
 
 
 def _has_open_text(row: Any) -> bool:
@@ -274,7 +298,8 @@ def _hidden_styles(roots: Iterable[Any]) -> set[_StyleKey]:
         for _ in range(9):
             if strikes is not None or parent not in own:
                 break
-            strikes, parent = own[parent], parents[parent]
+            strikes = own[parent]
+            parent = parents[parent]
         if strikes:
             hidden.add(key)
     return hidden
@@ -284,10 +309,13 @@ def _strikes(properties: Any) -> bool | None:
     """Check whether the properties of a text strike it through or hide it. None if they do not say it."""
     if properties is None:
         return None
-    lines = [properties.get(f"{_STYLE}text-line-through-{name}") for name in ("style", "type")]
-    stated = [line for line in (*lines, properties.get(f"{_TEXT}display")) if line]
-    is_struck = any(line and line != "none" for line in lines)
-    return is_struck or properties.get(f"{_TEXT}display") == "none" if stated else None
+    line_style = properties.get(f"{_STYLE}text-line-through-style")
+    line_type = properties.get(f"{_STYLE}text-line-through-type")
+    display = properties.get(f"{_TEXT}display")
+    if not (line_style or line_type or display):
+        return None
+    is_struck = any(line and line != "none" for line in (line_style, line_type))
+    return is_struck or display == "none"
 
 
 def hidden_lines(xml: bytes, has_filter: bool = False) -> HiddenLines:
@@ -307,8 +335,10 @@ def hidden_lines(xml: bytes, has_filter: bool = False) -> HiddenLines:
         rows = {numbers[b"r"] - 1 for numbers in _hidden_tags(_ROW, xml) if b"r" in numbers}
     columns: set[int] = set()
     for numbers in _hidden_tags(_COLUMN, xml):
-        # Excel has 16,384 columns.
-        columns.update(range(numbers.get(b"min", 1) - 1, min(numbers.get(b"max", 0), 16_384)))
+        # The columns are numbered from 1 in the file. Excel has 16,384 columns.
+        begin = numbers.get(b"min", 1) - 1
+        end = min(numbers.get(b"max", 0), 16_384)
+        columns.update(range(begin, end))
     return HiddenLines(frozenset(rows), frozenset(columns))
 
 
@@ -329,33 +359,62 @@ def strike_rtf(text: str) -> tuple[str, int]:
     """
     if not _RTF_STRIKE.search(text):
         return text, 0
+    state = _RtfState()
     pieces: list[str] = []
     count = 0
-    # The control words that hide the present text, and those of each group around it.
-    hiding: frozenset[str] = frozenset()
-    groups: list[frozenset[str]] = []
-    # How many groups were open when a list of names began. 0 outside such a list.
-    depth = 0
     was_hidden = False
     for part in _RTF_PART.finditer(text):
-        name = part["name"]
-        is_shown = True
-        if part[0] == "{":
-            groups.append(hiding)
-        elif part[0] == "}":
-            hiding = groups.pop() if groups else frozenset()
-            depth = depth if len(groups) >= depth else 0
-        elif depth:
-            pass
-        elif name in _RTF_LISTS:
-            depth = len(groups)
-        elif name in _RTF_WORDS:
-            hiding = hiding - {name} if part["number"] == "0" else hiding | {name}
-        elif name == "plain":
-            hiding = frozenset()
-        elif part["text"] or name == "u":
-            is_shown = not hiding
-            count += bool(hiding) and not was_hidden
-            was_hidden = bool(hiding)
-        pieces.append(part[0] if is_shown else "")
+        # A character by its Unicode number, such as `\u228`, is text, too.
+        has_text = bool(part["text"]) or part["name"] == "u"
+        if not has_text or state.is_in_list:
+            state.follow(part)
+            pieces.append(part[0])
+            continue
+        # A text in several pieces counts once.
+        if state.is_hidden and not was_hidden:
+            count += 1
+        if not state.is_hidden:
+            pieces.append(part[0])
+        was_hidden = state.is_hidden
     return "".join(pieces), count
+
+
+class _RtfState:
+    """What the control words and braces of RTF say about the text that follows."""
+
+    def __init__(self) -> None:
+        # The control words that hide the present text.
+        self._hiding: frozenset[str] = frozenset()
+        # The control words that hide the text of each group around it.
+        self._groups: list[frozenset[str]] = []
+        # How many groups were open when a list of names began. 0 outside such a list.
+        self._list_depth = 0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the present text is struck through or hidden."""
+        return bool(self._hiding)
+
+    @property
+    def is_in_list(self) -> bool:
+        """Whether the present place is in a list of names, such as those of the styles."""
+        return self._list_depth > 0
+
+    def follow(self, part: re.Match[str]) -> None:
+        """Take account of the next control word or brace."""
+        name = part["name"]
+        if part[0] == "{":
+            self._groups.append(self._hiding)
+        elif part[0] == "}":
+            self._hiding = self._groups.pop() if self._groups else frozenset()
+            if len(self._groups) < self._list_depth:
+                self._list_depth = 0
+        elif self.is_in_list:
+            return
+        elif name in _RTF_LISTS:
+            self._list_depth = len(self._groups)
+        elif name in _RTF_WORDS:
+            is_off = part["number"] == "0"
+            self._hiding = self._hiding - {name} if is_off else self._hiding | {name}
+        elif name == "plain":
+            self._hiding = frozenset()
