@@ -103,21 +103,13 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
         return lines
 
     boxes = _Boxes(part)
-    # The sample has a line of each block of three lines. If it has only one shared line, all lines are examined.
-    pairs = list(pairwise([*lines, (len(text), len(text))]))
-    first_shared = []
-    for sample in (pairs[::_SAMPLED], pairs):
-        first_shared = list(islice((pair for pair in sample if _may_be_shared(text, pair, boxes)), _LEAST_SAMPLES))
-        if not first_shared:
-            return lines
-        if len(first_shared) == _LEAST_SAMPLES:
-            break
-    if len(first_shared) < _LEAST_SAMPLES:
+    if not _has_shared_lines(text, lines, boxes):
         return lines
-
     segments = [segment for line in lines for segment in _segments(text, line, boxes)]
     ordered = _order(text, segments, _MOST_COLUMNS)
-    return lines if ordered == segments else list(_rejoin(ordered, segments, lines))
+    if ordered == segments:
+        return lines
+    return list(_rejoin(ordered, segments, lines))
 
 
 def _rejoin(
@@ -139,7 +131,9 @@ def _rejoin(
             yield 0, 0
             continue
         begin = segment.begin if begin is None else begin
-        if next_segment is None or following.get(segment) != next_segment or segment.end in ends:
+        are_neighbours = next_segment is not None and following.get(segment) == next_segment
+        is_at_line_end = segment.end in ends
+        if is_at_line_end or not are_neighbours:
             yield begin, segment.end
             begin = None
 
@@ -158,7 +152,9 @@ class _Boxes:
     def __init__(self, part: Any) -> None:
         from pypdfium2.raw import FS_RECTF, FPDFText_GetLooseCharBox
 
-        self._read, self._part, self._box = FPDFText_GetLooseCharBox, part, FS_RECTF()
+        self._read = FPDFText_GetLooseCharBox
+        self._part = part
+        self._box = FS_RECTF()
         self._to = ctypes.byref(self._box)
 
     def __getitem__(self, place: int) -> Any:
@@ -168,6 +164,23 @@ class _Boxes:
         """
         self._read(self._part, place, self._to)
         return self._box
+
+
+def _has_shared_lines(text: str, lines: Sequence[tuple[int, int]], boxes: _Boxes) -> bool:
+    """Check whether at least two lines of a page look as if two columns shared them."""
+    end_of_text = (len(text), len(text))
+    pairs = list(pairwise([*lines, end_of_text]))
+    # The sample has a line of each block of three lines. If it has only one shared line, all lines are examined.
+    shared_in_sample = _count_shared(text, pairs[::_SAMPLED], boxes)
+    if shared_in_sample in (0, _LEAST_SAMPLES):
+        return shared_in_sample > 0
+    return _count_shared(text, pairs, boxes) == _LEAST_SAMPLES
+
+
+def _count_shared(text: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]], boxes: _Boxes) -> int:
+    """Count the lines that two columns may share, but no further than `_LEAST_SAMPLES`."""
+    shared = (pair for pair in pairs if _may_be_shared(text, pair, boxes))
+    return len(list(islice(shared, _LEAST_SAMPLES)))
 
 
 def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
@@ -188,10 +201,14 @@ def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segme
     for word in _WORD.finditer(text, *line):
         box = boxes[word.start()]
         # The gap before the word, as a multiple of the height of the letters. Negative if the word stands further left.
-        gap = (box.left - right) / (top - bottom or 1)
+        height = top - bottom or 1
+        gap = (box.left - right) / height
+        is_near = -_WIDE <= gap <= _WIDE
         is_below_hyphen = text[last - 1] in _HYPHENS and box.top < bottom
-        if begin < 0 or not -_WIDE <= gap <= _WIDE or is_below_hyphen:
-            if begin >= 0:
+        has_begun = begin >= 0
+        goes_on = has_begun and is_near and not is_below_hyphen
+        if not goes_on:
+            if has_begun:
                 yield Segment(begin, last, left, right, bottom, top)
             begin = word.start()
             left, bottom, top = box.left, box.bottom, box.top
@@ -222,7 +239,10 @@ def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], box
 
 def _is_beside(before: Segment, after: Segment) -> bool:
     """Check whether a segment stands to the right of the one before, behind a wide gap and not below it."""
-    return after.left - before.right > _WIDE * (before.top - before.bottom) and after.top > before.bottom
+    gap = after.left - before.right
+    height = before.top - before.bottom
+    reaches_line = after.top > before.bottom
+    return gap > _WIDE * height and reaches_line
 
 
 def _order(text: str, segments: list[Segment], columns: int) -> list[Segment | None]:
@@ -242,22 +262,23 @@ def _order(text: str, segments: list[Segment], columns: int) -> list[Segment | N
     brief, is_clear = _brief_blocks(text, blocks, gutter)
 
     ordered: list[Segment | None] = []
-    for is_brief, numbers in groupby(range(len(blocks)), key=lambda number: number in brief and number not in shared):
-        group = list(numbers)
+    only_brief = brief - shared.keys()
+    for is_brief, numbers in groupby(range(len(blocks)), key=only_brief.__contains__):
         if is_brief:
-            together = [segment for number in group for segment in blocks[number]]
-            ordered += (
-                _write_brief(text, together, gutter, columns) if is_clear else _write_apart(text, together, gutter)
-            )
-            continue
-        for number in group:
-            if number in shared:
-                left, right = shared[number]
-                # Each of the two may consist of several columns itself.
-                ordered += _order(text, left, columns - 1)
-                ordered += _order(text, right, columns - 1)
+            together = [segment for number in numbers for segment in blocks[number]]
+            if is_clear:
+                ordered += _write_brief(text, together, gutter, columns)
             else:
+                ordered += _write_apart(text, together, gutter)
+            continue
+        for number in numbers:
+            if number not in shared:
                 ordered += blocks[number]
+                continue
+            left, right = shared[number]
+            # Each of the two may consist of several columns itself.
+            ordered += _order(text, left, columns - 1)
+            ordered += _order(text, right, columns - 1)
     return ordered
 
 
@@ -271,10 +292,11 @@ def _shared_blocks(
     """
     shared: dict[int, tuple[list[Segment], list[Segment]]] = {}
     for number, block in enumerate(blocks):
-        if _is_shared(block, gutter, _LEAST_TURNS):
-            left, right = _sides(block, gutter)
-            if _holds_sentences(text, left) and _holds_sentences(text, right):
-                shared[number] = left, right
+        if not _is_shared(block, gutter, _LEAST_TURNS):
+            continue
+        left, right = _sides(block, gutter)
+        if _holds_sentences(text, left) and _holds_sentences(text, right):
+            shared[number] = left, right
 
     left_lines = sum(len(left) for left, _ in shared.values())
     right_lines = sum(len(right) for _, right in shared.values())
@@ -289,12 +311,25 @@ def _brief_blocks(text: str, blocks: Sequence[list[Segment]], gutter: float) -> 
     :returns: The numbers of the blocks, and whether a sentence goes on in both columns. If it goes on in one column
         only, the blocks are judged one by one.
     """
-    sides = {number: _sides(block, gutter) for number, block in enumerate(blocks) if _is_shared(block, gutter, 1)}
-    wordy = {number for number, pair in sides.items() if all(_has_words(text, side) for side in pair)}
-    columns = [[segment for number in sorted(wordy) for segment in sides[number][side]] for side in (0, 1)]
-    if min(map(len, columns)) >= _FEWEST_LINES and all(_runs_on(text, column) for column in columns):
-        return _with_headings(wordy, blocks, gutter), True
-    return {number for number in wordy if any(_is_prose(text, side) for side in sides[number])}, False
+    # The segments of both columns of each block whose lines have words, by the number of the block.
+    wordy: dict[int, tuple[list[Segment], list[Segment]]] = {}
+    left_column: list[Segment] = []
+    right_column: list[Segment] = []
+    for number, block in enumerate(blocks):
+        if not _is_shared(block, gutter, 1):
+            continue
+        left, right = _sides(block, gutter)
+        if _has_words(text, left) and _has_words(text, right):
+            wordy[number] = left, right
+            left_column += left
+            right_column += right
+
+    columns = (left_column, right_column)
+    have_enough_lines = min(map(len, columns)) >= _FEWEST_LINES
+    if have_enough_lines and all(_runs_on(text, column) for column in columns):
+        return _with_headings(set(wordy), blocks, gutter), True
+    with_prose = {number for number, (left, right) in wordy.items() if _is_prose(text, left) or _is_prose(text, right)}
+    return with_prose, False
 
 
 def _is_prose(text: str, segments: Sequence[Segment]) -> bool:
@@ -305,9 +340,12 @@ def _is_prose(text: str, segments: Sequence[Segment]) -> bool:
     """
     if len(segments) < _FEWEST_LINES or not _runs_on(text, segments):
         return False
-    beginnings = {text[segment.begin].islower() for segment in segments}
-    ends = {ends_with_stop(_text_of(text, segment)) for segment in segments}
-    return len(beginnings) > 1 or (len(ends) > 1 and True not in beginnings)
+    begin_small = {text[segment.begin].islower() for segment in segments}
+    end_with_stop = {ends_with_stop(_text_of(text, segment)) for segment in segments}
+    begin_differently = len(begin_small) > 1
+    end_differently = len(end_with_stop) > 1
+    none_begins_small = True not in begin_small
+    return begin_differently or (end_differently and none_begins_small)
 
 
 def _with_headings(brief: set[int], blocks: Sequence[list[Segment]], gutter: float) -> set[int]:
@@ -326,7 +364,9 @@ def _write_brief(text: str, block: list[Segment], gutter: float, columns: int) -
     There is an empty line between the two columns, too, unless a sentence goes on from one to the other.
     """
     left, right = _sides(block, gutter)
-    goes_on = not ends_with_stop(_text_of(text, left[-1])) and text[right[0].begin].islower()
+    last_of_left, first_of_right = left[-1], right[0]
+    begins_small = text[first_of_right.begin].islower()
+    goes_on = begins_small and not ends_with_stop(_text_of(text, last_of_left))
     between: list[Segment | None] = [] if goes_on else [None]
     return [None, *_order(text, left, columns - 1), *between, *_order(text, right, columns - 1), None]
 
@@ -338,10 +378,12 @@ def _write_apart(text: str, block: Sequence[Segment], gutter: float) -> list[Seg
     """
     apart = set[Segment]()
     for side in _sides(block, gutter):
-        if _is_prose(text, side):
-            goes_on = _going_on([_text_of(text, segment) for segment in side])
-            for pair, is_one in zip(pairwise(side), goes_on, strict=True):
-                apart.update(pair if is_one else ())
+        if not _is_prose(text, side):
+            continue
+        going_on = _going_on([_text_of(text, segment) for segment in side])
+        for pair, goes_on in zip(pairwise(side), going_on, strict=True):
+            if goes_on:
+                apart.update(pair)
     written: list[Segment | None] = [None]
     for segment in block:
         written += [None, segment, None] if segment in apart else [segment]
@@ -354,9 +396,11 @@ def _runs_on(text: str, segments: Sequence[Segment]) -> bool:
     The column must have the end of a sentence.
     """
     lines = [_text_of(text, segment) for segment in segments]
-    if not any(map(_has_border, lines)) and not any(map(ends_with_stop, lines)):
+    has_end_of_sentence = any(map(_has_border, lines)) or any(map(ends_with_stop, lines))
+    if not has_end_of_sentence:
         return False
-    return sum(_going_on(lines)) >= max(1, _LEAST_RUNNING_ON * (len(lines) - 1))
+    line_ends = len(lines) - 1
+    return sum(_going_on(lines)) >= max(1, _LEAST_RUNNING_ON * line_ends)
 
 
 def _going_on(lines: Sequence[str]) -> list[bool]:
@@ -365,10 +409,14 @@ def _going_on(lines: Sequence[str]) -> list[bool]:
     This is so if the line has no stop at its end, and if the next line begins with a small letter or has the end of a
     sentence within it.
     """
-    return [
-        not ends_with_stop(line) and (following[0].islower() or _has_border(following))
-        for line, following in pairwise(lines)
-    ]
+    return [_goes_on(line, following) for line, following in pairwise(lines)]
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Tell whether one line of a column belongs to one sentence with the next line."""
+    if ends_with_stop(line):
+        return False
+    return following[0].islower() or _has_border(following)
 
 
 def _has_border(line: str) -> bool:
@@ -386,12 +434,13 @@ def _find_gutter(segments: Sequence[Segment]) -> float | None:
 
     :returns: The place that the most wide gaps cover or end at. None if these gaps are too few.
     """
-    gaps = [(before.right, after.left) for before, after in pairwise(segments) if _is_beside(before, after)]
-    if not gaps:
+    pairs = [(before, after) for before, after in pairwise(segments) if _is_beside(before, after)]
+    if not pairs:
         return None
 
-    begins = sorted(begin for begin, _ in gaps)
-    ends = sorted(end for _, end in gaps)
+    # The edges of the wide gaps.
+    begins = sorted(before.right for before, _ in pairs)
+    ends = sorted(after.left for _, after in pairs)
     # For each end of a gap, count the gaps that begin left of this place and do not end left of it.
     counts = {end: bisect_left(begins, end) - bisect_left(ends, end) for end in ends}
     gutter = max(counts, key=lambda end: (counts[end], -end))
@@ -444,8 +493,10 @@ def _is_shared(block: Sequence[Segment], gutter: float, least_turns: int) -> boo
     turns = [number for number, (before, after) in enumerate(pairwise(block)) if before.right < gutter <= after.left]
     if len(turns) < least_turns:
         return False
-    sides = _sides(block[turns[0] : turns[-1] + 1], gutter)
-    return len(turns) >= _LEAST_SHARED * max(map(_count_lines, sides))
+    first_turn, last_turn = turns[0], turns[-1]
+    left, right = _sides(block[first_turn : last_turn + 1], gutter)
+    longer = max(_count_lines(left), _count_lines(right))
+    return len(turns) >= _LEAST_SHARED * longer
 
 
 def _count_lines(segments: Sequence[Segment]) -> int:
@@ -455,14 +506,15 @@ def _count_lines(segments: Sequence[Segment]) -> int:
 
 def _holds_sentences(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether the lines of a column are parts of sentences, and not the cells of a table."""
-    going_on = sum(text[segment.begin].islower() for segment in segments)
-    return _has_words(text, segments) and going_on >= _LEAST_GOING_ON * len(segments)
+    begin_small = sum(text[segment.begin].islower() for segment in segments)
+    return _has_words(text, segments) and begin_small >= _LEAST_GOING_ON * len(segments)
 
 
 def _has_words(text: str, segments: Sequence[Segment]) -> bool:
     """Check whether the lines of a column have several words and fill the column."""
     widths = sorted(segment.right - segment.left for segment in segments)
     # Nine of ten lines are not wider than this. A few lines may be wider than the column.
-    column_width = widths[len(widths) * 9 // 10]
+    nine_of_ten = len(widths) * 9 // 10
+    column_width = widths[nine_of_ten]
     words = median(len(_LETTERS.findall(text, segment.begin, segment.end)) for segment in segments)
     return median(widths) >= _LEAST_FILLED * column_width and words >= _LEAST_WORDS

@@ -7,7 +7,7 @@ no bookmarks, its lines in large letters are the headings. Page numbers and repe
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
 from prefrag.indexing.readers.pdf_columns import find_lines
@@ -36,6 +36,19 @@ _FULL = 0.6
 _OCR = "`ocrmypdf {}IN.pdf OUT.pdf` makes a PDF with text"
 
 
+class _Page(NamedTuple):
+    """The content of a page.
+
+    :param lines: The lines.
+    :param heights: The height of the letters of each line in points. Empty if it is not measured or not known.
+    :param is_scan: Whether the page is a picture without text.
+    """
+
+    lines: list[str]
+    heights: list[float]
+    is_scan: bool
+
+
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     """Read the title and the text of a PDF.
 
@@ -57,48 +70,48 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
 
     try:
         bookmarks = _bookmarks(document)
-        # The lines of each page.
-        pages: list[list[str]] = []
-        # The height of the letters of each line of each page, in points.
-        sizes: list[list[float]] = []
-        # The numbers of the pages that are pictures without text.
-        scans: list[str] = []
-        room = _MOST_TEXT
-        for number in range(len(document)):
-            # Without bookmarks, the size of the letters shows which lines are headings.
-            lines, heights, is_scan = _read_page(document, number, with_sizes=not bookmarks)
-            pages.append(lines)
-            sizes.append(heights)
-            if is_scan:
-                scans.append(str(number + 1))
-            room -= sum(map(len, lines))
-            if room < 0:
-                raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
+        # Without bookmarks, the size of the letters shows which lines are headings.
+        pages = _read_pages(document, with_sizes=not bookmarks)
         title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
     finally:
         document.close()
 
+    lines_of_pages = [page.lines for page in pages]
     # The next two functions change the lines in place.
-    take_out_running_lines(pages)
+    take_out_running_lines(lines_of_pages)
     if not bookmarks:
-        mark_large_lines(pages, sizes, outline)
+        mark_large_lines(lines_of_pages, [page.heights for page in pages], outline)
 
     # Each page is joined together with the next page. The last page gets an empty next page.
-    texts = [_join(lines, next_lines) for lines, next_lines in pairwise([*pages, []])]
+    texts = [_join(lines, next_lines) for lines, next_lines in pairwise([*lines_of_pages, []])]
+    scans = [str(number) for number, page in enumerate(pages, start=1) if page.is_scan]
     _check_loss("".join(texts), scans, outline)
     marked = [_mark(text, bookmarks.get(number, []), outline) for number, text in enumerate(texts)]
     return title, "\f".join(marked)
 
 
-def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str], list[float], bool]:
+def _read_pages(document: Any, with_sizes: bool) -> list[_Page]:
+    """Read all pages of a PDF, as :func:`_read_page` does. Raise :class:`CannotRead` if their text is too long."""
+    pages: list[_Page] = []
+    room = _MOST_TEXT
+    for number in range(len(document)):
+        page = _read_page(document, number, with_sizes)
+        pages.append(page)
+        room -= sum(map(len, page.lines))
+        if room < 0:
+            raise CannotRead(f"it has over {_MOST_TEXT // 10**6} million characters: split it into smaller files")
+    return pages
+
+
+def _read_page(document: Any, number: int, with_sizes: bool) -> _Page:
     """Read one page.
 
     :param document: The opened PDF.
     :param number: The number of the page, from 0.
     :param with_sizes: Whether to measure the heights of the letters.
-    :returns: The lines, the height of the first letter of each line in points, and whether the page is a picture
-        without text. The heights are empty if they were not asked for. They are also empty if PDFium and Python count
-        the characters of the page differently, because then the places of the letters are not known.
+    :returns: The page. Its heights are those of the first letter of each line. They are empty if they were not asked
+        for. They are also empty if PDFium and Python count the characters of the page differently, because then the
+        places of the letters are not known.
     """
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
@@ -111,7 +124,7 @@ def _read_page(document: Any, number: int, with_sizes: bool) -> tuple[list[str],
         has_sure_places = len(text) == part.count_chars()
         sizes = _sizes(part, text, places) if with_sizes and has_sure_places else []
         is_scan = not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
-        return lines, sizes, is_scan
+        return _Page(lines, sizes, is_scan)
     finally:
         part.close()
         page.close()
@@ -134,14 +147,15 @@ def _join(lines: list[str], next_lines: list[str]) -> str:
 
 def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[float]:
     """Measure the height of the first character of each line, in points. The height of a blank line is 0."""
-    sizes = []
+    sizes: list[float] = []
     for begin, end in places:
         rest = text[begin:end].lstrip()
-        if rest:
-            _, bottom, _, top = part.get_charbox(end - len(rest), loose=True)
-            sizes.append(top - bottom)
-        else:
+        if not rest:
             sizes.append(0)
+            continue
+        first_character = end - len(rest)
+        _, bottom, _, top = part.get_charbox(first_character, loose=True)
+        sizes.append(top - bottom)
     return sizes
 
 
@@ -165,14 +179,15 @@ def _mark(text: str, bookmarks: list[tuple[int, str]], outline: Outline) -> str:
     pieces = []
     start = 0
     for level, words in bookmarks:
-        # A line of the page may end between any two words of the bookmark.
+        # A line of the page may end between any two words of the bookmark. "Set up" gives the pattern `Set\s*up`.
         pattern = re.compile(r"\s*".join(map(re.escape, words.split())), re.IGNORECASE)
         match = pattern.search(text, start) if words.strip() else None
         if match:
             pieces.append(text[start : match.start()])
             start = match.start()
         pieces.append(outline.mark(level, words))
-    return "".join([*pieces, text[start:]])
+    pieces.append(text[start:])
+    return "".join(pieces)
 
 
 def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
@@ -191,6 +206,7 @@ def _check_loss(text: str, scans: list[str], outline: Outline) -> None:
     if scans and not text.strip():
         raise CannotRead(f"it is a scan, pictures without text: {_OCR.format('')}")
     if scans:
-        more = f" and {len(scans) - _PAGES_NAMED} more" if len(scans) > _PAGES_NAMED else ""
-        named = f"{', '.join(scans[:_PAGES_NAMED])}{more}"
+        named = ", ".join(scans[:_PAGES_NAMED])
+        if len(scans) > _PAGES_NAMED:
+            named += f" and {len(scans) - _PAGES_NAMED} more"
         outline.loss = f"pictures without text on page {named}: {_OCR.format('--skip-text ')}"

@@ -8,9 +8,9 @@ import base64
 import io
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice, takewhile
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.pdf_columns import find_lines
@@ -35,6 +35,28 @@ _ENDS = 30
 _LEAST_LETTERS = 5
 # Matches the digits of a line. The numbers of two pages differ.
 _DIGITS = re.compile(r"\d+")
+
+
+class _Box(NamedTuple):
+    """The edges and the size of a page, in points."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+
+class _Letters(NamedTuple):
+    """The letters and digits of a page, in the order of reading.
+
+    :param text: The letters in small letters.
+    :param places: The position of each letter in the text of the page.
+    :param line_numbers: The number of the line of each letter.
+    """
+
+    text: str
+    places: Sequence[int]
+    line_numbers: Sequence[int]
 
 
 def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
@@ -79,9 +101,10 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
         text = page.get_textpage()
         marked = _find(text, sentence)
         if not marked and shown > 1:
-            marked = _find_rest(document[shown - 2].get_textpage(), text, sentence)
+            page_before = document[shown - 2]
+            marked = _find_rest(page_before.get_textpage(), text, sentence)
         left, bottom, *_ = page.get_bbox()
-        box = (left, bottom, width, height)
+        box = _Box(left, bottom, width, height)
         return {
             "page": shown,
             "pages": len(document),
@@ -103,32 +126,32 @@ def _page_with(document: Any, number: int, sentence: str) -> int:
     # A passage is cited by the page on which it begins. So a sentence of the passage may stand on the next page.
     if not sentence or number == len(document):
         return number
-    if _find(document[number - 1].get_textpage(), sentence):
+    # The numbers of pages count from 1, and their positions in the document count from 0.
+    page = document[number - 1]
+    if _find(page.get_textpage(), sentence):
         return number
-    return number + 1 if _find(document[number].get_textpage(), sentence) else number
+    next_page = document[number]
+    return number + 1 if _find(next_page.get_textpage(), sentence) else number
 
 
-def _runs(
-    text: Any, parts: Sequence[tuple[int, int]], box: tuple[float, float, float, float]
-) -> Iterator[dict[str, Any]]:
+def _runs(text: Any, parts: Sequence[tuple[int, int]], box: _Box) -> Iterator[dict[str, Any]]:
     """Yield the text and the position of each line in some parts of a page.
 
     :param text: The text page object of pypdfium2.
     :param parts: The first character and the number of characters of each part. -1 stands for all that follow.
-    :param box: The left edge, the bottom edge, the width and the height of the page, in points.
+    :param box: The edges and the size of the page.
     """
-    left, bottom, width, height = box
     room = _MOST_TEXT
     most = min(_MOST_RUNS, _MOST_LOOKS // max(1, text.count_chars()))
-    for low_x, low_y, high_x, high_y in islice(_rects(text, parts), most):
+    for left, bottom, right, top in islice(_rects(text, parts), most):
         # Points are counted from the bottom of the page, and fractions from its top.
         place = {
-            "left": (low_x - left) / width,
-            "top": 1 - (high_y - bottom) / height,
-            "width": (high_x - low_x) / width,
-            "height": (high_y - low_y) / height,
+            "left": (left - box.left) / box.width,
+            "top": 1 - (top - box.bottom) / box.height,
+            "width": (right - left) / box.width,
+            "height": (top - bottom) / box.height,
         }
-        words = text.get_text_bounded(low_x, low_y, high_x, high_y)
+        words = text.get_text_bounded(left, bottom, right, top)
         # If lines overlap, PDFium returns the text of all these lines for each of them. So the total is limited.
         room -= len(words)
         if room < 0:
@@ -152,22 +175,22 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     :returns: For each line that has a part of the sentence, the position of the first character of this part and its
         number of characters. Empty if the page does not have the beginning of the sentence.
     """
-    letters, places, line_numbers = _letters(page)
+    letters = _letters(page)
     wanted = _plain_letters(sentence)
     if not wanted:
         return []
 
-    first = letters.find(wanted[:_ENDS])
+    beginning, ending = wanted[:_ENDS], wanted[-_ENDS:]
+    first = letters.text.find(beginning)
     if first < 0:
         return []
 
-    ending = wanted[-_ENDS:]
-    ending_place = letters.find(ending, first)
+    ending_place = letters.text.find(ending, first)
     # If the end of the sentence is not near its beginning, the end may stand on the next page. Then the sentence lasts
     # until the end of this page.
     is_on_page = 0 <= ending_place - first <= 2 * len(wanted)
-    last = ending_place + len(ending) if is_on_page else len(places)
-    return _parts(first, last, places, line_numbers)
+    last = ending_place + len(ending) if is_on_page else len(letters.text)
+    return _parts(first, last, letters)
 
 
 def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, int]]:
@@ -181,28 +204,32 @@ def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, in
     :returns: The parts of the page, as in :func:`_find`. Empty if the two pages do not have the two parts of the
         sentence.
     """
-    letters, places, line_numbers = _letters(page)
-    letters_before, _, line_numbers_before = _letters(page_before)
+    letters = _letters(page)
+    letters_before = _letters(page_before)
     wanted = _plain_letters(sentence)
-    first = _count_running_letters(_lines(letters, line_numbers), _lines(letters_before, line_numbers_before))
+    first = _count_running_letters(_lines(letters), _lines(letters_before))
+    # Try each place at which the sentence may go over to the second page.
     for cut in range(_LEAST_LETTERS, len(wanted) - _LEAST_LETTERS + 1):
-        rest = wanted[cut:]
-        if letters.startswith(rest, first) and wanted[max(0, cut - _ENDS) : cut] in letters_before:
-            return _parts(first, first + len(rest), places, line_numbers)
+        before, rest = wanted[:cut], wanted[cut:]
+        if letters.text.startswith(rest, first) and before[-_ENDS:] in letters_before.text:
+            return _parts(first, first + len(rest), letters)
     return []
 
 
-def _lines(letters: str, line_numbers: Sequence[int]) -> list[str]:
+def _lines(letters: _Letters) -> list[str]:
     """Divide the letters of a page into those of each line."""
-    lines = groupby(zip(letters, line_numbers, strict=True), key=itemgetter(1))
+    lines = groupby(zip(letters.text, letters.line_numbers, strict=True), key=itemgetter(1))
     return ["".join(letter for letter, _ in line) for _, line in lines]
 
 
 def _count_running_letters(lines: Sequence[str], lines_before: Sequence[str]) -> int:
     """Count the letters of the lines at the top of two pages that are the same, except for numbers."""
-    pairs = zip(lines, lines_before, strict=False)
-    same = takewhile(lambda pair: _DIGITS.sub("", pair[0]) == _DIGITS.sub("", pair[1]), pairs)
-    return sum(len(line) for line, _ in same)
+    letters = 0
+    for line, line_before in zip(lines, lines_before, strict=False):
+        if _DIGITS.sub("", line) != _DIGITS.sub("", line_before):
+            break
+        letters += len(line)
+    return letters
 
 
 def _plain_letters(text: str) -> str:
@@ -210,13 +237,12 @@ def _plain_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _letters(page: Any) -> tuple[str, list[int], list[int]]:
-    """Return the letters and digits of a page in small letters, in the order of reading.
+def _letters(page: Any) -> _Letters:
+    """Return the letters and digits of a page.
 
     :param page: The text page object of pypdfium2.
-    :returns: The letters, the position of each letter in the text of the page, and the number of its line. All are
-        empty if a capital becomes two characters when it is made small, because then the positions of the letters
-        behind it would be wrong.
+    :returns: The letters. There are none if a capital becomes two characters when it is made small, because then the
+        positions of the letters behind it would be wrong.
     """
     text = page.get_text_range()
     places: list[int] = []
@@ -226,19 +252,21 @@ def _letters(page: Any) -> tuple[str, list[int], list[int]]:
         places += places_in_line
         line_numbers += [line_number] * len(places_in_line)
     letters = "".join(text[place] for place in places).lower()
-    return (letters, places, line_numbers) if len(letters) == len(places) else ("", [], [])
+    if len(letters) != len(places):
+        return _Letters("", [], [])
+    return _Letters(letters, places, line_numbers)
 
 
-def _parts(first: int, last: int, places: Sequence[int], line_numbers: Sequence[int]) -> list[tuple[int, int]]:
+def _parts(first: int, last: int, letters: _Letters) -> list[tuple[int, int]]:
     """Return the part of each line between two letters, as its first character and its number of characters.
 
     :param first: The number of the first letter.
     :param last: The number of the letter behind the last letter.
-    :param places: The position of each letter in the text of the page.
-    :param line_numbers: The number of the line of each letter.
+    :param letters: The letters of the page.
     """
     parts = []
-    for _, line in groupby(range(first, last), key=line_numbers.__getitem__):
-        places_in_line = [places[number] for number in line]
-        parts.append((places_in_line[0], places_in_line[-1] - places_in_line[0] + 1))
+    for _, line in groupby(range(first, last), key=letters.line_numbers.__getitem__):
+        places_in_line = [letters.places[number] for number in line]
+        begin, last_place = places_in_line[0], places_in_line[-1]
+        parts.append((begin, last_place - begin + 1))
     return parts
