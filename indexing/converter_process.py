@@ -96,7 +96,7 @@ class ConverterProcess:
         """
         reply = self._send({"path": str(path), "modified": modified, "folders": list(folders)}, data)
         self.loss = reply["loss"]
-        return [Document(id=id, content=content, meta=meta) for id, content, meta in reply["passages"]]
+        return [Document(**passage) for passage in reply["passages"]]
 
     def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, Any]:
         """Draw a page of a PDF.
@@ -144,7 +144,8 @@ class ConverterProcess:
             # modules.
             work = f"from {__name__} import main; main({self._seconds}, {self._memory}, {os.getpid()})"
             command = [sys.executable, "-P", "-c", work]
-            environment = {**without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            import_path = os.pathsep.join(filter(None, sys.path))
+            environment = {**without_secrets(), "PYTHONPATH": import_path}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def _ask(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
@@ -172,14 +173,18 @@ class ConverterProcess:
             if not reply.endswith(b"\n"):
                 self.close()
 
-        if reply.endswith(b"\n"):
-            answer: dict[str, Any] = json.loads(reply)
-            return answer
+        if not reply.endswith(b"\n"):
+            raise self._limit_reached(is_late.is_set() or process.returncode in _OUT_OF_TIME)
+        answer: dict[str, Any] = json.loads(reply)
+        return answer
 
-        if is_late.is_set() or process.returncode in _OUT_OF_TIME:
-            raise LimitReached(f"converting it takes more than {min(self._seconds, self._wait):g} s: split the file")
+    def _limit_reached(self, is_out_of_time: bool) -> LimitReached:
+        """Return the error for a file that ended the process."""
+        if is_out_of_time:
+            seconds = min(self._seconds, self._wait)
+            return LimitReached(f"converting it takes more than {seconds:g} s: split the file")
         memory = f"{self._memory / 10**9:.2g} GB of memory"
-        raise LimitReached(f"converting it failed (it may need more than {memory}, or be damaged): split the file")
+        return LimitReached(f"converting it failed (it may need more than {memory}, or be damaged): split the file")
 
     @contextmanager
     def _watched(self, process: subprocess.Popen[bytes], seconds: float, is_late: threading.Event) -> Iterator[None]:
@@ -269,20 +274,21 @@ def main(seconds: float, memory: int, parent: int) -> None:
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["bytes"])
         _limit("RLIMIT_CPU", math.ceil(time.process_time() + seconds))
-        reply: dict[str, Any]
         try:
-            if "draw" in request:
-                reply = {"drawn": draw_page(data, request["draw"], request["sentence"])}
-            else:
-                passages = converter.passages(Path(request["path"]), data, request["modified"], request["folders"])
-                reply = {
-                    "passages": [(passage.id, passage.content, passage.meta) for passage in passages],
-                    "loss": converter.loss,
-                }
+            reply = _reply(converter, request, data)
         except CannotRead as error:
             reply = {"refused": str(error)}
         replies.write(json.dumps(reply).encode() + b"\n")
         replies.flush()
+
+
+def _reply(converter: FileConverter, request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """Draw a page or convert a file, as a request asks. Return the reply."""
+    if "draw" in request:
+        return {"drawn": draw_page(data, request["draw"], request["sentence"])}
+    passages = converter.passages(Path(request["path"]), data, request["modified"], request["folders"])
+    fields = [{"id": passage.id, "content": passage.content, "meta": passage.meta} for passage in passages]
+    return {"passages": fields, "loss": converter.loss}
 
 
 def _end_with(parent: int) -> None:

@@ -18,32 +18,31 @@ from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.file_forms import COMPRESSED, FORMATS, form_of
 from prefrag.indexing.readers.text_decoding import BEGINNING_BYTES, looks_like_text
-from prefrag.indexing.report import IndexReport, Skipped
+from prefrag.indexing.report import CannotRead, IndexReport, Skipped
 
 # A file with this suffix is a corpus.
 CORPUS_SUFFIX = ".jsonl"
+# The suffixes of the files that can be read, apart from corpora and compressed files.
+_FORM_SUFFIXES = [suffix for suffix in FORMATS if suffix]
 # The reason for skipping a file of a kind that is not read.
 OTHER_KIND = (
-    f"it is of a kind that is not read (what is read: {', '.join(filter(None, FORMATS))}, {CORPUS_SUFFIX}, text "
+    f"it is of a kind that is not read (what is read: {', '.join(_FORM_SUFFIXES)}, {CORPUS_SUFFIX}, text "
     f"without a suffix, and {COMPRESSED} files with a single text)"
 )
 # A file with this suffix is a corpus if it has a list of passages. Otherwise it is an ordinary JSON file.
 LIST_SUFFIX = ".json"
 # For a file with one of these suffixes, the name alone shows that it can be read.
-_KNOWN_SUFFIXES = {*filter(None, FORMATS), COMPRESSED, CORPUS_SUFFIX}
+_KNOWN_SUFFIXES = {*_FORM_SUFFIXES, COMPRESSED, CORPUS_SUFFIX}
 # Folders with these names are skipped. Tools fill them with thousands of files that the user did not write.
 _TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
-# The suffixes of the files that are left out, by the reason.
+# The suffixes of the files that are left out, with blanks between them, by the reason.
 _REASONS = {
-    reason: suffixes.split()
-    for reason, suffixes in {
-        "pictures hold no text": ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .heic .ico .psd .ai .raw",
-        "sound and films hold no text": ".mp3 .m4a .wav .flac .ogg .mp4 .mov .avi .mkv .webm",
-        "archives are not opened: unpack them": ".zip .tar .tgz .gz .bz2 .xz .zst .7z .rar .jar .iso .dmg",
-        "from before Office 2007: save them as .docx, .xlsx or .pptx": ".doc .xls .ppt",
-        "save them as .docx, .xlsx or .pptx": ".pages .numbers",
-        "save the mails as .eml or .mbox": ".msg .pst .ost",
-    }.items()
+    "pictures hold no text": ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .heic .ico .psd .ai .raw",
+    "sound and films hold no text": ".mp3 .m4a .wav .flac .ogg .mp4 .mov .avi .mkv .webm",
+    "archives are not opened: unpack them": ".zip .tar .tgz .gz .bz2 .xz .zst .7z .rar .jar .iso .dmg",
+    "from before Office 2007: save them as .docx, .xlsx or .pptx": ".doc .xls .ppt",
+    "save them as .docx, .xlsx or .pptx": ".pages .numbers",
+    "save the mails as .eml or .mbox": ".msg .pst .ost",
 }
 # At most this many kinds of files that are left out are named.
 _MOST_KINDS = 10
@@ -100,29 +99,45 @@ def find_files(
         top_of_path = path if top is None else top
         above = real_path(top_of_path)
         for candidate, real in _walk(path, top_of_path, links, seen, report):
+            is_named_by_user = candidate is path
             try:
                 can_be_read = _can_be_read(real)
-                if candidate is not path and not can_be_read and not _can_be_read(candidate):
+                is_expected = can_be_read or is_named_by_user or _can_be_read(candidate)
+                if not is_expected:
                     # Such files are only counted. Nobody expects the pictures in a folder of texts to be read.
                     report.other_kinds[printable(real.suffix.lower())] += 1
                     continue
-                status = real.stat()
-                str(real).encode()
+                size = _size_of_readable(real, can_be_read)
             except OSError as error:
-                reason = f"it cannot be read ({error.strerror})"
-            except UnicodeEncodeError:
-                reason = "its name is not UTF-8: rename it"
-            else:
-                if not can_be_read:
-                    reason = OTHER_KIND
-                elif not stat.S_ISREG(status.st_mode):
-                    # Reading a pipe or a device might never end.
-                    reason = "it is not a regular file"
-                else:
-                    folders = real.parent.relative_to(above).parts if real.parent.is_relative_to(above) else ()
-                    yield FoundFile(real, status.st_size, is_corpus(real), folders=folders)
-                    continue
-            report.skipped.append(Skipped(printable(real), reason))
+                report.skipped.append(Skipped(printable(real), f"it cannot be read ({error.strerror})"))
+                continue
+            except CannotRead as error:
+                report.skipped.append(Skipped(printable(real), str(error)))
+                continue
+
+            folders = real.parent.relative_to(above).parts if real.parent.is_relative_to(above) else ()
+            yield FoundFile(real, size, is_corpus(real), folders=folders)
+
+
+def _size_of_readable(path: Path, is_of_known_kind: bool) -> int:
+    """Return the size of a file in bytes.
+
+    :param path: The path without links.
+    :param is_of_known_kind: Whether the file is of a kind that can be read.
+    :raises OSError: If the file cannot be examined.
+    :raises CannotRead: If the file cannot be indexed for another reason.
+    """
+    status = path.stat()
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise CannotRead("its name is not UTF-8: rename it") from error
+    if not is_of_known_kind:
+        raise CannotRead(OTHER_KIND)
+    # Reading a pipe or a device might never end.
+    if not stat.S_ISREG(status.st_mode):
+        raise CannotRead("it is not a regular file")
+    return status.st_size
 
 
 def is_passed_over(folder: str) -> bool:
@@ -153,7 +168,10 @@ def why_left_out(suffix: str) -> str:
     """
     if not suffix:
         return "not text, empty, or a private key or credentials"
-    return next((reason for reason, suffixes in _REASONS.items() if suffix in suffixes), "of a kind that is not read")
+    for reason, suffixes in _REASONS.items():
+        if suffix in suffixes.split():
+            return reason
+    return "of a kind that is not read"
 
 
 def describe_kinds(others: Counter[str]) -> list[str]:
@@ -240,21 +258,17 @@ def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexRepor
     :param report: The report. Links that are not followed and entries that cannot be read are added to it.
     :returns: The path of each file as it was found, and its real path without links.
     """
-    # The folders above the path may be links, too.
-    allowed: _AllowedFolders | None = (real_path(top),)
-    for folder in [*reversed(path.parents), path]:
-        if allowed is not None and folder.is_relative_to(top):
-            allowed = _folders_allowed_at(real_path(folder), allowed, links)
-    if allowed is None:
+    allowed_at_path = _folders_allowed_from(top, path, links)
+    if allowed_at_path is None:
         report.left_links.append(printable(real_path(path)))
         return
 
     # The folders that are still to be visited, each with the folders that are allowed for it.
-    folders = [(path, allowed)]
+    waiting = [(path, allowed_at_path)]
     if os.path.isdir(path):
         seen.add(str(real_path(path)))
-    while folders:
-        folder, allowed = folders.pop()
+    while waiting:
+        folder, allowed = waiting.pop()
         below = []
         for entry in _list(folder, report):
             try:
@@ -268,13 +282,14 @@ def _walk(path: Path, top: Path, links: bool, seen: set[str], report: IndexRepor
             allowed_below = _folders_allowed_at(real, allowed, links)
             if allowed_below is None:
                 report.left_links.append(printable(real))
-            else:
-                seen.add(str(real))
-                if not os.path.isdir(real):
-                    yield entry, real
-                elif entry.name not in _TOOL_FOLDERS:
-                    below.append((entry, allowed_below))
-        folders += reversed(below)
+                continue
+            seen.add(str(real))
+            if not os.path.isdir(real):
+                yield entry, real
+            elif entry.name not in _TOOL_FOLDERS:
+                below.append((entry, allowed_below))
+        # The last folder is visited next, so the order is reversed.
+        waiting += reversed(below)
 
 
 def _list(path: Path, report: IndexReport) -> list[Path]:
@@ -289,6 +304,22 @@ def _list(path: Path, report: IndexReport) -> list[Path]:
     except OSError as error:
         report.skipped.append(Skipped(printable(path), f"the folder cannot be read ({error.strerror})"))
         return []
+
+
+def _folders_allowed_from(top: Path, path: Path, links: bool) -> _AllowedFolders | None:
+    """Return the folders that are allowed for a path, as :func:`_folders_allowed_at` does.
+
+    The folders between the top folder and the path may be links, too.
+
+    :param top: The folder that links may not lead out of.
+    :param path: The path.
+    :param links: Whether to follow a link that leads out of ``top``.
+    """
+    allowed: _AllowedFolders | None = (real_path(top),)
+    for folder in [*reversed(path.parents), path]:
+        if allowed is not None and folder.is_relative_to(top):
+            allowed = _folders_allowed_at(real_path(folder), allowed, links)
+    return allowed
 
 
 def _folders_allowed_at(real: Path, allowed: _AllowedFolders, links: bool) -> _AllowedFolders | None:

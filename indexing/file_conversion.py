@@ -21,14 +21,14 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from haystack import Document
 from haystack.dataclasses import ByteStream
@@ -36,7 +36,7 @@ from haystack.dataclasses import ByteStream
 from prefrag.components.state.places import PAGES, SECTIONS
 from prefrag.components.text.counted import counted
 from prefrag.components.text.sentences import cut_text
-from prefrag.components.text.table_rows import TABLES, write_tables
+from prefrag.components.text.table_rows import TABLES, Table, write_tables
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.indexing import file_forms as forms
 from prefrag.indexing.file_forms import FORMATS, FORMS, form_of
@@ -46,7 +46,7 @@ from prefrag.indexing.readers.document_date import find_date
 from prefrag.indexing.readers.document_standing import find_heading_standing, find_standing
 from prefrag.indexing.readers.document_title import is_title
 from prefrag.indexing.readers.epub_files import read_epub
-from prefrag.indexing.readers.headings import Outline, find_sections, rows_of_parts
+from prefrag.indexing.readers.headings import Heading, Outline, Sections, find_sections, rows_of_parts
 from prefrag.indexing.readers.html_files import declared_charset, html_title, is_nested_deeply, mark_page, without_tags
 from prefrag.indexing.readers.mail_files import read_mails
 from prefrag.indexing.readers.markdown_files import mark_notes
@@ -108,6 +108,36 @@ _MOST_NAMES = 10_000
 _LOGGERS = ("haystack.components.converters", "trafilatura", "htmldate", "justext")
 
 
+class _Converted(NamedTuple):
+    """The content of a file before it is split into passages.
+
+    :param title: The title that the file states; "" if it states none.
+    :param marked: The text with marks.
+    :param meta: The metadata, such as the front matter.
+    """
+
+    title: str
+    marked: str
+    meta: Mapping[str, Any]
+
+
+class _Passage(NamedTuple):
+    """A passage before its metadata is written.
+
+    :param text: The text of the passage as it is stored.
+    :param part: The same text before its white space was normalised.
+    :param place: The page or line where the passage begins. None if the file has neither.
+    :param sections: The sections in which the passage stands.
+    :param rows: The rows of tables that begin in the passage.
+    """
+
+    text: str
+    part: str
+    place: int | None
+    sections: Sections
+    rows: Sequence[tuple[Table, int]]
+
+
 class FileConverter:
     """Converts one file after another into passages.
 
@@ -153,10 +183,12 @@ class FileConverter:
         meta_of_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
         if modified is not None:
             meta_of_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
-        return [
-            Document(id=f"{id_of_file}-{position}", content=text, meta={**meta, **meta_of_file, "split_id": position})
-            for position, (text, meta) in enumerate(texts)
-        ]
+
+        documents = []
+        for position, (text, meta) in enumerate(texts):
+            full_meta = {**meta, **meta_of_file, "split_id": position}
+            documents.append(Document(id=f"{id_of_file}-{position}", content=text, meta=full_meta))
+        return documents
 
     def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the text of each passage of a file, with the metadata that comes from the content of the file.
@@ -170,7 +202,8 @@ class FileConverter:
         if form is None:
             raise CannotRead("it is of a kind that is not read")
         if path.suffix.lower() == forms.COMPRESSED:
-            path, data = path.with_suffix(""), _unpack(data, FORMS[form].most_bytes)
+            path = path.with_suffix("")
+            data = _unpack(data, FORMS[form].most_bytes)
         if form in self._missing:
             raise CannotRead(NEEDS_FILES)
         if not data.strip():
@@ -180,74 +213,23 @@ class FileConverter:
             yield from self._mails(path, data, depth)
             return
 
-        # Convert the file to a text with marks.
-        source = ""
-        if form not in _BYTE_READERS and form != forms.EPUB:
-            source = decode_text(data, declared_charset(data) if form == forms.HTML else None)
+        source = _decode(data, form)
         outline = Outline()
         with _collect_warnings() as complaints:
-            try:
-                own_title, marked, own_meta = self._convert(form, data, source, outline)
-            except (CannotRead, MemoryError):
-                raise
-            except RecursionError as error:
-                raise CannotRead(TOO_DEEP) from error
-            # For a damaged file, the libraries raise almost any kind of exception.
-            except Exception as error:
-                raise CannotRead(_why(error)) from error
+            converted = self._convert_any(form, data, source, outline)
 
         # Remove the marks, and split the text into passages.
-        text, headings = outline.read(marked)
+        text, headings = outline.read(converted.marked)
         self.loss = self.loss or outline.loss
-        # Office and PDF programs often write a wrong title, such as "Document1", into the metadata of a file.
-        if form in _BYTE_READERS and not is_title(own_title, text, path.stem):
-            own_title = ""
-        if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
-            own_title = own_title or headings[0].words
-
-        parts = _split(text, form)
-        places = _with_places(parts, form)
-        sections_of_parts = find_sections(parts, headings)
-        all_rows = rows_of_parts(parts, outline.rows)
-        # For each passage with text: its text, the page or line where it begins, its sections, the same text before its
-        # white space was normalised, and the rows of tables in it.
-        passages = [
-            (normalize_unicode(content), place, sections, part, rows)
-            for part, (content, place), sections, rows in zip(parts, places, sections_of_parts, all_rows, strict=True)
-            if content
-        ]
+        passages = _divide(text, form, headings, outline)
         if not passages:
             is_deep = form == forms.HTML and is_nested_deeply(source)
             raise CannotRead(TOO_DEEP if is_deep else _reason(complaints))
 
-        # Add the metadata. First comes the metadata that is the same for all passages.
-        is_code = form == forms.CODE
-        front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
-        # The title in the front matter is preferred to the other titles. A file without a title has its name instead.
-        front_title = front_matter.get("title")
-        if isinstance(front_title, str):
-            own_title = _one_line(front_title) or own_title
-        name = path.name if is_code or path.suffix.lower() not in FORMATS else path.stem
-        title = normalize_unicode(own_title or name)
-        dated = find_date(front_matter, "" if is_code else passages[0][0], path.name, title)
-        own_fields = {key: value for key, value in front_matter.items() if key not in _NOT_FOR_META}
-
-        for content, place, sections, part, rows in passages:
-            meta: dict[str, Any] = {**own_fields, **dated, "title": title, "kind": form, **write_tables(rows)}
-            if is_code:
-                meta["line"] = place
-            elif place is not None:
-                meta["page_number"] = place
-                starts = _page_starts(part, place)
-                if starts:
-                    meta[PAGES] = starts
-            if sections.main is not None:
-                meta["heading"] = normalize_unicode(sections.main)
-            if sections.begins and not is_code:
-                lines = _section_starts(part, sections.begins)
-                if len(lines) <= _MOST_SECTIONS:
-                    meta[SECTIONS] = lines
-            yield content, meta
+        own_title = _own_title(converted.title, path, form, text, headings)
+        meta_of_file = _meta_of_file(path, form, own_title, converted.meta, passages[0].text)
+        for passage in passages:
+            yield passage.text, {**meta_of_file, **_meta_of_passage(passage, form)}
 
     def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the passages of a file of mails and of all attachments, each with its metadata.
@@ -283,15 +265,7 @@ class FileConverter:
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
-                    if depth >= _MOST_DEPTH:
-                        raise CannotRead("it is nested too deeply, as a mail in a mail in a mail")
-                    form = form_of(attached)
-                    if form and len(content) > FORMS[form].most_bytes:
-                        raise CannotRead("it is too large for a file of its kind")
-                    if not attached.suffix and not looks_like_text(content[:BEGINNING_BYTES]):
-                        raise CannotRead("it is not text")
-                    self.loss = ""
-                    for text, meta in self._passages_with_meta(attached, content, depth + 1):
+                    for text, meta in self._attachment(attached, content, depth):
                         is_empty = False
                         yield text, {**meta_of_mail, **meta, "attachment": name, "mail": title}
                     if self.loss:
@@ -309,6 +283,24 @@ class FileConverter:
             losses.insert(0, f"{counted(struck, STRUCK)} left out")
         self.loss = "; ".join(losses[:_MOST_REASONS])
 
+    def _attachment(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the passages of an attachment, each with its metadata.
+
+        :param path: The name of the attachment.
+        :param data: The bytes of the attachment.
+        :param depth: In how many other mails the mail with the attachment is nested.
+        :raises CannotRead: If the attachment cannot be read, or if there is no text in it.
+        """
+        if depth >= _MOST_DEPTH:
+            raise CannotRead("it is nested too deeply, as a mail in a mail in a mail")
+        form = form_of(path)
+        if form and len(data) > FORMS[form].most_bytes:
+            raise CannotRead("it is too large for a file of its kind")
+        if not path.suffix and not looks_like_text(data[:BEGINNING_BYTES]):
+            raise CannotRead("it is not text")
+        self.loss = ""
+        yield from self._passages_with_meta(path, data, depth + 1)
+
     def _body(self, texts: Sequence[str], page: str) -> str:
         """Return the text of a mail without its header lines.
 
@@ -319,15 +311,18 @@ class FileConverter:
             return "\n\n".join(map(unwrap_lines, texts))
 
         bare = without_tags(page)
+        if forms.HTML in self._missing:
+            return bare
         outline = Outline()
-        text = "" if forms.HTML in self._missing else outline.read(self._page(page, outline))[0]
+        text, _ = outline.read(self._page(page, outline))
         # The extraction is made for web pages. It may lose most of a short mail, and then all words of the mail are
         # used.
         return text if len(text) > _LEAST_SHARE * len(bare) else bare
 
     def _page(self, text: str, outline: Outline) -> str:
         """Extract the main text of an HTML page, with marks."""
-        return self._run(forms.HTML, mark_page(text, outline), outline)[0]
+        marked, _ = self._run(forms.HTML, mark_page(text, outline), outline)
+        return marked
 
     def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, Any]]:
         """Run Haystack's converter for a form of file. Return the text with marks, and the metadata."""
@@ -337,35 +332,140 @@ class FileConverter:
             return "", {}
         return write_bar_tables(converted[0].content or "", outline), converted[0].meta
 
-    def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
+    def _convert_any(self, form: str, data: bytes, text: str, outline: Outline) -> _Converted:
+        """Convert one file as :meth:`_convert` does, but raise only :class:`CannotRead` or `MemoryError`."""
+        try:
+            return self._convert(form, data, text, outline)
+        except (CannotRead, MemoryError):
+            raise
+        except RecursionError as error:
+            raise CannotRead(TOO_DEEP) from error
+        # For a damaged file, the libraries raise almost any kind of exception.
+        except Exception as error:
+            raise CannotRead(_why(error)) from error
+
+    def _convert(self, form: str, data: bytes, text: str, outline: Outline) -> _Converted:
         """Convert one file to a text with marks.
 
         :param form: The form of the file.
         :param data: The bytes of the file.
         :param text: The decoded text of the file. "" for a form that is read from its bytes.
         :param outline: The outline of the file. The headings and the rows of tables are added to it.
-        :returns: The title ("" if the file has none), the text with marks, and the metadata, such as the front matter.
+        :returns: The title, the text with marks, and the metadata.
         """
         if form in _BYTE_READERS:
-            return *_BYTE_READERS[form](data, outline), {}
+            title, marked = _BYTE_READERS[form](data, outline)
+            return _Converted(title, marked, {})
         if form in _TEXT_READERS:
-            return "", _TEXT_READERS[form](text, outline), {}
+            marked = _TEXT_READERS[form](text, outline)
+            return _Converted("", marked, {})
         if form == forms.EPUB:
             title, chapters = read_epub(data)
             # In books, the elements <aside> and <footer> hold notes and ends of chapters. The extraction would drop
             # these elements, so they are renamed to <div>.
             pages = [_ASIDE_OR_FOOTER.sub(r"\1div", chapter) for chapter in chapters]
-            return title, "\n\n".join(self._page(page, outline) for page in pages), {}
+            marked = "\n\n".join(self._page(page, outline) for page in pages)
+            return _Converted(title, marked, {})
 
         title = _one_line(html_title(text)) if form == forms.HTML else ""
-        marked = _MARK_HEADINGS[form](text, outline) if form in _MARK_HEADINGS else text
-        content, meta = self._run(form, marked, outline)
+        source = _MARK_HEADINGS[form](text, outline) if form in _MARK_HEADINGS else text
+        content, meta = self._run(form, source, outline)
         if form == forms.TEXT:
             content = unwrap_lines(content)
 
         # The title is not written into the text, because every search covers the titles, too.
         fields = {key: value for key, value in meta.items() if key not in ("title", "encoding")}
-        return title, f"{write_fields(fields)}\n{content}", meta
+        return _Converted(title, f"{write_fields(fields)}\n{content}", meta)
+
+
+def _decode(data: bytes, form: str) -> str:
+    """Return the text of a file that is read as text; "" for a form that is read from its bytes."""
+    if form in _BYTE_READERS or form == forms.EPUB:
+        return ""
+    declared = declared_charset(data) if form == forms.HTML else None
+    return decode_text(data, declared)
+
+
+def _divide(text: str, form: str, headings: Sequence[Heading], outline: Outline) -> list[_Passage]:
+    """Divide the text of a file into passages. Passages without text are left out.
+
+    :param text: The text without marks.
+    :param form: The form of the file.
+    :param headings: The headings of the text.
+    :param outline: The outline of the file, which has the rows of its tables.
+    """
+    parts = _split(text, form)
+    places = _with_places(parts, form)
+    sections_of_parts = find_sections(parts, headings)
+    rows = rows_of_parts(parts, outline.rows)
+    passages = []
+    for part, (content, place), sections, rows_of_part in zip(parts, places, sections_of_parts, rows, strict=True):
+        if content:
+            passages.append(_Passage(normalize_unicode(content), part, place, sections, rows_of_part))
+    return passages
+
+
+def _own_title(stated: str, path: Path, form: str, text: str, headings: Sequence[Heading]) -> str:
+    """Return the title of a file, apart from its front matter: the stated title or the first heading.
+
+    :param stated: The title that the file states, or "".
+    :param path: The path of the file.
+    :param form: The form of the file.
+    :param text: The text of the file.
+    :param headings: The headings of the text.
+    :returns: The title; "" if the file has none.
+    """
+    # Office and PDF programs often write a wrong title, such as "Document1", into the metadata of a file.
+    if form in _BYTE_READERS and not is_title(stated, text, path.stem):
+        stated = ""
+    if headings and form in (forms.MARKDOWN, forms.DOCX, forms.ODT, forms.RST):
+        return stated or headings[0].words
+    return stated
+
+
+def _meta_of_file(
+    path: Path, form: str, own_title: str, converted_meta: Mapping[str, Any], first_text: str
+) -> dict[str, Any]:
+    """Return the metadata from the content of a file that is the same for all its passages.
+
+    :param path: The path of the file.
+    :param form: The form of the file.
+    :param own_title: The title of the file, apart from its front matter.
+    :param converted_meta: The metadata from the converter, such as the front matter.
+    :param first_text: The text of the first passage.
+    """
+    is_code = form == forms.CODE
+    front_matter = {key: value for key, value in converted_meta.items() if is_text(key) and _is_simple(value)}
+    # The title in the front matter is preferred to the other titles. A file without a title has its name instead.
+    front_title = front_matter.get("title")
+    if isinstance(front_title, str):
+        own_title = _one_line(front_title) or own_title
+    has_full_name = is_code or path.suffix.lower() not in FORMATS
+    name = path.name if has_full_name else path.stem
+    title = normalize_unicode(own_title or name)
+    dated = find_date(front_matter, "" if is_code else first_text, path.name, title)
+    own_fields = {key: value for key, value in front_matter.items() if key not in _NOT_FOR_META}
+    return {**own_fields, **dated, "title": title, "kind": form}
+
+
+def _meta_of_passage(passage: _Passage, form: str) -> dict[str, Any]:
+    """Return the metadata of a passage that other passages of its file may not have: tables, place and sections."""
+    meta: dict[str, Any] = {**write_tables(passage.rows)}
+    if form == forms.CODE:
+        meta["line"] = passage.place
+    elif passage.place is not None:
+        meta["page_number"] = passage.place
+        starts = _page_starts(passage.part, passage.place)
+        if starts:
+            meta[PAGES] = starts
+
+    if passage.sections.main is not None:
+        meta["heading"] = normalize_unicode(passage.sections.main)
+    if passage.sections.begins and form != forms.CODE:
+        lines = _section_starts(passage.part, passage.sections.begins)
+        if len(lines) <= _MOST_SECTIONS:
+            meta[SECTIONS] = lines
+    return meta
 
 
 def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folders: Sequence[str]) -> None:
@@ -384,19 +484,23 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
         document = meta.get("mail"), meta.get("attachment"), meta["title"]
         if document not in standings:
             beginning = "" if meta["kind"] in _WITHOUT_SENTENCES else text
-            name = str(meta.get("attachment") or path.name)
+            attachment = meta.get("attachment")
+            name = str(attachment or path.name)
             # The other files of the folder say nothing about an attachment.
-            names_beside = tuple if meta.get("attachment") else partial(_names_in_folder, path)
+            folder = None if attachment else path.parent
+            names_beside = partial(_names_in_folder, folder)
             standings[document] = find_standing(meta, beginning, meta["title"], name, folders, names_beside)
         standing = find_heading_standing(meta.get("heading")) or standings[document]
         if standing:
             meta["standing"] = standing
 
 
-def _names_in_folder(path: Path) -> list[str]:
-    """Return the names of the files in the folder of a file. Empty if the folder cannot be read."""
+def _names_in_folder(folder: Path | None) -> list[str]:
+    """Return the names of the files in a folder. Empty without a folder, or if it cannot be read."""
+    if folder is None:
+        return []
     with suppress(OSError):
-        return [entry.name for entry in islice(path.parent.iterdir(), _MOST_NAMES)]
+        return [entry.name for entry in islice(folder.iterdir(), _MOST_NAMES)]
     return []
 
 
@@ -430,7 +534,8 @@ def fingerprint(data: bytes, recipe: int | None = None) -> str:
     :param recipe: The number of the recipe. None stands for the recipe of this version.
     :returns: The digest as 32 hexadecimal digits.
     """
-    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{recipe or _RECIPE}".encode()).hexdigest()
+    person = f"prefrag-{recipe or _RECIPE}".encode()
+    return hashlib.blake2b(data, digest_size=16, person=person).hexdigest()
 
 
 def is_fingerprint_of(digest: str, data: bytes) -> bool:
@@ -471,7 +576,9 @@ def _split(text: str, form: str) -> list[str]:
     if form == forms.CODE:
         return split_code(text)
     if form in (forms.PPTX, forms.ODP):
-        return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
+        # Each slide keeps the form feed at its end.
+        slides = re.split(r"(?<=\f)", text)
+        return [part for slide in slides for part in split_into_passages(slide)]
     return split_into_passages(text)
 
 
@@ -485,11 +592,12 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
     border = "\n" if is_code else "\f"
     place = 1
     for part in parts:
+        # The pages or lines of the white space before the text do not count.
         leading = len(part) - len(part.lstrip())
-        first = place + part.count(border, 0, leading)
+        first_place = place + part.count(border, 0, leading) if has_places else None
         place += part.count(border)
         text = part.strip("\n") if is_code else _plain(part)
-        yield text, first if has_places else None
+        yield text, first_place
 
 
 def _section_starts(part: str, begins: Sequence[tuple[int, str]]) -> str:
@@ -501,8 +609,11 @@ def _section_starts(part: str, begins: Sequence[tuple[int, str]]) -> str:
     :param part: The passage before its white space is normalised.
     :param begins: For each section, the character of ``part`` at which it begins, and its headings.
     """
-    places = [len(normalize_unicode(_plain(part[:start]))) for start, _ in begins]
-    return "\n".join(f"{place} {normalize_unicode(path)}" for place, (_, path) in zip(places, begins, strict=True))
+    lines = []
+    for start, path in begins:
+        stored_before = normalize_unicode(_plain(part[:start]))
+        lines.append(f"{len(stored_before)} {normalize_unicode(path)}")
+    return "\n".join(lines)
 
 
 def _page_starts(part: str, page: int) -> str:
@@ -515,13 +626,17 @@ def _page_starts(part: str, page: int) -> str:
     :param page: The number of the page on which the passage begins.
     """
     text = part.strip()
-    begins = [len(normalize_unicode(_plain(text[: end.start()]))) for end in re.finditer("\f", text)]
-    return "\n".join(f"{begin} {number}" for number, begin in enumerate(begins, start=page + 1))
+    lines = []
+    for number, page_end in enumerate(re.finditer("\f", text), start=page + 1):
+        stored_before = normalize_unicode(_plain(text[: page_end.start()]))
+        lines.append(f"{len(stored_before)} {number}")
+    return "\n".join(lines)
 
 
 def _plain(text: str) -> str:
     r"""Reduce white space to single blanks and single line breaks. For example, "a \n\n  b" gives "a\nb"."""
-    return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
+    with_single_blanks = re.sub(r"[^\S\n]+", " ", text)
+    return re.sub(r" ?\n\s*", "\n", with_single_blanks).strip()
 
 
 # The functions that mark the headings before Haystack's converter runs, by the form of the file. The module
@@ -531,7 +646,8 @@ _MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {forms.MARKDOWN: mark
 
 def _one_line(text: str) -> str:
     """Write a text in one line of at most 300 characters of valid Unicode."""
-    return cut_text(" ".join(text.encode("utf-8", "replace").decode("utf-8").split()), 300)
+    valid = text.encode("utf-8", "replace").decode("utf-8")
+    return cut_text(" ".join(valid.split()), 300)
 
 
 def _reason(complaints: list[logging.LogRecord]) -> str:

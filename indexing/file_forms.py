@@ -8,9 +8,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 # The names of the forms.
-TEXT, MARKDOWN, RST, HTML, PDF = "text", "markdown", "rst", "html", "pdf"
-DOCX, PPTX, XLSX, CSV, JSON = "docx", "pptx", "xlsx", "csv", "json"
-ODT, ODP, ODS, RTF, EPUB, MAIL, CODE = "odt", "odp", "ods", "rtf", "epub", "mail", "code"
+TEXT = "text"
+MARKDOWN = "markdown"
+RST = "rst"
+HTML = "html"
+PDF = "pdf"
+DOCX = "docx"
+PPTX = "pptx"
+XLSX = "xlsx"
+CSV = "csv"
+JSON = "json"
+ODT = "odt"
+ODP = "odp"
+ODS = "ods"
+RTF = "rtf"
+EPUB = "epub"
+MAIL = "mail"
+CODE = "code"
 # A file with this suffix, such as data.csv.gz, is unpacked and then read like the file inside it.
 COMPRESSED = ".gz"
 # The suffixes of code and of configuration files.
@@ -108,11 +122,15 @@ def form_of(path: Path) -> str | None:
     :returns: The name of the form; None if files with this name are not read.
     """
     suffix = path.suffix.lower()
-    if suffix == COMPRESSED:
-        inner = path.with_suffix("")
-        form = form_of(inner) if inner.suffix.lower() != COMPRESSED else None
-        return form if form and FORMS[form].is_text else None
-    return FORMATS.get("" if suffix[1:].isdecimal() else suffix)
+    if suffix != COMPRESSED:
+        is_number = suffix[1:].isdecimal()
+        return FORMATS.get("" if is_number else suffix)
+
+    inner = path.with_suffix("")
+    if inner.suffix.lower() == COMPRESSED:
+        return None
+    form = form_of(inner)
+    return form if form and FORMS[form].is_text else None
 
 
 def most_bytes(path: Path) -> int:

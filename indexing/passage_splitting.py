@@ -56,7 +56,8 @@ def split_into_passages(text: str) -> list[str]:
 
     if not current:
         return passages
-    if passages and words < FEWEST_WORDS and len(passages[-1]) + len(current) <= MOST_CHARACTERS:
+    is_short_rest = bool(passages) and words < FEWEST_WORDS
+    if is_short_rest and len(passages[-1]) + len(current) <= MOST_CHARACTERS:
         passages[-1] += current
     else:
         passages.append(current)
@@ -97,7 +98,8 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _is_heading(paragraph: str) -> bool:
     """Check whether a paragraph is short and does not end like a sentence."""
-    return not ends_with_stop(paragraph) and len(paragraph.split(maxsplit=_HEADING_WORDS)) < _HEADING_WORDS
+    is_short = len(paragraph.split(maxsplit=_HEADING_WORDS)) < _HEADING_WORDS
+    return is_short and not ends_with_stop(paragraph)
 
 
 def _runs_of_words(line: str) -> Iterator[str]:
@@ -106,12 +108,7 @@ def _runs_of_words(line: str) -> Iterator[str]:
     # Read one word at a time. The line may be a whole file, and a list of all its words would take ten times its size
     # in memory.
     for match in re.finditer(r"\s*\S+\s*|\s+", line):
-        word = match[0]
-        begin = 0
-        while begin < len(word):
-            end = find_cut(word, MOST_CHARACTERS, begin)
-            piece = word[begin:end]
-            begin = end
+        for piece in _pieces_of(match[0]):
             has_room = words < MOST_WORDS and len(run) + len(piece) <= MOST_CHARACTERS
             if run and not has_room:
                 yield run
@@ -120,6 +117,15 @@ def _runs_of_words(line: str) -> Iterator[str]:
             words += 1
     if run:
         yield run
+
+
+def _pieces_of(word: str) -> Iterator[str]:
+    """Yield a word in pieces that have at most as many characters as a passage."""
+    begin = 0
+    while begin < len(word):
+        end = find_cut(word, MOST_CHARACTERS, begin)
+        yield word[begin:end]
+        begin = end
 
 
 def _fits(text: str) -> bool:

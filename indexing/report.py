@@ -70,14 +70,20 @@ def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     for skip in skipped:
         more = same[skip.reason] - 1
         fewest = 1 if skip.reason == NEEDS_FILES else _MOST_NAMED
-        if skip.line is not None or more < fewest:
+        has_own_sentence = skip.line is not None or more < fewest
+        if has_own_sentence:
             named.append(str(skip))
         elif skip.reason not in seen:
             seen.add(skip.reason)
-            suffixes = {Path(other.path).suffix.lower() for other in files if other.reason == skip.reason} - {""}
-            kinds = ", ".join(sorted(suffixes)) or "without a suffix"
-            named.append(f"{skip}. And {more:,} more like this ({kinds}).")
+            paths = [other.path for other in files if other.reason == skip.reason]
+            named.append(f"{skip}. And {more:,} more like this ({_list_suffixes(paths)}).")
     return named
+
+
+def _list_suffixes(paths: Sequence[str]) -> str:
+    """List the suffixes of files, as in ".doc, .txt"; "without a suffix" if no file has one."""
+    suffixes = {Path(path).suffix.lower() for path in paths}
+    return ", ".join(sorted(filter(None, suffixes))) or "without a suffix"
 
 
 # A function that is told the progress.
