@@ -74,12 +74,10 @@ def create_app() -> FastAPI:
     keyring = Keyring()
     page_token = PageToken()
     open_deploy = settings.open_deploy
-    files = served_pipelines.choose_pipelines()
-    # Whether pipelines that cannot be loaded are left out.
-    lenient = served_pipelines.skips_broken()
+    pipelines = _Pipelines(served_pipelines.choose_pipelines(), served_pipelines.skips_broken())
     # This raises an error if PREFRAG_COLLECTIONS has a name that no index can have.
     listed_collections()
-    exclude_web_substitutes(files.values())
+    exclude_web_substitutes(pipelines.files.values())
     # If Hayhooks had a folder with pipelines, it would load them and only log failures. So it gets an empty folder.
     # Only pipelines that are deployed later are stored there.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -90,16 +88,142 @@ def create_app() -> FastAPI:
         log.warning(warning)
     served_pipelines.keep_modules_apart()
 
-    # The tasks of running requests.
-    in_flight: set[asyncio.Task[None]] = set()
-    # The tasks of running uploads.
-    at_work: set[asyncio.Task[IndexReport]] = set()
     indexing = IndexingProcesses()
-    followed = FollowedFolder.offered(indexing)
-
+    work = _Work(indexing, FollowedFolder.offered(indexing))
     app = _create_hayhooks()
     app.title = "prefrag"
     app.description = "Answers multi-hop questions. Your own documents are searched first."
+    _add_middlewares(app, keyring, page_token, work, open_deploy)
+    app.add_exception_handler(Refusal, _refuse)
+    app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
+    # All routes of pipelines use this class, also those of pipelines that are deployed later.
+    app.router.route_class = StrictRoute
+    _describe_open_routes_only(app)
+    mcp_sessions = _add_mcp(app)
+    hayhooks_lifespan = app.router.lifespan_context
+    app.include_router(page_routes(pipelines.served))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Load the pipelines, let the application run, and stop all work at its end."""
+        try:
+            async with hayhooks_lifespan(app), mcp_sessions, trying_judges(pipelines.served, work.in_flight):
+                await pipelines.deploy(app)
+                await _settle_changes()
+                if open_deploy:
+                    log.warning("The deploy routes are open: whoever may call them can run any code on this server.")
+                page_token.show()
+                if work.followed:
+                    work.followed.start()
+                # In a thread, because this calls the model four times. Questions can be answered meanwhile.
+                loaded = list(pipelines.served().values())
+                threading.Thread(target=try_models, args=(loaded,), daemon=True).start()
+                yield
+        finally:
+            await work.stop()
+            # Clear global variables. Otherwise a second application in this process could not use the same names.
+            registry.clear()
+            exclude_web_substitutes(())
+            deployed_later.cleanup()
+
+    app.router.lifespan_context = lifespan
+    app.include_router(make_routes(indexing, work.at_work, lambda: keyring.is_shared, pipelines.served, work.followed))
+    app.include_router(feedback.router)
+    _add_status_routes(app, keyring, pipelines)
+    return app
+
+
+class _Pipelines:
+    """The pipelines that the server is to serve, and those of them that are missing or do not answer.
+
+    :param files: The YAML files by the names of the pipelines.
+    :param lenient: Whether pipelines that cannot be loaded are left out.
+    """
+
+    def __init__(self, files: Mapping[str, Path], lenient: bool):
+        self.files = files
+        self._lenient = lenient
+        # The pipelines that could not be loaded, if the server may leave them out.
+        self._left_out: set[str] = set()
+        # The pipelines whose index or model server did not answer the last check.
+        self._down: set[str] = set()
+
+    @staticmethod
+    def served() -> dict[str, Any]:
+        """Return the pipelines that are served now, by name."""
+        return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
+
+    async def deploy(self, app: FastAPI) -> None:
+        """Load the pipelines and add their routes. Log which of them failed or do not answer."""
+        failed = await _deploy(app, self.files, self._lenient)
+        consequence = "Not ready"
+        if self._lenient:
+            self._left_out.update(failed)
+            consequence = "Left out"
+        for name, reason in sorted(failed.items()):
+            log.error("{}: {}. {}", consequence, name, one_line(reason))
+        await self._find_unreachable()
+
+    async def _find_unreachable(self) -> dict[str, str]:
+        """Return advice for each pipeline whose index or model server does not answer. Log what has changed."""
+        checked_parts = STORES if settings.ready == "index" else EVERYTHING
+        outages = await find_outages(self.served(), checked_parts)
+        for name in sorted(outages.keys() - self._down):
+            log.error("Not ready: {}. {}", name, one_line(outages[name].details))
+        for name in sorted(self._down - outages.keys()):
+            log.info("Ready again: {}.", name)
+        self._down.clear()
+        self._down.update(outages)
+        return {name: outage.advice for name, outage in outages.items()}
+
+    async def describe_readiness(self) -> JSONResponse:
+        """Say whether every pipeline is loaded and answers. The status is 503 if not."""
+        missing = sorted(self.files.keys() - set(registry.get_names()))
+        # This route requires no key. So its reply has no addresses and no paths, only the log has them.
+        not_loaded = [name for name in missing if name not in self._left_out]
+        unreachable = await self._find_unreachable()
+        nothing_left = bool(self._left_out) and not registry.get_names()
+        parts = {
+            "not_loaded": not_loaded,
+            "unreachable": unreachable,
+            "left_out": [name for name in missing if name in self._left_out],
+        }
+        shown_parts = {key: value for key, value in parts.items() if value}
+        if not_loaded or unreachable or nothing_left:
+            return JSONResponse({"status": "not ready", **shown_parts}, 503)
+        return JSONResponse({"status": "ready", **shown_parts}, 200)
+
+
+class _Work:
+    """The work that a stopping server has to end.
+
+    :param indexing: The processes that index uploaded files.
+    :param followed: The folder of `prefrag FOLDER`. None if the server was started with `prefrag serve`.
+    """
+
+    def __init__(self, indexing: IndexingProcesses, followed: FollowedFolder | None):
+        self.followed = followed
+        self._indexing = indexing
+        # The tasks of running requests.
+        self.in_flight: set[asyncio.Task[None]] = set()
+        # The tasks of running uploads.
+        self.at_work: set[asyncio.Task[IndexReport]] = set()
+
+    async def stop(self) -> None:
+        """Stop all work, and wait some seconds for its end."""
+        if self.followed:
+            self.followed.stop()
+        # Wait for the requests that were cancelled, because each still sends an error to its client.
+        if self.in_flight:
+            await asyncio.wait(self.in_flight, timeout=_LAST_SECONDS)
+        self._indexing.stop()
+        if self.at_work:
+            # Give uploads time to clean up. They delete the files that have not been indexed yet.
+            await asyncio.wait(self.at_work, timeout=_LAST_SECONDS)
+
+
+def _add_middlewares(app: FastAPI, keyring: Keyring, page_token: PageToken, work: _Work, open_deploy: bool) -> None:
+    """Add our middlewares."""
     # Put our middlewares inside those of Hayhooks. Then our refusals also get the CORS headers and the request id that
     # Hayhooks adds. `add_middleware` would put ours outside. The first of this list is the outermost of ours.
     app.user_middleware += [
@@ -109,104 +233,28 @@ def create_app() -> FastAPI:
         Middleware(ApiKeys, keyring=keyring, page_token=page_token),
         Middleware(RequestRate),
         Middleware(BodyLimit),
-        Middleware(CancelWhenGone, in_flight=in_flight),
+        Middleware(CancelWhenGone, in_flight=work.in_flight),
         Middleware(RunLimit, keyring=keyring),
         Middleware(StreamEnd),
     ]
-    app.add_exception_handler(Refusal, _refuse)
-    app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
-    # All routes of pipelines use this class, also those of pipelines that are deployed later.
-    app.router.route_class = StrictRoute
-    _describe_open_routes_only(app)
-    mcp_sessions = _add_mcp(app)
-    hayhooks_lifespan = app.router.lifespan_context
 
-    # The pipelines that could not be loaded, if the server may leave them out.
-    left_out: set[str] = set()
-    # The pipelines whose index or model server did not answer the last check.
-    down: set[str] = set()
 
-    def served() -> dict[str, Any]:
-        """Return the pipelines that are served now, by name."""
-        return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
+async def _settle_changes() -> None:
+    """Clean up after changes of collections that were interrupted when a server stopped."""
+    await asyncio.to_thread(settle_all_changes)
+    if settings.state == "elasticsearch":
+        # In a thread, because this first waits to find out which other servers are still alive.
+        threading.Thread(target=settle_shared_changes, daemon=True).start()
 
-    app.include_router(page_routes(served))
 
-    async def find_unreachable() -> dict[str, str]:
-        """Return advice for each pipeline whose index or model server does not answer. Log what has changed."""
-        checked_parts = STORES if settings.ready == "index" else EVERYTHING
-        outages = await find_outages(served(), checked_parts)
-        for name in sorted(outages.keys() - down):
-            log.error("Not ready: {}. {}", name, one_line(outages[name].details))
-        for name in sorted(down - outages.keys()):
-            log.info("Ready again: {}.", name)
-        down.clear()
-        down.update(outages)
-        return {name: outage.advice for name, outage in outages.items()}
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        """Load the pipelines, let the application run, and stop all work at its end."""
-        try:
-            async with hayhooks_lifespan(app), mcp_sessions, trying_judges(served, in_flight):
-                failed = await _deploy(app, files, lenient)
-                consequence = "Not ready"
-                if lenient:
-                    left_out.update(failed)
-                    consequence = "Left out"
-                for name, reason in sorted(failed.items()):
-                    log.error("{}: {}. {}", consequence, name, one_line(reason))
-                await find_unreachable()
-                await asyncio.to_thread(settle_all_changes)
-                if settings.state == "elasticsearch":
-                    # In a thread, because this first waits to find out which other servers are still alive.
-                    threading.Thread(target=settle_shared_changes, daemon=True).start()
-                if open_deploy:
-                    log.warning("The deploy routes are open: whoever may call them can run any code on this server.")
-                page_token.show()
-                if followed:
-                    followed.start()
-                # In a thread, because this calls the model four times. Questions can be answered meanwhile.
-                threading.Thread(target=try_models, args=(list(served().values()),), daemon=True).start()
-                yield
-        finally:
-            if followed:
-                followed.stop()
-            # Wait for the requests that were cancelled, because each still sends an error to its client.
-            if in_flight:
-                await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
-            indexing.stop()
-            if at_work:
-                # Give uploads time to clean up. They delete the files that have not been indexed yet.
-                await asyncio.wait(at_work, timeout=_LAST_SECONDS)
-            # Clear global variables. Otherwise a second application in this process could not use the same names.
-            registry.clear()
-            exclude_web_substitutes(())
-            deployed_later.cleanup()
-
-    app.router.lifespan_context = lifespan
-
-    app.include_router(make_routes(indexing, at_work, lambda: keyring.is_shared, served, followed))
-    app.include_router(feedback.router)
+def _add_status_routes(app: FastAPI, keyring: Keyring, pipelines: _Pipelines) -> None:
+    """Add the routes that say whether the server works, what it has done, and what a key may do."""
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline is loaded and its index and servers answer")
     async def ready() -> JSONResponse:
         if leaving.is_set():
             return JSONResponse({"status": "stopping"}, 503)
-        missing = sorted(files.keys() - set(registry.get_names()))
-        # This route requires no key. So its reply has no addresses and no paths, only the log has them.
-        not_loaded = [name for name in missing if name not in left_out]
-        unreachable = await find_unreachable()
-        nothing_left = bool(left_out) and not registry.get_names()
-        parts = {
-            "not_loaded": not_loaded,
-            "unreachable": unreachable,
-            "left_out": [name for name in missing if name in left_out],
-        }
-        shown_parts = {key: value for key, value in parts.items() if value}
-        if not_loaded or unreachable or nothing_left:
-            return JSONResponse({"status": "not ready", **shown_parts}, 503)
-        return JSONResponse({"status": "ready", **shown_parts}, 200)
+        return await pipelines.describe_readiness()
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -226,8 +274,6 @@ def create_app() -> FastAPI:
             "needs_key": keyring.is_required,
             "started": allowed == AT_TERMINAL,
         }
-
-    return app
 
 
 def _configure_hayhooks(pipelines_dir: str) -> None:

@@ -116,6 +116,119 @@ class WebDecision(BaseModel):
     open: bool
 
 
+class _Library:
+    """The collections that requests may use, and the queues of work on their documents.
+
+    :param indexing: The processes that index uploaded files.
+    :param at_work: A set to which the tasks of running uploads are added.
+    :param are_shared: Returns whether several keys share the server.
+    :param served: Returns the served pipelines by name.
+    """
+
+    def __init__(
+        self,
+        indexing: IndexingProcesses,
+        at_work: set[asyncio.Task[IndexReport]],
+        are_shared: Callable[[], bool],
+        served: Callable[[], Mapping[str, Any]],
+    ):
+        self._indexing = indexing
+        self._at_work = at_work
+        self._served = served
+        self._uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
+        self._changing = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
+        bytes_a_day = settings.upload_bytes_a_day
+        self._received = Rate(
+            RateLimitItemPerDay(bytes_a_day),
+            f"This server process accepts {bytes_a_day:,} bytes of uploads per key and day "
+            "(PREFRAG_UPLOAD_BYTES_A_DAY).",
+        )
+        # These limits are only for work on documents. Questions are answered in other threads, and do not wait here.
+        self._reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
+        self._readers = CapacityLimiter(_READS_AT_ONCE)
+        self._changers = CapacityLimiter(_CHANGES_AT_ONCE)
+
+    async def read(self, request: Request, work: Callable[[], T]) -> T:
+        """Run work that only reads documents in a thread, when it is the turn of the request."""
+        holder = holder_of(request.scope)
+        await self._reading.take(holder, uploaded_files.WAIT_SECONDS)
+        reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._readers, abandon_on_cancel=True))
+        # A thread cannot be stopped. So its place becomes free when the thread ends, not when the request ends.
+        reader.add_done_callback(lambda _: self._reading.leave(holder))
+        async with asyncio.timeout(uploaded_files.WAIT_SECONDS):
+            return await asyncio.shield(reader)
+
+    async def change(self, request: Request, work: Callable[[], T]) -> T:
+        """Run work that changes a collection in a thread, when it is the turn of the request."""
+        holder = holder_of(request.scope)
+        await self._changing.take(holder, uploaded_files.WAIT_SECONDS)
+        try:
+            return await to_thread.run_sync(work, limiter=self._changers)
+        finally:
+            self._changing.leave(holder)
+
+    async def begin_upload(self, request: Request, collection: Collection, until_done: ExitStack) -> Path:
+        """Wait for a place, and make a folder for the files. ``until_done`` gives both back."""
+        holder = holder_of(request.scope)
+        length = request.headers.get("content-length", "")
+        # Without a length, the upload counts as one of the maximum size.
+        size = int(length) if length.isdecimal() else settings.max_upload_bytes
+        if size <= settings.max_upload_bytes:
+            await self.read(request, partial(uploads.check_room, collection, size))
+            self._received.spend(holder, size)
+
+        await self._uploading.take(holder, uploaded_files.WAIT_SECONDS)
+        until_done.callback(self._uploading.leave, holder)
+        return until_done.enter_context(uploaded_files.make_incoming(collection.name))
+
+    async def add(self, request: Request, collection: Collection, incoming: Path, until_done: ExitStack) -> IndexReport:
+        """Index uploaded files in a task. The task goes on even if the client disconnects now."""
+        work = asyncio.create_task(self._add(request, collection, incoming, until_done))
+        self._at_work.add(work)
+        work.add_done_callback(self._at_work.discard)
+        return await asyncio.shield(work)
+
+    async def _add(
+        self, request: Request, collection: Collection, incoming: Path, until_done: ExitStack
+    ) -> IndexReport:
+        """Index uploaded files. Then give back the place of the upload and delete its folder."""
+        with until_done:
+            return await self.change(request, partial(self._indexing.index, collection, incoming))
+
+    def served_kind(self) -> type[Collection]:
+        """Return the class of the collections: in Elasticsearch if all served pipelines search only there, else local.
+
+        If no pipeline is served and the server uses Elasticsearch, the kind is not known. The request then gets 503.
+        """
+        stores: list[Any] = []
+        for pipeline in self._served().values():
+            stores += find_stores(pipeline)
+        if stores:
+            return ElasticCollection if all(map(is_elasticsearch_store, stores)) else LocalCollection
+        if settings.state == "elasticsearch":
+            raise HTTPException(503, "No served pipeline searches documents: see `/ready`, and start the server again.")
+        return LocalCollection
+
+    def find(self, name: str) -> Collection:
+        """Return the collection of a request, if its key may use it."""
+        kind = self.served_kind()
+        check_collection(name, by_name=not kind.in_all)
+        return kind(name)
+
+    def find_with_files(self, request: Request, name: str) -> Collection:
+        """Return the collection of a request, if the request may also get original files."""
+        collection = self.find(name)
+        if not may_send_originals(request.scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
+        return collection
+
+    def find_to_write(self, name: str) -> Collection:
+        """Return the collection of a request, if the request may change it."""
+        if not current_access.get().writes:
+            raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
+        return self.find(name)
+
+
 def make_routes(
     indexing: IndexingProcesses,
     at_work: set[asyncio.Task[IndexReport]],
@@ -132,74 +245,25 @@ def make_routes(
     :param followed: The folder of `prefrag FOLDER`. None if the server was started with `prefrag serve`.
     """
     router = APIRouter(tags=["collections"])
-    uploading = Places("uploads", _UPLOADS_AT_ONCE, _MOST_WAITING, are_shared)
-    changing = Places("changes of documents", _CHANGES_AT_ONCE, _MOST_WAITING, are_shared)
-    bytes_a_day = settings.upload_bytes_a_day
-    received = Rate(
-        RateLimitItemPerDay(bytes_a_day),
-        f"This server process accepts {bytes_a_day:,} bytes of uploads per key and day (PREFRAG_UPLOAD_BYTES_A_DAY).",
-    )
-    suggested = SuggestedQuestions(served)
-    # These limits are only for work on documents. Questions are answered in other threads, so they do not wait here.
-    reading = Places("reads of documents", _READS_AT_ONCE, _MOST_WAITING, are_shared)
-    readers = CapacityLimiter(_READS_AT_ONCE)
-    changers = CapacityLimiter(_CHANGES_AT_ONCE)
-    pictures = PagePictures(are_shared)
+    library = _Library(indexing, at_work, are_shared, served)
+    _add_collection_routes(router, library, followed)
+    _add_list_routes(router, library, SuggestedQuestions(served))
+    _add_document_routes(router, library, PagePictures(are_shared))
+    _add_change_routes(router, library)
+    return router
 
-    async def read(request: Request, work: Callable[[], T]) -> T:
-        """Run work that only reads documents in a thread, when it is the turn of the request."""
-        holder = holder_of(request.scope)
-        await reading.take(holder, uploaded_files.WAIT_SECONDS)
-        reader = asyncio.ensure_future(to_thread.run_sync(work, limiter=readers, abandon_on_cancel=True))
-        # A thread cannot be stopped. So its place becomes free when the thread ends, not when the request ends.
-        reader.add_done_callback(lambda _: reading.leave(holder))
-        async with asyncio.timeout(uploaded_files.WAIT_SECONDS):
-            return await asyncio.shield(reader)
 
-    async def change(request: Request, work: Callable[[], T]) -> T:
-        """Run work that changes a collection in a thread, when it is the turn of the request."""
-        holder = holder_of(request.scope)
-        await changing.take(holder, uploaded_files.WAIT_SECONDS)
-        try:
-            return await to_thread.run_sync(work, limiter=changers)
-        finally:
-            changing.leave(holder)
-
-    async def add(request: Request, collection: Collection, incoming: Path, until_done: ExitStack) -> IndexReport:
-        """Index uploaded files. Then give back the place of the upload and delete its folder."""
-        with until_done:
-            return await change(request, partial(indexing.index, collection, incoming))
-
-    def served_kind() -> type[Collection]:
-        """Return the class of the collections: in Elasticsearch if all served pipelines search only there, else local.
-
-        If no pipeline is served and the server uses Elasticsearch, the kind is not known. The request then gets 503.
-        """
-        stores: list[Any] = []
-        for pipeline in served().values():
-            stores += find_stores(pipeline)
-        if not stores:
-            if settings.state == "elasticsearch":
-                raise HTTPException(
-                    503, "No served pipeline searches documents: see `/ready`, and start the server again."
-                )
-            return LocalCollection
-        return ElasticCollection if all(is_elasticsearch_store(store) for store in stores) else LocalCollection
-
-    def find(name: str) -> Collection:
-        """Return the collection of a request, if its key may use it."""
-        kind = served_kind()
-        check_collection(name, by_name=not kind.in_all)
-        return kind(name)
+def _add_collection_routes(router: APIRouter, library: _Library, followed: FollowedFolder | None) -> None:
+    """Add the routes that list collections and decide whether their questions go to the web."""
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections(request: Request) -> dict[str, Any]:
         with _convert_errors():
-            described = await read(request, partial(_describe_collections, served_kind()))
+            described = await library.read(request, partial(_describe_collections, library.served_kind()))
         for description in described:
             if followed and description["name"] == followed.collection.name:
                 description["folder"] = followed.describe()
-        kind = served_kind()
+        kind = library.served_kind()
         return {"collections": described, "takes_new": kind.in_all and is_open_to_new_names()}
 
     @router.put("/collections/{name}/web", summary="Decide whether questions on a collection may go to the web")
@@ -207,13 +271,17 @@ def make_routes(
         if current_access.get() != AT_TERMINAL:
             raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_OPEN_THE_WEB)
         with _convert_errors():
-            collection = find(name)
+            collection = library.find(name)
             if web_setting() is not None:
                 raise BadInput(f"{WEB_SWITCH} decides about the web for all collections, so this does not: unset it.")
             if name == DEMO_INDEX:
                 raise BadInput("The demo has a web of its own, which needs no consent.")
-            await change(request, partial(collection.keep_consent, decision.open))
+            await library.change(request, partial(collection.keep_consent, decision.open))
         return {"web": decision.open}
+
+
+def _add_list_routes(router: APIRouter, library: _Library, suggested: SuggestedQuestions) -> None:
+    """Add the routes that list the documents of a collection, the questions it answers, and its proof."""
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(
@@ -223,27 +291,31 @@ def make_routes(
         offset: Annotated[int, Query(ge=0)] = 0,
     ) -> JSONResponse:
         with _convert_errors():
-            described = await read(request, partial(describe_documents, find(name), limit, offset))
+            described = await library.read(request, partial(describe_documents, library.find(name), limit, offset))
             # Return a response, not a dict: FastAPI takes about one second to validate a dict with 20,000 documents.
             return JSONResponse(described)
 
     @router.get("/collections/{name}/questions", summary="Questions that the documents of a collection answer")
     async def suggest_questions(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            collection = find(name)
+            collection = library.find(name)
             if not isinstance(collection, LocalCollection):
                 return {"questions": [], "pending": False}
-            return await read(request, partial(suggested.find, collection))
+            return await library.read(request, partial(suggested.find, collection))
 
     @router.get("/collections/{name}/proof", summary="How often stated answers were wrong when it was last measured")
     async def read_proof(name: str, request: Request) -> dict[str, str]:
         with _convert_errors():
-            collection = find(name)
+            collection = library.find(name)
             if not isinstance(collection, LocalCollection):
                 return {"sentence": ""}
             # Raise an error if the index does not exist. An empty sentence would say that nothing was measured.
-            await read(request, partial(resolve_index, name))
-            return {"sentence": await read(request, partial(say_kept, collection))}
+            await library.read(request, partial(resolve_index, name))
+            return {"sentence": await library.read(request, partial(say_kept, collection))}
+
+
+def _add_document_routes(router: APIRouter, library: _Library, pictures: PagePictures) -> None:
+    """Add the routes that open a document: its text, its file and the pictures of its pages."""
 
     @router.get("/collections/{name}/documents/{document}", summary="The text that was read from a document")
     async def read_document(name: str, document: str, request: Request) -> dict[str, Any]:
@@ -256,15 +328,15 @@ def make_routes(
     async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
         """Open a document by its id (`document`) or by the id of a passage (`passage`)."""
         with _convert_errors():
-            opened = await read(request, partial(open_document, find(name), **wanted))
+            opened = await library.read(request, partial(open_document, library.find(name), **wanted))
         has_original = opened["original"] and may_send_originals(request.scope)
         return {**opened, "original": has_original}
 
     @router.get("/collections/{name}/documents/{document}/original", summary="The file of a document")
     async def read_original(name: str, document: str, request: Request) -> FileResponse:
         with _convert_errors():
-            collection = find_with_files(request, name)
-            path = await read(request, partial(find_original, collection, document))
+            collection = library.find_with_files(request, name)
+            path = await library.read(request, partial(find_original, collection, document))
         return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=_ORIGINAL_HEADERS)
 
     @router.get("/collections/{name}/documents/{document}/pages/{page}", summary="A picture of a page of a PDF")
@@ -272,42 +344,25 @@ def make_routes(
         name: str, document: str, page: int, request: Request, sentence: Annotated[str, Query(max_length=2_000)] = ""
     ) -> dict[str, Any]:
         with _convert_errors():
-            collection = find_with_files(request, name)
-            path = await read(request, partial(find_pdf, collection, document))
+            collection = library.find_with_files(request, name)
+            path = await library.read(request, partial(find_pdf, collection, document))
             return await pictures.draw(holder_of(request.scope), path, page, sentence)
 
-    def find_with_files(request: Request, name: str) -> Collection:
-        """Return the collection of a request, if the request may also get original files."""
-        collection = find(name)
-        if not may_send_originals(request.scope):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "The server does not send files: PREFRAG_ORIGINALS=on allows it.")
-        return collection
+
+def _add_change_routes(router: APIRouter, library: _Library) -> None:
+    """Add the routes that upload and delete documents, and delete collections."""
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors(), ExitStack() as until_done:
-            collection = find_to_write(name)
+            collection = library.find_to_write(name)
             if isinstance(collection, ElasticCollection):
                 _check_elasticsearch_uploads(name)
-            holder = holder_of(request.scope)
-            length = request.headers.get("content-length", "")
-            # Without a length, the upload counts as one of the maximum size.
-            size = int(length) if length.isdecimal() else settings.max_upload_bytes
-            if size <= settings.max_upload_bytes:
-                await read(request, partial(uploads.check_room, collection, size))
-                received.spend(holder, size)
-
-            await uploading.take(holder, uploaded_files.WAIT_SECONDS)
-            until_done.callback(uploading.leave, holder)
-            incoming = until_done.enter_context(uploaded_files.make_incoming(name))
+            incoming = await library.begin_upload(request, collection, until_done)
             positions, refused = await uploads.receive_files(request, incoming)
             arrived = [file.name for file in uploaded_files.list_arrived(incoming) if not is_corpus(file)]
-
-            # All files have arrived. Index them in a task. The task goes on even if the client disconnects now.
-            work = asyncio.create_task(add(request, collection, incoming, until_done.pop_all()))
-            at_work.add(work)
-            work.add_done_callback(at_work.discard)
-            report = await asyncio.shield(work)
+            # All files have arrived. From now on, the task of `add` ends the upload.
+            report = await library.add(request, collection, incoming, until_done.pop_all())
 
         skipped = {PurePath(skip.path).name for skip in report.skipped if skip.line is None}
         documents = []
@@ -320,8 +375,8 @@ def make_routes(
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            collection = find_to_write(name)
-            passages, deleted = await change(request, partial(collection.delete_document, document))
+            collection = library.find_to_write(name)
+            passages, deleted = await library.change(request, partial(collection.delete_document, document))
         file_state = "deleted" if deleted.uploaded else "kept"
         reply: dict[str, Any] = {"deleted": passages, "file": file_state}
         if collection.would_index_again(str(deleted.entry.path)):
@@ -331,20 +386,12 @@ def make_routes(
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str, request: Request) -> dict[str, Any]:
         with _convert_errors():
-            collection = find_to_write(name)
+            collection = library.find_to_write(name)
             if name == served_collection():
                 raise uploads.MayNotBeDeleted(
                     "This is the collection that is searched by default: it cannot be deleted here."
                 )
-            return {"deleted": await change(request, partial(uploads.delete_collection, collection))}
-
-    def find_to_write(name: str) -> Collection:
-        """Return the collection of a request, if the request may change it."""
-        if not current_access.get().writes:
-            raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
-        return find(name)
-
-    return router
+            return {"deleted": await library.change(request, partial(uploads.delete_collection, collection))}
 
 
 def _check_elasticsearch_uploads(name: str) -> None:
