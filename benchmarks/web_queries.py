@@ -19,7 +19,8 @@ from benchmarks.places import DATA
 from prefrag import evaluation
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import is_question, reason_to_withhold, split_question, web_query
+from prefrag.components.web.query_origin import reason_to_withhold, web_query
+from prefrag.components.web.question_in_message import is_question, split_question
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")

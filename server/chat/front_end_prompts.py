@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.text.sentences import cut_text
-from prefrag.components.web.query_origin import is_question
+from prefrag.components.web.question_in_message import is_question
 
 # The beginning of Open WebUI's template for a question with files, in small letters.
 _TEMPLATE = "### task:"

@@ -18,13 +18,8 @@ from hypothesis import strategies as st
 
 from prefrag.components.state.usage import Usage
 from prefrag.components.web.query_form import query_form
-from prefrag.components.web.query_origin import (
-    allowed_query,
-    is_question,
-    reason_to_withhold,
-    split_question,
-    web_query,
-)
+from prefrag.components.web.query_origin import allowed_query, reason_to_withhold, web_query
+from prefrag.components.web.question_in_message import is_question, split_question
 from tests.components.samples import document, observed_step, search_step, settings, state
 from tests.for_each import for_each
 
