@@ -44,6 +44,7 @@ from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import Dataset
 from prefrag.training.reader.answers import (
     Given,
+    Ranked,
     ReadExample,
     choose_threshold,
     cross_fit,
@@ -168,33 +169,17 @@ def train_reader(
     """
     import_xgboost()
     started = time.monotonic()
-    if not datasets:
-        raise ValueError("There is nothing to train on: give at least one dataset.")
-
-    names = {dataset.name for dataset in datasets}
-    names |= {document_set.name for document_set in documents}
-    unknown = sorted(set(known) - names)
-    if unknown:
-        raise ValueError(f"There is no set {unknown[0]}, but `known` names it. The sets: {', '.join(sorted(names))}.")
-    if not names - set(known):
-        raise ValueError("All sets are known: the reader to start from was trained on them. Give at least one new set.")
-    if not minutes and start is None:
-        raise ValueError("With 0 minutes no encoder is trained: name a reader (start), so that its encoder is used.")
-    if start is not None and start.resolve() == output.resolve():
-        raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
-
+    _check_arguments(datasets, documents, output, start, known, minutes)
     before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
+    only_trees = start is not None and not minutes
     if encoder is None:
-        encoder = start if start is not None and not minutes else find_encoder()
+        encoder = start if start is not None and only_trees else find_encoder()
 
     work = output / "training"
-    documents_made_of = []
-    for document_set in documents:
-        documents_made_of.append((document_set.name, fingerprint([document_set.records, document_set.corpus])))
     check_begun(
         work / "settings.json",
         datasets=[(dataset.name, dataset.digest()) for dataset in datasets],
-        documents=documents_made_of,
+        documents=[(own.name, fingerprint([own.records, own.corpus])) for own in documents],
         reading=reading and digest(reading),
         encoder=digest(encoder) if minutes else None,
         start=start and digest(start / ENCODER),
@@ -206,10 +191,8 @@ def train_reader(
     pools = _retrieved(datasets, work, seed, on_progress)
     data = {dataset.name: _read(dataset, retrieved) for dataset, retrieved in zip(datasets, pools, strict=True)}
     records = read_lines(reading) if reading is not None else []
-    kept_back = [record for record in records if _is_kept_back(record)]
     learnt = [record for record in records if not _is_kept_back(record)]
-
-    if start is not None and not minutes:
+    if start is not None and only_trees:
         shutil.copyfile(start / ENCODER, output / ENCODER)
         steps = {}
         # The encoder of the earlier reader reads both halves.
@@ -223,45 +206,29 @@ def train_reader(
     seen = {name: dataset for name, dataset in data.items() if name in known}
     asked = _read_all([*_retrieved_examples(new), *_unanswerable_examples(new, seed)], halves, seed)
     further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(seen)], halves, seed)
-    texts = _texts(records)
-    natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
-    for own in documents:
-        if own.name not in known:
-            natural += asked_examples(own, random.Random(seed))
-    questions = {question.id: question for own in new.values() for question in own.questions}
-    learnt_ids = {question.id for own in seen.values() for question in own.questions}
-    for run in runs:
-        natural += run_examples(run, questions, learnt_ids)
+    natural = _kept_back_examples(records, seed)
+    for document_set in documents:
+        if document_set.name not in known:
+            natural += asked_examples(document_set, random.Random(seed))
+    natural += _examples_of_runs(runs, new, seen)
     asked += _read_all(natural, halves, seed)
 
     on_progress("Training the trees")
     ranked, answers = cross_fit(asked, further, seed, before=before)
-    # Yes/no questions do not help to choose the threshold, because it does not apply to them.
-    span_answers = [answer for answer in answers if answer.read.yes_no is None]
-    multi_hop = {question.dataset for own in data.values() for question in own.questions}
-    threshold = choose_threshold(span_answers, _RIGHT, multi_hop)
-    trees = {
-        SPAN_TREES: fit_spans([*asked, *further], seed),
-        CHOICE_TREES: fit_choice(ranked, seed),
-        YES_NO_TREES: fit_yes_no([*asked, *further], seed),
-        SURE_TREES: fit_sure(answers, seed),
-    }
-    for file, booster in trees.items():
-        booster.save_model(output / file)
+    threshold = _choose_threshold(answers, data)
+    _write_trees(output, [*asked, *further], ranked, answers, seed)
     if start is not None:
         mean_of_trees(start / SURE_TREES, output / SURE_TREES, output / SURE_TREES)
 
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
     shares_of_forms = {name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()}
-    sizes = {name: len(dataset.questions) for name, dataset in data.items()}
-    sizes_of_documents = {document_set.name: len(document_set.records) for document_set in documents}
     facts: dict[str, Any] = {
         "seed": seed,
         "encoder": encoder.parent.name,
-        "datasets": sizes,
+        "datasets": {name: len(dataset.questions) for name, dataset in data.items()},
         "reading": len(learnt),
-        "documents": sizes_of_documents,
+        "documents": {document_set.name: len(document_set.records) for document_set in documents},
         "reading_kept_back": len(natural),
         "steps": steps,
         "threshold": threshold,
@@ -269,19 +236,7 @@ def train_reader(
         "held_back": held_back,
         "seconds": round(result.seconds),
     }
-    head = ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"]
-    rows = []
-    for name, shares in held_back.items():
-        percentages = [f"{shares[share]:.1%}" for share in ("exact", "given", "right")]
-        rows.append((name, shares["questions"], *percentages))
-    write_card(
-        output,
-        "A reader of `prefrag train reader`",
-        f"Seed {seed}, encoder {facts['encoder']}, {facts['seconds']} s.",
-        table(head, rows),
-        f"An answer is given if its probability is at least {threshold:.3f}.",
-        facts=facts,
-    )
+    _write_card(output, facts)
     return result
 
 
@@ -316,6 +271,86 @@ def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, f
         exact = sum(answer.is_exact for answer in own) / len(own)
         measured[origin] = {"questions": len(own), "exact": exact, "given": coverage, "right": right}
     return measured
+
+
+def _check_arguments(
+    datasets: Sequence[Dataset],
+    documents: Sequence[DocumentSet],
+    output: Path,
+    start: Path | None,
+    known: Collection[str],
+    minutes: float,
+) -> None:
+    """Raise ValueError if the arguments of a training contradict each other."""
+    if not datasets:
+        raise ValueError("There is nothing to train on: give at least one dataset.")
+    names = {dataset.name for dataset in datasets}
+    names |= {document_set.name for document_set in documents}
+    unknown = sorted(set(known) - names)
+    if unknown:
+        raise ValueError(f"There is no set {unknown[0]}, but `known` names it. The sets: {', '.join(sorted(names))}.")
+    if not names - set(known):
+        raise ValueError("All sets are known: the reader to start from was trained on them. Give at least one new set.")
+    if not minutes and start is None:
+        raise ValueError("With 0 minutes no encoder is trained: name a reader (start), so that its encoder is used.")
+    if start is not None and start.resolve() == output.resolve():
+        raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
+
+
+def _kept_back_examples(records: Sequence[Mapping[str, object]], seed: int) -> list[Example]:
+    """Make examples of the questions on articles that were kept back from the encoders."""
+    if not records:
+        return []
+    kept_back = [record for record in records if _is_kept_back(record)]
+    return list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], _texts(records), random.Random(seed)))
+
+
+def _examples_of_runs(runs: Sequence[Path], new: Mapping[str, _Data], seen: Mapping[str, _Data]) -> list[Example]:
+    """Make examples of runs of ``prefrag evaluate``, except of questions that the encoder has learnt from."""
+    questions = {question.id: question for dataset in new.values() for question in dataset.questions}
+    learnt_ids = {question.id for dataset in seen.values() for question in dataset.questions}
+    examples: list[Example] = []
+    for run in runs:
+        examples += run_examples(run, questions, learnt_ids)
+    return examples
+
+
+def _choose_threshold(answers: Sequence[Given], data: Mapping[str, _Data]) -> float:
+    """Choose the probability from which answers are shown. Yes/no questions do not count: it does not apply to them."""
+    span_answers = [answer for answer in answers if answer.read.yes_no is None]
+    multi_hop = {question.dataset for dataset in data.values() for question in dataset.questions}
+    return choose_threshold(span_answers, _RIGHT, multi_hop)
+
+
+def _write_trees(
+    output: Path, examples: Sequence[ReadExample], ranked: Sequence[Ranked], answers: Sequence[Given], seed: int
+) -> None:
+    """Train the trees of the reader and write them."""
+    trees = {
+        SPAN_TREES: fit_spans(examples, seed),
+        CHOICE_TREES: fit_choice(ranked, seed),
+        YES_NO_TREES: fit_yes_no(examples, seed),
+        SURE_TREES: fit_sure(answers, seed),
+    }
+    for file, booster in trees.items():
+        booster.save_model(output / file)
+
+
+def _write_card(output: Path, facts: dict[str, Any]) -> None:
+    """Write the model card of a training."""
+    head = ["training questions, answered by models not trained on them", "n", "exact", "given", "of these right"]
+    rows = []
+    for name, shares in facts["held_back"].items():
+        percentages = [f"{shares[share]:.1%}" for share in ("exact", "given", "right")]
+        rows.append((name, shares["questions"], *percentages))
+    write_card(
+        output,
+        "A reader of `prefrag train reader`",
+        f"Seed {facts['seed']}, encoder {facts['encoder']}, {facts['seconds']} s.",
+        table(head, rows),
+        f"An answer is given if its probability is at least {facts['threshold']:.3f}.",
+        facts=facts,
+    )
 
 
 def _retrieved(
