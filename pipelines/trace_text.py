@@ -150,7 +150,7 @@ def trace_text(event: Event) -> str:
         return one_line(f"{event.kind}: {data}")
     # A field that the event does not have counts as None.
     values: dict[str, Any] = defaultdict(lambda: None, event.data)
-    key = _put_into_words(event.kind, values, event.data)
+    values.update(_put_into_words(event.kind, event.data))
 
     def choose(section: re.Match[str]) -> str:
         """Return the words of a section if its field has a value or, for a section with `without`, if it has none."""
@@ -158,38 +158,42 @@ def trace_text(event: Event) -> str:
         is_shown = not has_value if section["without"] else has_value
         return section["words"] if is_shown else ""
 
-    sentence = _SECTION.sub(choose, SENTENCES[key])
+    sentence = _SECTION.sub(choose, SENTENCES[_choose_sentence(event.kind, event.data)])
     return one_line(sentence.format_map(values))
 
 
-def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) -> str:
-    """Change the values of an event into words, and return the key of its sentence in the table.
+def _choose_sentence(kind: str, data: Mapping[str, Any]) -> str:
+    """Choose the key of an event's sentence in the table. Mostly it is the kind of the event."""
+    match kind:
+        case "found" if data.get("error") and not data.get("titles"):
+            return "found nothing"
+        case "rewritten" if not data.get("question"):
+            return "not rewritten"
+        case "look_ahead" if data.get("again"):
+            return "written again"
+        case "look_ahead" if not data.get("query"):
+            return "kept"
+        case "checked" if not data.get("text"):
+            return "checked nothing"
+        case "read" if not data.get("text"):
+            return "read nothing"
+    return kind
 
-    ``values`` is changed in place. ``data`` has the values as the event has them.
-    """
+
+def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an event's sentence that are not simply those of the event."""
     judged_by = str(data.get("judged_by") or "")
-    values |= {number: data.get(number) or 0 for number in _NUMBERS}
+    values: dict[str, Any] = {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
     values["switches"] = not data.get("status") and not data.get("again")
     match kind:
         case "found":
-            seconds = data.get("seconds") or 0.0
-            titles = data.get("titles") or ()
-            values["number"] = len(titles)
-            values["took"] = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
-            values["titles"] = _join_documents(data, "titles")
-            errors = [attempt["error"] for attempt in data.get("attempts") or ()]
-            failures = Counter(error for error in errors if error)
-            values["before"] = " · ".join(f"{times} x {error}" for error, times in failures.items())
-            if data.get("error") and not titles:
-                return "found nothing"
+            values |= _describe_found(data)
         case "held_back":
             query = str(data.get("query"))
             values["query"] = cut_text(query, _SHOWN_CHARACTERS, "...")
         case "closed":
             values["sources"] = ", ".join(data.get("sources") or ())
-        case "rewritten" if not data.get("question"):
-            return "not rewritten"
         case "popularity":
             counts = data.get("counts") or {}
             values["counts"] = counts and _join(f"{name} {count}" for name, count in counts.items())
@@ -200,18 +204,9 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "evaluated":
             values["scores"] = _join(_write_score(score) for score in data.get("scores") or ())
         case "strips":
-            strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
-            values["number"] = len(strips)
-            values["kept"] = sum(bool(strip.get("kept")) for strip in strips)
-            values["scores"] = _join(_write_strip(strip) for strip in strips)
+            values |= _describe_strips(data)
         case "selection":
-            pairs: Any = data.get("pairs")
-            if not isinstance(pairs, Sequence):
-                pairs = ()
-            readable_pairs = [pair for pair in pairs if isinstance(pair, Mapping)]
-            values["pairs"] = len(pairs)
-            values["positive"] = sum(bool(pair.get("positive")) for pair in readable_pairs)
-            values["documents"] = _join_documents(data, "documents")
+            values |= _describe_selection(data)
         case "observation":
             left_out = data.get("left_out")
             names = f"all of them but {_join(left_out)}" if left_out else _join_documents(data, "documents")
@@ -222,18 +217,12 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "look_ahead":
             values["token"] = repr(data.get("token"))
             values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
-            if data.get("again"):
-                return "written again"
-            return kind if data.get("query") else "kept"
         case "checked":
             # If the answer has a probability, it stands in a passage, so it is only doubtful.
-            values["certainty"] = _CHECKED.get(str(data.get("certainty")), "not checked")
-            if data.get("certainty") == "not_found" and data.get("probability"):
-                values["certainty"] = "doubtful"
-            return kind if data.get("text") else "checked nothing"
+            is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
+            values["certainty"] = "doubtful" if is_doubtful else _CHECKED.get(str(data.get("certainty")), "not checked")
         case "read":
             values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
-            return kind if data.get("text") else "read nothing"
         case "refined":
             values["unused"] = not data.get("used", True)
         case "steered":
@@ -246,7 +235,43 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values["support"] = _SUPPORT.get(str(data.get("support")), "no support")
             values["answer"] = data.get("answer") or "no answer"
             values["usefulness"] = data.get("usefulness") or "unknown"
-    return kind
+    return values
+
+
+def _describe_found(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe what a search found, how long it took and how often it failed before."""
+    seconds = data.get("seconds") or 0.0
+    errors = [attempt["error"] for attempt in data.get("attempts") or ()]
+    failures = Counter(error for error in errors if error)
+    return {
+        "number": len(data.get("titles") or ()),
+        "took": f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
+        "titles": _join_documents(data, "titles"),
+        "before": " · ".join(f"{times} x {error}" for error, times in failures.items()),
+    }
+
+
+def _describe_strips(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the strips (a few sentences each) of documents: how many there are and were kept, and their scores."""
+    strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
+    return {
+        "number": len(strips),
+        "kept": sum(bool(strip.get("kept")) for strip in strips),
+        "scores": _join(_write_strip(strip) for strip in strips),
+    }
+
+
+def _describe_selection(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe the documents that were selected, and how many pairs of documents were classified for it."""
+    pairs: Any = data.get("pairs")
+    if not isinstance(pairs, Sequence):
+        pairs = ()
+    readable_pairs = [pair for pair in pairs if isinstance(pair, Mapping)]
+    return {
+        "pairs": len(pairs),
+        "positive": sum(bool(pair.get("positive")) for pair in readable_pairs),
+        "documents": _join_documents(data, "documents"),
+    }
 
 
 def _write_score(scored: Mapping[str, object]) -> str:
