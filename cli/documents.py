@@ -23,7 +23,7 @@ from prefrag.worker_options import RayCluster
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from prefrag.collections.collection import Collection
     from prefrag.indexing.report import IndexReport, PrunePlan
@@ -97,17 +97,12 @@ def index_documents(
     from prefrag.settings import settings
 
     report_unknown_settings()
-    # Without paths, the collection must exist. Then the command only stores the choice about the web.
-    existing_in = "" if paths else store
-    collection = open_collection(_choose_name(name, existing_in), store)
     if not paths:
-        if web is None:
-            raise BadInput("Give the files or folders to index.")
-        collection.keep_consent(web)
-        permission = "may" if web else "may not"
-        typer.echo(f"Collection {collection.name}: questions about it {permission} go to the web.")
+        # Without paths, the collection must exist.
+        _store_web_choice(_find(name, store), web)
         return
 
+    collection = open_collection(_choose_name(name), store)
     answer = ask_web_consent(web, collection)
     can_rebuild = store == "elasticsearch" and not split_sources
     if rebuild and not can_rebuild:
@@ -142,23 +137,41 @@ def index_documents(
             _embed(target, model, runner)
         return report
 
-    if rebuild:
-        from prefrag.collections.changes.rebuilding import rebuild_index
-
-        reports: list[IndexReport] = []
-
-        def fill_new(replacement: str) -> int:
-            """Fill the new index. Return how many passages it has."""
-            new_report = fill(open_collection(replacement, store))
-            reports.append(new_report)
-            return new_report.written - new_report.replaced
-
-        rebuild_index(collection.name, fill_new, language=language, dense=dense)
-        report = reports[0]
-        typer.echo(f"Collection {collection.name}: the new one has replaced the old one.")
-    else:
-        report = fill(collection)
+    report = _rebuild(collection, fill, store, language, dense) if rebuild else fill(collection)
     raise typer.Exit(_exit_code(report))
+
+
+def _store_web_choice(collection: Collection, web: bool | None) -> None:
+    """Store whether questions about a collection may go to the web, for a command that names no files."""
+    if web is None:
+        raise BadInput("Give the files or folders to index.")
+    collection.keep_consent(web)
+    permission = "may" if web else "may not"
+    typer.echo(f"Collection {collection.name}: questions about it {permission} go to the web.")
+
+
+def _rebuild(
+    collection: Collection,
+    fill: Callable[[Collection], IndexReport],
+    store: Literal["tantivy", "elasticsearch"],
+    language: str | None,
+    dense: bool,
+) -> IndexReport:
+    """Fill a new index and put it in the place of the old one."""
+    from prefrag.collections.changes.rebuilding import rebuild_index
+    from prefrag.collections.opening import open_collection
+
+    reports: list[IndexReport] = []
+
+    def fill_new(replacement: str) -> int:
+        """Fill the new index. Return how many passages it has."""
+        report = fill(open_collection(replacement, store))
+        reports.append(report)
+        return report.written - report.replaced
+
+    rebuild_index(collection.name, fill_new, language=language, dense=dense)
+    typer.echo(f"Collection {collection.name}: the new one has replaced the old one.")
+    return reports[0]
 
 
 def list_documents(

@@ -1,9 +1,11 @@
 """`prefrag evaluate` and `prefrag report`."""
 
+from __future__ import annotations
+
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +14,10 @@ from prefrag.errors import BadInput, PrefragError
 from prefrag.worker_options import RayCluster, Workers
 
 # Modules that take long to import are imported inside the functions that use them, so that --help is instant.
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prefrag.evaluation.question import PredictionLine
 
 # The exit status after Ctrl-C.
 INTERRUPTED = 130
@@ -81,7 +87,6 @@ def evaluate(
     from prefrag.evaluation.pipeline_under_test.variants import PUBLISHED, find_published
     from prefrag.evaluation.runs.runner import run
     from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
-    from prefrag.pipelines import search_failures
 
     single, of_pipeline = split_changes(changes or ())
     options = {
@@ -120,20 +125,7 @@ def evaluate(
         os._exit(INTERRUPTED)
 
     _print_summary(ended.config, ended.metrics, output)
-    # The reasons by the name of the source, for each question for which every search failed.
-    failures = []
-    n_failed = 0
-    for prediction in ended.predictions:
-        reasons = search_failures(prediction["result"])
-        if reasons:
-            failures.append(reasons)
-        if reasons or prediction["error"]:
-            n_failed += 1
-    if failures:
-        questions_in_words = counted(len(failures), "question")
-        first_reasons = "; ".join(f"{name}: {reason}" for name, reason in failures[0].items())
-        message = f"For {questions_in_words}, every search failed. In the first of these questions: {first_reasons}"
-        typer.echo(f"  {message}", err=True)
+    n_failed = _report_failures(ended.predictions)
     if n_failed == len(ended.predictions):
         raise typer.Exit(PrefragError.exit_code)
 
@@ -152,6 +144,27 @@ def report(
     from prefrag.evaluation.report import write_report
 
     typer.echo(f"The report is {write_report(folders, output, reference)}")
+
+
+def _report_failures(predictions: Sequence[PredictionLine]) -> int:
+    """Say for how many questions every search failed. Return the number of questions that failed for any reason."""
+    from prefrag.pipelines import search_failures
+
+    # The reasons by the name of the source, for each question for which every search failed.
+    failures = []
+    n_failed = 0
+    for prediction in predictions:
+        reasons = search_failures(prediction["result"])
+        if reasons:
+            failures.append(reasons)
+        if reasons or prediction["error"]:
+            n_failed += 1
+    if failures:
+        questions_in_words = counted(len(failures), "question")
+        first_reasons = "; ".join(f"{name}: {reason}" for name, reason in failures[0].items())
+        message = f"For {questions_in_words}, every search failed. In the first of these questions: {first_reasons}"
+        typer.echo(f"  {message}", err=True)
+    return n_failed
 
 
 def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
