@@ -19,8 +19,9 @@ _NUMBER = (
     r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
     r"|eighteen|nineteen)\b"
 )
-# The sign or word between two members. It matches ", ", "; " and " and ". It does not match the comma of "1,500".
-_BETWEEN = re.compile(r"[,;]\s+(?:and |but |or )?|\s(?:and|but)\s")
+# The sign or word between two members. It matches ", ", "; " and " and ". It does not match the comma of "1,500" and of
+# "June 8, 1977".
+_BETWEEN = re.compile(r"(?:;|,(?! \d{4}\b))\s+(?:and |but |or )?|\s(?:and|but)\s")
 # What may stand before the number of a member: a currency, "at", "from" and the like.
 _BEFORE_NUMBER = r"(?:(?:at|for|from|only|about) )?[$\u00a3\u20ac]?\s?"
 # A member without a verb: its number stands at its beginning or at its end, beside at most five words. It matches

@@ -34,6 +34,7 @@ def test_number_of_another_member_is_doubted(question: str, text: str, answer: s
     ("When does the shop open?", HOURS, "9"),
     # The other part has a number of its own, but it is no member of the list.
     ("How many cows had she in Brae?", "After 3 years in Brae, she had 42 cows.", "42"),
+    ("What year was Bo born?", "Bo Lind (born June 8, 1977) is a singer.", "1977"),
     ("How many members had the club in 2019?", "In 2019, the club had 42 members.", "42"),
 )
 def test_number_of_the_member_that_is_asked_for_is_not(question: str, text: str, answer: str) -> None:
