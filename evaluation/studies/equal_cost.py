@@ -1,6 +1,6 @@
 """Compare pipelines that search in a loop, at equal cost and with the simulated reader, for `evaluation/RESULTS.md`.
 
-    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/RESULTS.md --into FILE
+    python -m prefrag.evaluation.studies.equal_cost FOLDER_OF_DATASETS --output runs --into evaluation/DETAILS.md
 
 Each loop runs with one to six steps. Its accuracy is plotted against three costs: retrievals, model calls, and searches
 of the source that is not preferred. The study makes a picture per dataset, and tables of how two loops differ at equal
