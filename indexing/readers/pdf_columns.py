@@ -102,7 +102,7 @@ def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
     if len(text) != part.count_chars():
         return lines
 
-    boxes = _Boxes(part)
+    boxes = Boxes(part)
     if not _has_shared_lines(text, lines, boxes):
         return lines
     segments = [segment for line in lines for segment in _segments(text, line, boxes)]
@@ -146,7 +146,7 @@ def _split(text: str) -> Iterator[tuple[int, int]]:
         begin += len(line) + len("\r\n")
 
 
-class _Boxes:
+class Boxes:
     """The boxes of the characters of a page. The functions of PDFium are called directly, which is faster."""
 
     def __init__(self, part: Any) -> None:
@@ -166,7 +166,7 @@ class _Boxes:
         return self._box
 
 
-def _has_shared_lines(text: str, lines: Sequence[tuple[int, int]], boxes: _Boxes) -> bool:
+def _has_shared_lines(text: str, lines: Sequence[tuple[int, int]], boxes: Boxes) -> bool:
     """Check whether at least two lines of a page look as if two columns shared them."""
     end_of_text = (len(text), len(text))
     pairs = list(pairwise([*lines, end_of_text]))
@@ -177,13 +177,13 @@ def _has_shared_lines(text: str, lines: Sequence[tuple[int, int]], boxes: _Boxes
     return _count_shared(text, pairs, boxes) == _LEAST_SAMPLES
 
 
-def _count_shared(text: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]], boxes: _Boxes) -> int:
+def _count_shared(text: str, pairs: Sequence[tuple[tuple[int, int], tuple[int, int]]], boxes: Boxes) -> int:
     """Count the lines that two columns may share, but no further than `_LEAST_SAMPLES`."""
     shared = (pair for pair in pairs if _may_be_shared(text, pair, boxes))
     return len(list(islice(shared, _LEAST_SAMPLES)))
 
 
-def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segment]:
+def _segments(text: str, line: tuple[int, int], boxes: Boxes) -> Iterator[Segment]:
     """Divide a line of text into segments.
 
     A new segment begins in three cases:
@@ -219,7 +219,7 @@ def _segments(text: str, line: tuple[int, int], boxes: _Boxes) -> Iterator[Segme
         yield Segment(begin, last, left, right, bottom, top)
 
 
-def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], boxes: _Boxes) -> bool:
+def _may_be_shared(text: str, pair: tuple[tuple[int, int], tuple[int, int]], boxes: Boxes) -> bool:
     """Check whether two columns may share a line.
 
     This is so if the line has a wide gap, or if the next line of the text stands at its right, behind a wide gap.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
 from prefrag.indexing.readers.pdf_columns import find_lines
+from prefrag.indexing.readers.pdf_tables import PageTable, find_tables, insert_tables, write_tables
 from prefrag.indexing.readers.running_lines import take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
@@ -42,11 +43,13 @@ class _Page(NamedTuple):
     :param lines: The lines.
     :param heights: The height of the letters of each line in points. Empty if it is not measured or not known.
     :param is_scan: Whether the page is a picture without text.
+    :param tables: The tables. Their text is also in the lines.
     """
 
     lines: list[str]
     heights: list[float]
     is_scan: bool
+    tables: list[PageTable]
 
 
 def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
@@ -82,12 +85,16 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     if not bookmarks:
         mark_large_lines(lines_of_pages, [page.heights for page in pages], outline)
 
+    # The rows of tables are not joined to paragraphs. So a sign stands for each table until the lines are joined.
+    grids = insert_tables(lines_of_pages, [page.tables for page in pages])
+
     # Each page is joined together with the next page. The last page gets an empty next page.
     texts = [_join(lines, next_lines) for lines, next_lines in pairwise([*lines_of_pages, []])]
     scans = [str(number) for number, page in enumerate(pages, start=1) if page.is_scan]
-    _check_loss("".join(texts), scans, outline)
     marked = [_mark(text, bookmarks.get(number, []), outline) for number, text in enumerate(texts)]
-    return title, "\f".join(marked)
+    written = write_tables(marked, grids, outline)
+    _check_loss("".join(written), scans, outline)
+    return title, "\f".join(written)
 
 
 def _read_pages(document: Any, with_sizes: bool) -> list[_Page]:
@@ -119,12 +126,12 @@ def _read_page(document: Any, number: int, with_sizes: bool) -> _Page:
     part = page.get_textpage()
     try:
         text = part.get_text_range()
-        places = find_lines(part, text)
+        places, tables = find_tables(page, part, text, find_lines(part, text))
         lines = [text[begin:end].replace("\f", " ").replace("\n", " ") for begin, end in places]
         has_sure_places = len(text) == part.count_chars()
         sizes = _sizes(part, text, places) if with_sizes and has_sure_places else []
         is_scan = not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
-        return _Page(lines, sizes, is_scan)
+        return _Page(lines, sizes, is_scan, tables)
     finally:
         part.close()
         page.close()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.pdf_columns import find_lines
+from prefrag.indexing.readers.pdf_tables import find_row
 from prefrag.indexing.report import CannotRead
 
 # The width of the picture in pixels. The picture of a very long page is narrower, because of the next limit.
@@ -173,7 +174,8 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     :param page: The text page object of pypdfium2.
     :param sentence: The sentence.
     :returns: For each line that has a part of the sentence, the position of the first character of this part and its
-        number of characters. Empty if the page does not have the beginning of the sentence.
+        number of characters. If the sentence is a row of a table, these are the parts of the row. Empty if the page
+        does not have the beginning of the sentence.
     """
     letters = _letters(page)
     wanted = _plain_letters(sentence)
@@ -183,7 +185,7 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     beginning, ending = wanted[:_ENDS], wanted[-_ENDS:]
     first = letters.text.find(beginning)
     if first < 0:
-        return []
+        return find_row(page, sentence)
 
     ending_place = letters.text.find(ending, first)
     # If the end of the sentence is not near its beginning, the end may stand on the next page. Then the sentence lasts

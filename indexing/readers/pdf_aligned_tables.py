@@ -1,0 +1,348 @@
+"""Find the tables of a PDF page whose columns have no lines between them, only gaps.
+
+There are two kinds:
+
+1. Tables between horizontal lines, as in books: a line at the top, a line below the names of the columns, and a line at
+   the bottom; or a line below each row (:func:`read_stacks`).
+2. Tables without any line (:func:`read_aligned`). Many texts look like them: columns of prose, tables of contents,
+   addresses, forms. So these tables need names of columns, short cells, and a column of numbers.
+
+In both, the columns are the parts of the width in which the lines have text, between gaps that go through all lines.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from statistics import median
+from typing import NamedTuple
+
+from prefrag.indexing.readers.pdf_cells import SAME_LINE, Cells, Layout, Piece, is_full, rows_in
+from prefrag.indexing.readers.pdf_rulings import Ruling
+
+# Two words belong to the same cell if the gap between them is smaller than this, as a multiple of their height.
+_WIDE = 0.8
+# Two horizontal lines belong to the same table if their ends differ by at most this, in points.
+_NEAR = 3.0
+# A table has at least this many horizontal lines.
+_LEAST_RULINGS = 3
+# A line of text without a gap is prose if it fills more than this share of the width between the lines.
+_MOST_WIDTH = 0.6
+# With more rows between horizontal lines than this, each row has its own line.
+_MOST_BANDS = 3
+# A column holds cells, and not sentences, if most of its lines have at most this many words.
+_MOST_WORDS = 4
+# A table without lines has at least this many rows below the names of its columns.
+_LEAST_ROWS = 3
+# Two lines belong to the same table if the distance of their middles is at most this, as a multiple of their height.
+_MOST_DISTANCE = 2.6
+# At least this share of the cells of a table without lines has text.
+_LEAST_FILLED = 0.8
+# At least this share of the cells of a column of numbers has a digit.
+_LEAST_NUMBERS = 0.8
+# A name of a column has at most this many words.
+_MOST_NAME = 5
+# Matches a year, which may name a column.
+_YEAR = re.compile(r"(?:19|20)\d\d(?:[-/\u2013]\d\d)?")
+# Matches what no name of a column has: a sign of code, or a stop at its end.
+_NO_NAME = re.compile(r"[\\{}\[\]=$#\"]|[.,;:]$")
+# A page or a part of it with more words than this is not examined.
+_MOST_EXAMINED = 5_000
+
+
+class _Segment(NamedTuple):
+    """Some words of a line without a wide gap between them.
+
+    :param left: Their left edge, in points.
+    :param right: Their right edge.
+    :param words: The words.
+    """
+
+    left: float
+    right: float
+    words: list[Piece]
+
+
+# The segments of a line, from the left.
+_Line = list[_Segment]
+# The left and the right edge of a column.
+_Column = tuple[float, float]
+
+
+def read_stacks(words: Sequence[Piece], horizontals: Sequence[Ruling], text: str) -> Iterator[tuple[Layout, Cells]]:
+    """Find the tables between horizontal lines.
+
+    :param words: The words of the page that belong to no other table.
+    :param horizontals: The horizontal lines of the page.
+    :param text: The text of the page.
+    :returns: The numbers of the cells of each table, row by row, and their words.
+    """
+    for stack in _stacks(horizontals):
+        begin, end = stack[0].begin - _NEAR, stack[0].end + _NEAR
+        inside = [
+            word
+            for word in words
+            if begin <= word.left and word.right <= end and stack[-1].place < word.middle < stack[0].place
+        ]
+        if not inside or len(inside) > _MOST_EXAMINED:
+            continue
+        lines = _lines(inside)
+        bands = [
+            [line for line in lines if below.place < line[0].words[0].middle < above.place]
+            for above, below in pairwise(stack)
+        ]
+        for is_table, group in groupby(bands, key=lambda band: _may_be_rows(band, end - begin)):
+            for layout, cells in _read_bands(list(group)) if is_table else ():
+                names = [_text(cells[cell], text) for cell in dict.fromkeys(layout[0]) if cell in cells]
+                if len(names) > 1 and all(map(_may_be_name, names)):
+                    yield layout, cells
+
+
+def _stacks(horizontals: Sequence[Ruling]) -> Iterator[list[Ruling]]:
+    """Yield the horizontal lines that begin and end at the same places, from the top, if they are enough."""
+    stacks: list[list[Ruling]] = []
+    for ruling in sorted(horizontals, reverse=True):
+        for stack in stacks:
+            if abs(stack[0].begin - ruling.begin) <= _NEAR and abs(stack[0].end - ruling.end) <= _NEAR:
+                stack.append(ruling)
+                break
+        else:
+            stacks.append([ruling])
+    for stack in stacks:
+        if len(stack) >= _LEAST_RULINGS:
+            yield stack
+
+
+def _may_be_rows(band: Sequence[_Line], width: float) -> bool:
+    """Check whether the lines of text between two horizontal lines may be rows: some have gaps, and none is prose."""
+    has_gap = any(len(line) > 1 for line in band)
+    return has_gap and all(len(line) > 1 or line[0].right - line[0].left <= _MOST_WIDTH * width for line in band)
+
+
+def _read_bands(bands: Sequence[list[_Line]]) -> Iterator[tuple[Layout, Cells]]:
+    """Read the lines of text between horizontal lines as a table, if they are one.
+
+    :param bands: The lines of text between each two horizontal lines.
+    """
+    body = [line for band in bands[1:] for line in band]
+    columns = _columns(body)
+    if len(bands) < 2 or len(columns) < 2 or not _has_short_cells(body, columns):
+        return
+
+    layout: Layout = []
+    cells: Cells = {}
+    right_of = {number: right for number, (_, right) in enumerate(columns)}
+    has_few_lines = len(bands) <= _MOST_BANDS
+    for number, band in enumerate(bands):
+        crossing = any(_crosses(segment, columns) for line in band for segment in line)
+        if crossing and (number or len(band) > _MOST_BANDS):
+            return
+        if crossing:
+            for line in band:
+                _add_header_row(line, columns, layout, cells)
+            continue
+        texts: Cells = {}
+        for line in band:
+            for column, pieces in _row(line, columns).items():
+                texts.setdefault(column, []).extend(pieces)
+        rows = rows_in(range(len(columns)), texts, right_of, has_few_lines) if number else []
+        if number and not rows and len(band) > 1 and has_few_lines:
+            return
+        for row in rows or [texts]:
+            _add_row(row, len(columns), layout, cells)
+    if len(layout) > _LEAST_RULINGS - 1:
+        yield layout, cells
+
+
+def _add_row(row: Cells, width: int, layout: Layout, cells: Cells) -> None:
+    """Add a row to a table.
+
+    :param row: The words in each column.
+    :param width: The number of columns.
+    :param layout: The layout of the table. It is changed.
+    :param cells: The words of the cells of the table. It is changed.
+    """
+    first = len(layout) * width
+    layout.append([first + column for column in range(width)])
+    cells |= {first + column: pieces for column, pieces in row.items()}
+
+
+def _add_header_row(line: _Line, columns: Sequence[_Column], layout: Layout, cells: Cells) -> None:
+    """Add a line above the columns to a table. A segment that reaches over several columns is one cell."""
+    first = len(layout) * len(columns)
+    row = [first + column for column in range(len(columns))]
+    for segment in line:
+        covered = [number for number, column in enumerate(columns) if _overlaps(segment, column)]
+        if covered:
+            row[covered[0] : covered[-1] + 1] = [row[covered[0]]] * (covered[-1] + 1 - covered[0])
+            cells.setdefault(row[covered[0]], []).extend(segment.words)
+    layout.append(row)
+
+
+def read_aligned(words: Sequence[Piece], text: str) -> Iterator[tuple[Layout, Cells]]:
+    """Find the tables without lines.
+
+    :param words: The words of the page that belong to no other table.
+    :param text: The text of the page.
+    :returns: The numbers of the cells of each table, row by row, and their words.
+    """
+    if len(words) > _MOST_EXAMINED:
+        return
+    for block in _blocks(_lines(words)):
+        columns = _columns(block)
+        if len(columns) < 2 or any(_crosses(segment, columns) for line in block for segment in line):
+            continue
+        lines = [_row(line, columns) for line in block]
+        rows = _join_rows(lines, columns)
+        if _is_plain_table(rows, len(columns), text) and _has_short_cells(block[1:], columns):
+            layout: Layout = []
+            cells: Cells = {}
+            for row in rows:
+                _add_row(row, len(columns), layout, cells)
+            yield layout, cells
+
+
+def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Yield the lines of text that stand below each other and have gaps.
+
+    A line without a gap may stand below the first column of the block, as the second line of a cell does.
+    """
+    block: list[_Line] = []
+    for line in lines:
+        if block:
+            last = block[-1][0].words[0]
+            is_near = last.middle - line[0].words[0].middle <= _MOST_DISTANCE * max(
+                last.height, line[0].words[0].height
+            )
+            is_cell = len(line) > 1 or line[0].left > block[0][1].left - _NEAR
+            if not is_near or not is_cell:
+                if len(block) > _LEAST_ROWS:
+                    yield block
+                block = []
+        if block or len(line) > 1:
+            block.append(line)
+    if len(block) > _LEAST_ROWS:
+        yield block
+
+
+def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column]) -> list[Cells]:
+    """Join a line with the row above it if the line goes on in cells whose last line is full."""
+    rows: list[Cells] = []
+    above: Cells = {}
+    for line in lines:
+        if (
+            rows
+            and 0 not in line
+            and all(
+                column in above and is_full(above[column], pieces, columns[column][1])
+                for column, pieces in line.items()
+            )
+        ):
+            for column, pieces in line.items():
+                rows[-1][column] = [*rows[-1][column], *pieces]
+        else:
+            rows.append(dict(line))
+        above = line
+    return rows
+
+
+def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
+    """Check whether rows without lines are a table: it has names of columns, and a column of numbers below a name.
+
+    :param rows: The words in each column, row by row.
+    :param width: The number of columns.
+    :param text: The text of the page.
+    """
+    header, *body = rows
+    if len(body) < _LEAST_ROWS or len(header) < width or sum(map(len, body)) < _LEAST_FILLED * width * len(body):
+        return False
+    names = [_text(header[column], text) for column in range(width)]
+    if any(_has_digit(name) or not _may_be_name(name) for name in names):
+        return False
+    values = [[_text(row[column], text) for row in body if column in row] for column in range(width)]
+    if any("...." in value or ". . ." in value for column in values for value in column):
+        return False
+    if sum(value.endswith(":") for value in values[0]) * 2 >= len(body):
+        return False
+    return any(
+        sum(map(_has_digit, column)) >= _LEAST_NUMBERS * len(column) and len(column) >= _LEAST_ROWS
+        for column in values[1:]
+    )
+
+
+def _text(pieces: Sequence[Piece], text: str) -> str:
+    """Return the words of a cell as a text."""
+    return " ".join(text[piece.begin : piece.end] for piece in pieces)
+
+
+def _has_digit(value: str) -> bool:
+    """Check whether a text has a digit."""
+    return any(map(str.isdigit, value))
+
+
+def _may_be_name(value: str) -> bool:
+    """Check whether a text may name a column: a few words without the signs of code, or a year."""
+    if _YEAR.fullmatch(value):
+        return True
+    is_short = len(value.split()) <= _MOST_NAME
+    return is_short and any(map(str.isalpha, value)) and not _NO_NAME.search(value)
+
+
+def _lines(words: Sequence[Piece]) -> list[_Line]:
+    """Return the lines of text from the top, each divided at its wide gaps."""
+    lines: list[list[Piece]] = []
+    for word in sorted(words, key=lambda piece: -piece.middle):
+        if lines and lines[-1][0].middle - word.middle <= SAME_LINE * max(lines[-1][0].height, word.height):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+
+    divided = []
+    for line in lines:
+        segments: _Line = []
+        for word in sorted(line, key=lambda piece: piece.left):
+            if segments and word.left - segments[-1].right < _WIDE * word.height:
+                last = segments[-1]
+                segments[-1] = last._replace(right=max(last.right, word.right), words=[*last.words, word])
+            else:
+                segments.append(_Segment(word.left, word.right, [word]))
+        divided.append(segments)
+    return divided
+
+
+def _columns(lines: Sequence[_Line]) -> list[_Column]:
+    """Return the parts of the width in which the lines that have gaps have text."""
+    columns: list[_Column] = []
+    for left, right in sorted((segment.left, segment.right) for line in lines if len(line) > 1 for segment in line):
+        if columns and left <= columns[-1][1]:
+            columns[-1] = columns[-1][0], max(columns[-1][1], right)
+        else:
+            columns.append((left, right))
+    return columns
+
+
+def _overlaps(segment: _Segment, column: _Column) -> bool:
+    """Check whether a segment stands above or below a column."""
+    return segment.left <= column[1] and segment.right >= column[0]
+
+
+def _crosses(segment: _Segment, columns: Sequence[_Column]) -> bool:
+    """Check whether a segment reaches over several columns. A segment at the left of a line may do so."""
+    return sum(_overlaps(segment, column) for column in columns) != 1
+
+
+def _row(line: _Line, columns: Sequence[_Column]) -> Cells:
+    """Return the words of a line in each column."""
+    row: Cells = {}
+    for segment in line:
+        column = next((number for number, column in enumerate(columns) if _overlaps(segment, column)), 0)
+        row.setdefault(column, []).extend(segment.words)
+    return row
+
+
+def _has_short_cells(lines: Sequence[_Line], columns: Sequence[_Column]) -> bool:
+    """Check whether at least half of the columns hold cells, and no sentences."""
+    counts: list[list[int]] = [[] for _ in columns]
+    for line in lines:
+        for column, pieces in _row(line, columns).items():
+            counts[column].append(len(pieces))
+    return 2 * sum(median(numbers) <= _MOST_WORDS for numbers in counts if numbers) >= len(columns)

@@ -1,0 +1,172 @@
+"""Decide whether cells of a PDF page are a table, and divide its rows.
+
+The cells come from ruling lines, or from columns of text with gaps between them. Some tables have lines only around
+them and below the names of the columns. Then all rows seem to be one, and :func:`divide_rows` divides them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from prefrag.indexing.readers.pdf_rulings import Frame
+
+# A table has at least this many cells with text.
+_LEAST_CELLS = 4
+# At least this share of the cells of a table has text. A drawing has more empty cells.
+_LEAST_FILLED = 0.2
+# A text with more characters than this is no cell, but a page of text with a frame around it.
+_LONGEST_CELL = 1_500
+# At most this share of the words of a table crosses a line. In a drawing, more do.
+_MOST_CROSSING = 0.05
+# Rows are divided only in tables whose lines form at most this many rows. A table with more lines has one for each row.
+_MOST_UNDIVIDED = 3
+# A row is divided into at least this many rows. If it is divided into two rows, all of their cells have text.
+_LEAST_DIVIDED = 3
+# Two letters stand in the same line if their middles differ by less than this share of their height.
+SAME_LINE = 0.5
+# The width of a blank, and of the free space beside a text in its cell, as a multiple of the height of the letters.
+_BLANK = 0.25
+# At least this share of the cells has text, in rows of three or more cells, and in rows without a full line.
+_MOSTLY_FILLED = 0.85
+_LEAST_ALIGNED = 0.6
+
+
+class Piece(NamedTuple):
+    """Some letters of a page that belong to one cell.
+
+    :param begin: The position of the first letter in the text of the page.
+    :param end: The position behind the last letter.
+    :param left: The left edge of the letters, in points.
+    :param right: Their right edge.
+    :param middle: The height of their middle above the bottom of the page, in points.
+    :param height: The height of the letters.
+    """
+
+    begin: int
+    end: int
+    left: float
+    right: float
+    middle: float
+    height: float
+
+
+# The pieces of each cell of a frame, by the number of the cell.
+Cells = dict[int, list[Piece]]
+# The numbers of the cells of a table, row by row. A cell that covers several rows or columns is repeated.
+Layout = list[list[int]]
+
+
+def is_table(layout: Layout, cells: Cells, crossing: int) -> bool:
+    """Check whether a frame is a table, and no drawing and no page layout.
+
+    :param layout: The numbers of its cells.
+    :param cells: The pieces of each cell.
+    :param crossing: How many words cross a border.
+    """
+    if len(layout) < 2 or len(layout[0]) < 2:
+        return False
+    shown = {cell for row in layout for cell in row}
+    filled = {cell for cell in shown if cell in cells}
+    if len(filled) < _LEAST_CELLS or len(filled) < _LEAST_FILLED * len(shown):
+        return False
+    # At least two rows and two columns have two cells with text.
+    for lines in (layout, list(zip(*layout, strict=True))):
+        if sum(len(filled.intersection(line)) > 1 for line in lines) < 2:
+            return False
+    if any(sum(piece.end - piece.begin for piece in cells[cell]) > _LONGEST_CELL for cell in filled):
+        return False
+    return crossing <= _MOST_CROSSING * sum(map(len, cells.values()))
+
+
+def divide_rows(frame: Frame, layout: Layout, cells: Cells) -> tuple[Layout, Cells]:
+    """Divide the rows without a line between them.
+
+    :returns: The layout and the pieces of each cell. The new cells have negative numbers.
+    """
+    right_of = {cell: frame.columns[column + 1] for row in frame.cells for column, cell in enumerate(row)}
+    heights = Counter(cell for row in layout for cell in set(row))
+    has_few_lines = len(layout) <= _MOST_UNDIVIDED
+    divided: Layout = []
+    texts = dict(cells)
+    number = 0
+    for row in layout:
+        is_plain = len(set(row)) == len(row) and all(heights[cell] == 1 for cell in row)
+        rows = rows_in(row, cells, right_of, has_few_lines) if is_plain else []
+        if not rows:
+            divided.append(row)
+            continue
+        for pieces_of in rows:
+            new_row = []
+            for cell in row:
+                number -= 1
+                new_row.append(number)
+                if cell in pieces_of:
+                    texts[number] = pieces_of[cell]
+            divided.append(new_row)
+        for cell in row:
+            texts.pop(cell, None)
+    return divided, texts
+
+
+def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_few_lines: bool) -> list[Cells]:
+    """Return the rows in a row of cells without a line between them; empty if it is a single row.
+
+    The lines of three or more cells stand beside each other only in different rows. Of two cells, they may do so by
+    chance. Then no line may be full. The lines of a text that goes on in a cell are full: the next word had no room.
+
+    :param row: The numbers of the cells.
+    :param cells: The pieces of each cell.
+    :param right_of: The right border of each cell.
+    :param has_few_lines: Whether the table has so few lines that most of its rows have none between them.
+    """
+    lines = lines_in(row, cells)
+    if len(lines) < 2:
+        return []
+
+    # The pairs of lines in a cell of which the upper line is full.
+    full = 0
+    rows: list[Cells] = lines[:1]
+    for line_above, line in pairwise(lines):
+        fullness = [
+            is_full(line_above[cell], pieces, right_of[cell]) for cell, pieces in line.items() if cell in line_above
+        ]
+        # Without a text in the first cell, a line may go on in the texts of the row above.
+        if row[0] not in line and len(fullness) == len(line) and all(fullness):
+            for cell, pieces in line.items():
+                rows[-1][cell] = [*rows[-1][cell], *pieces]
+        else:
+            rows.append(line)
+            full += sum(fullness)
+
+    filled = sum(map(len, rows)) / (len(rows) * len(row))
+    if len(rows) >= _LEAST_DIVIDED and len(row) > 2 and filled >= _MOSTLY_FILLED:
+        return rows
+    if not has_few_lines or full:
+        return []
+    return rows if filled >= (_LEAST_ALIGNED if len(rows) >= _LEAST_DIVIDED else 1) else []
+
+
+def lines_in(row: Sequence[int], cells: Cells) -> list[Cells]:
+    """Return the lines of text in a row of cells, from the top. A line is the pieces of each cell beside each other."""
+    lines: list[Cells] = []
+    above: Piece | None = None
+    placed = [(piece, cell) for cell in row for piece in cells.get(cell, ())]
+    for piece, cell in sorted(placed, key=lambda pair: -pair[0].middle):
+        if above is None or above.middle - piece.middle > SAME_LINE * max(above.height, piece.height):
+            lines.append({})
+            above = piece
+        lines[-1].setdefault(cell, []).append(piece)
+    return [{cell: sorted(pieces) for cell, pieces in line.items()} for line in lines]
+
+
+def is_full(line: Sequence[Piece], below: Sequence[Piece], right: float) -> bool:
+    """Check whether the first word of the next line had no room in a line of a cell.
+
+    :param line: The words of the line.
+    :param below: The words of the next line.
+    :param right: The right border of the cell.
+    """
+    word = min(below, key=lambda piece: piece.left)
+    end = max(piece.right for piece in line)
+    return end + (word.right - word.left) + _BLANK * word.height > right - _BLANK * word.height
