@@ -113,7 +113,8 @@ def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_fe
     """Return the rows in a row of cells without a line between them; empty if it is a single row.
 
     The lines of three or more cells stand beside each other only in different rows. Of two cells, they may do so by
-    chance. Then no line may be full. The lines of a text that goes on in a cell are full: the next word had no room.
+    chance. Then each row needs a text in its first cell, and no line may be full. The lines of a text that goes on in a
+    cell are full: the next word had no room.
 
     :param row: The numbers of the cells.
     :param cells: The pieces of each cell.
@@ -142,7 +143,7 @@ def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_fe
     filled = sum(map(len, rows)) / (len(rows) * len(row))
     if len(rows) >= _LEAST_DIVIDED and len(row) > 2 and filled >= _MOSTLY_FILLED:
         return rows
-    if not has_few_lines or full:
+    if not has_few_lines or full or any(row[0] not in line for line in rows):
         return []
     return rows if filled >= (_LEAST_ALIGNED if len(rows) >= _LEAST_DIVIDED else 1) else []
 

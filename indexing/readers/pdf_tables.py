@@ -36,8 +36,8 @@ _GAP = 0.1
 _MOST_WORDS = 20_000
 # At most this many frames of a page are read, the largest first.
 _MOST_FRAMES = 40
-# A sentence with twice as many letters as this need not be half from the cells of a row. It has a long title.
-_SURE_LETTERS = 40
+# A part of a row with fewer letters than this is not looked for on the page.
+_LEAST_LETTERS = 20
 # Matches the sign of a table and the line ends around it.
 _SIGN = re.compile(rf"\n*{TABLE}\n*")
 # Matches a word.
@@ -174,16 +174,7 @@ def find_row(part: Any, sentence: str) -> list[tuple[int, int]]:
     text = part.get_text_range()
     _, tables = find_tables(part.page, part, text, find_lines(part, text))
     wanted = _plain(sentence)
-    words: list[tuple[int, int]] = []
-    most = 0
-    for table in tables:
-        for row, words_of_row in zip(table.grid.rows, table.words, strict=True):
-            cells = [_plain(cell) for cell in row]
-            letters = sum(map(len, cells))
-            if letters > most and _has_in_order(wanted, cells):
-                words, most = words_of_row, letters
-    if 2 * most < min(len(wanted), _SURE_LETTERS):
-        return []
+    words = next((words for table in tables for words in _words_of_row(table, wanted)), [])
 
     runs: list[tuple[int, int]] = []
     for begin, end in sorted(words):
@@ -199,15 +190,23 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _has_in_order(text: str, parts: Sequence[str]) -> bool:
-    """Check whether a text has all parts in their order."""
-    place = 0
-    for part in parts:
-        place = text.find(part, place)
-        if place < 0:
-            return False
-        place += len(part)
-    return True
+def _words_of_row(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the words of each row of a table that is written with some letters.
+
+    :param table: The table. Its grid is changed.
+    :param wanted: The letters of the written row. Many letters may also be a part of the row.
+    """
+    outline = Outline()
+    outline.read("\n".join(write_grid(table.grid, outline)))
+    for _, written, number in outline.rows:
+        row = written.rows[number]
+        letters = _plain(written.write(row))
+        if letters != wanted and (len(wanted) < _LEAST_LETTERS or wanted not in letters):
+            continue
+        cells = [cell for cell in row.cells if cell]
+        for grid_row, words in zip(table.grid.rows, table.words, strict=True):
+            if [cell for cell in grid_row if cell] == cells:
+                yield words
 
 
 def _word(match: re.Match[str], boxes: Boxes) -> Piece:
@@ -256,9 +255,7 @@ def _fill_cells(frame: Frame, words: Sequence[Piece], boxes: Boxes) -> tuple[Cel
 
 def _cell_of(frame: Frame, box: Any) -> int | None:
     """Return the number of the cell in which the middle of a letter stands; None if it stands outside the frame."""
-    # The box is an object of ctypes, whose values have no types.
-    middle: tuple[float, float] = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-    return frame.cell_at(*middle)
+    return frame.cell_at((box.left + box.right) / 2, (box.top + box.bottom) / 2)
 
 
 def _make_grid(text: str, layout: Layout, cells: Cells) -> tuple[Grid, list[list[tuple[int, int]]]]:

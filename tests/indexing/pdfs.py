@@ -46,18 +46,26 @@ def make_pdf(pages: Sequence[str | None], title: str | None = None, bookmarks: S
 
 def make_placed_pdf(page: Sequence[tuple[int, int, str]]) -> bytes:
     """Write a page of lines in the given order, each with its distance from the left and from the bottom in points."""
+    return make_drawn_pdf([place_lines(page)])
+
+
+def place_lines(page: Sequence[tuple[int, int, str]]) -> str:
+    """Return the operators that write lines, each with its distance from the left and from the bottom in points."""
     shown = "".join(f"1 0 0 1 {left} {bottom} Tm ({line}) Tj " for left, bottom, line in page)
-    stream = f"BT /F1 10 Tf {shown}ET"
-    return _write(
-        [
-            "<< /Type /Catalog /Pages 2 0 R >>",
-            "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
-            "/Resources << /Font << /F1 5 0 R >> >> >>",
+    return f"BT /F1 10 Tf {shown}ET"
+
+
+def make_drawn_pdf(streams: Sequence[str]) -> bytes:
+    """Write a page for each stream of PDF operators."""
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(streams)))
+    bodies = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(streams)} >>", _FONT]
+    for number, stream in enumerate(streams):
+        bodies += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
             f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
-            _FONT,
         ]
-    )
+    return _write(bodies)
 
 
 def make_composite_pdf(words: Sequence[str], known: bool = True) -> bytes:
