@@ -5,7 +5,7 @@ as a person sees them. :func:`write_grid` then writes each row of each table in 
 ``Item: Tea; Price: 3``. Only this module knows how people lay out tables:
 
 1. A blank row divides two tables below each other. A blank column divides two tables beside each other.
-2. A row with a single cell above a table is its title.
+2. A row with a single cell above a table is its title. A sentence below a table is a note, and no title.
 3. The first rows of a table may name the columns. In the code, these rows are the header.
 4. Merged cells hold a text that belongs to several rows or columns.
 5. A row with a single cell inside a table names the group of the rows below it.
@@ -38,6 +38,8 @@ _TOO_LONG = f"it has over {_MOST_TEXT // 10**6} million characters: split it int
 # Matches a text that has only the characters of numbers, such as "1,200.50", "-3 %", "12:30", "(40)", or an amount with
 # the sign of dollars, euros or pounds. Does not match "5 kg" or "Q1". An empty text matches, too.
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
+# Matches a unit without a number, such as "%". In a cell of its own, it is no number, but the name of a column.
+_UNIT = re.compile(r"[%\u20ac$\u00a3]")
 # Matches a year ("2023"), a month ("2023-05"), a day ("2023-05-31") or two years ("2023/24").
 _TIME = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d){0,2}")
 # The name of a column has at most this many characters. A row with a longer cell does not name columns.
@@ -52,6 +54,30 @@ _MOST_HEADER_ROWS = 3
 _LEAST_GROUPED_COLUMNS = 3
 # Up to this many rows with a single cell each, between blank rows, are the title of the next table.
 _MOST_TITLES = 3
+# Below a table, a text with at least this many words and a stop at its end is a note, and no title of the next table.
+_LEAST_NOTE_WORDS = 3
+# Matches the end of a sentence at the end of a text. A colon does not match, because it may end a title.
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
+# Matches the beginning of a note that need not end in a stop, such as "Note: net prices" or "* net".
+_NOTE = re.compile(
+    r"\* | (?: notes? | n\.?b\.? | sources? | hinweis | anmerkung | quelle ) \s? :", re.IGNORECASE | re.VERBOSE
+)
+# Matches a person with a title, such as "Mr Cobb".
+_PERSON = re.compile(
+    r"(?: mrs? | ms | miss | dr | prof | rev | frau | herrn? ) \.? \s \S.*", re.IGNORECASE | re.VERBOSE
+)
+# Matches a day of the week in English or German, such as "Monday", "Mon" or "Montag".
+_WEEKDAY = re.compile(
+    r"""
+    (?: mon | tues? | wed(?:nes)? | thu(?:rs)? | fri | sat(?:ur)? | sun ) (?:day)? \.?
+    | (?: mon | diens | donners | frei | sams | sonn ) tag | mittwoch | sonnabend
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# Matches the digits that stand together in a text.
+_DIGITS = re.compile(r"\d+")
+# This many rows below the names of columns show whether the columns hold numbers.
+_MOST_VALUE_ROWS = 3
 # A table whose columns are its records has at most this many rows, and at most this many columns.
 _MOST_SIDEWAYS = 40
 
@@ -172,6 +198,8 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     above: list[str] = []
     # The last table that was read at each place. The key is the column at which the table begins.
     earlier: dict[int, Table] = {}
+    # The column after the last of each merged cell, by the row and the column in which it begins.
+    merged_ends = {(span.row, span.column): span.column + span.columns for span in grid.spans}
     rows = [_NumberedRow(number, cells) for number, cells in enumerate(grid.rows)]
     for block in _split_at_blank_rows(rows):
         has_only_titles = len(block) <= _MOST_TITLES and all(_is_lone(row.cells) for row in block)
@@ -180,9 +208,18 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             above = list(dict.fromkeys("".join(row.cells) for row in block))
             continue
 
-        for begin, end in _runs_of_columns([row.cells for row in block]):
-            hints = _HeaderHints(merged_columns, grid.headers, begin)
+        is_later = bool(earlier)
+        if is_later:
+            yield from _take_notes(above)
+        runs = _runs_of_columns([row.cells for row in block])
+        if len(runs) > 1:
+            above += _take_shared_titles(block, runs, merged_ends)
+        merged_in_block = {row.number: merged_columns[row.number] for row in block if row.number in merged_columns}
+        for begin, end in runs:
+            hints = _HeaderHints(_columns_of_part(merged_in_block, begin, end), grid.headers, is_later)
             rows_of_run = [_NumberedRow(row.number, row.cells[begin:end]) for row in block]
+            if len(runs) > 1:
+                _restore_lone_cells(rows_of_run, hints.merged_columns)
             for part in _split_at_blank_rows(rows_of_run):
                 table, lines = _read_table(part, hints, above, earlier.get(begin), outline)
                 earlier[begin] = table
@@ -226,15 +263,16 @@ class _NumberedRow(NamedTuple):
 
 
 class _HeaderHints(NamedTuple):
-    """What helps to recognise the rows that name the columns of a table."""
+    """What helps to recognise the titles of a table and the rows that name its columns."""
 
     # The columns that wide merged cells cover, by the number of the row. Each pair is the first column of a merged cell
-    # and the column after its last. The list is empty if a merged cell is the only cell of its row.
+    # and the column after its last, counted from the first column of the table. The list is empty if a merged cell is
+    # the only cell of its row.
     merged_columns: dict[int, list[tuple[int, int]]]
     # The numbers of the rows that the file itself marks as names of columns.
     marked: frozenset[int]
-    # The column at which the table begins.
-    first: int
+    # Whether another table stands above.
+    is_later: bool
 
 
 def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[int, int]]]:
@@ -275,6 +313,89 @@ def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int
             if is_wide:
                 merged_columns.setdefault(number, []).append((begin, end))
     return merged_columns
+
+
+def _columns_of_part(
+    merged_columns: dict[int, list[tuple[int, int]]], begin: int, end: int
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the columns that wide merged cells cover in a part of the sheet, counted from its first column.
+
+    For example, the columns ``[(0, 2), (3, 5)]`` of a row give ``[(0, 2)]`` in the part from column 3 to 5.
+
+    :param merged_columns: The columns that wide merged cells cover in each row.
+    :param begin: The first column of the part.
+    :param end: The column after the last of the part.
+    """
+    columns_of_part: dict[int, list[tuple[int, int]]] = {}
+    for number, spans in merged_columns.items():
+        inside = [(max(first, begin) - begin, min(after, end) - begin) for first, after in spans]
+        wide = [(first, after) for first, after in inside if after - first > 1]
+        if wide or not spans:
+            columns_of_part[number] = wide
+    return columns_of_part
+
+
+def _restore_lone_cells(rows: list[_NumberedRow], merged_columns: dict[int, list[tuple[int, int]]]) -> None:
+    """Undo the copying of a merged cell that is alone in its row of a table, because another table stands beside it.
+
+    Such a cell is a title or the name of a group, as in a sheet with a single table.
+
+    :param rows: The rows of the table, which are changed.
+    :param merged_columns: The columns that wide merged cells cover in each row of the table. It is changed, too.
+    """
+    for place, (number, cells) in enumerate(rows):
+        spans = merged_columns.get(number, [])
+        if len(spans) != 1:
+            continue
+        [(begin, end)] = spans
+        has_others = any(cells[:begin]) or any(cells[end:])
+        cells_below = rows[place + 1].cells if place + 1 < len(rows) else []
+        first_below = next((column for column, value in enumerate(cells_below) if value), begin)
+        if has_others or begin > first_below:
+            continue
+        cells[begin + 1 : end] = [""] * (len(cells[begin:end]) - 1)
+        merged_columns[number] = []
+
+
+def _take_shared_titles(
+    block: list[_NumberedRow], runs: Sequence[tuple[int, int]], merged_ends: dict[tuple[int, int], int]
+) -> list[str]:
+    """Remove the rows above tables beside each other that hold only a cell merged over several of these tables.
+
+    :param block: The rows, which are changed.
+    :param runs: The columns of each table.
+    :param merged_ends: The column after the last of each merged cell, by the row and the column in which it begins.
+    :returns: The texts of these cells. They are titles of all these tables.
+    """
+    _, end_of_first_table = runs[0]
+    titles: list[str] = []
+    while len(block) > 1 and _is_lone(block[0].cells):
+        number, cells = block[0]
+        text = "".join(cells)
+        if merged_ends.get((number, cells.index(text)), 0) <= end_of_first_table:
+            break
+        titles.append(text)
+        block.pop(0)
+    return titles
+
+
+def _take_notes(texts: list[str]) -> list[str]:
+    """Remove the notes at the beginning of the texts between two tables, and return them.
+
+    For example, in ``["Paid in two parts in May.", "Meals"]`` the first text is a note on the table above.
+
+    :param texts: The texts, which are changed.
+    """
+    notes = []
+    while texts and _is_note(texts[0]):
+        notes.append(texts.pop(0))
+    return notes
+
+
+def _is_note(text: str) -> bool:
+    """Check whether a text is a sentence, or begins as a note does."""
+    is_sentence = len(text.split()) >= _LEAST_NOTE_WORDS and _SENTENCE_END.search(text) is not None
+    return is_sentence or _NOTE.match(text) is not None
 
 
 def _is_lone(row: Sequence[str]) -> bool:
@@ -332,10 +453,15 @@ def _read_table(
         continues that table.
     """
     titles = [*above, *_take_titles(block, above)]
+    # The last text stands directly above the table, so it is the title even if it is a sentence.
+    notes = _take_notes(titles[:-1]) if hints.is_later else []
+    titles = titles[len(notes) :]
+    titles += _take_caption(block, hints)
     title, lines = _join_titles(titles)
+    lines = [*notes, *lines]
     if earlier is not None and not titles and _continues(block, earlier, hints):
         earlier.rows += _rows_with_groups(block, hints)
-        return earlier, []
+        return earlier, lines
 
     depth = _count_header_rows(block, hints)
     rows = [row.cells for row in block]
@@ -348,7 +474,14 @@ def _read_table(
         return table, lines
 
     names = [_join_names(names_in_column) for names_in_column in zip_longest(*rows[:depth], fillvalue="")]
-    table = Table(outline.count_table(), title, tuple(_number_names(names)))
+    if depth and earlier is not None and not titles:
+        names = _fill_names(names, rows[depth:], earlier)
+    # The columns below a merged cell, except the first one. They share the name of the first one.
+    sharing = set[int]()
+    if depth:
+        merged_columns = hints.merged_columns.get(block[depth - 1].number, [])
+        sharing.update(*(range(begin + 1, end) for begin, end in merged_columns))
+    table = Table(outline.count_table(), title, tuple(_number_names(names, sharing)))
     table.rows += _rows_with_groups(block[depth:], hints)
     return table, lines
 
@@ -370,6 +503,59 @@ def _take_titles(block: list[_NumberedRow], above: Sequence[str]) -> list[str]:
             titles.append(text)
         last_text = text
     return titles
+
+
+def _take_caption(block: list[_NumberedRow], hints: _HeaderHints) -> list[str]:
+    """Remove the title of a table from the first cell of a header with two rows, and return it.
+
+    An example is this table::
+
+        Boats            Price
+        Number  Name     Summer  Winter
+        7       Tern     40      30
+
+    "Boats" is the title, because "Number" is the name of its column. The lower row must name columns of numbers.
+
+    :param block: The rows of the table. The first cell is changed.
+    :param hints: What helps to recognise the header.
+    :returns: A list with the title, or an empty list.
+    """
+    if len(block) <= 2:
+        return []
+    upper, lower, *below = [row.cells for row in block[: 2 + _MOST_VALUE_ROWS]]
+    caption = upper[0]
+    may_be_caption = caption and lower[0] and caption.lower() != lower[0].lower() and len(caption) <= _LONGEST_TITLE
+    if not may_be_caption or _is_number(caption):
+        return []
+
+    others = ["", *upper[1:]]
+    spans = hints.merged_columns.get(block[0].number, []) or _spans_above_numbers(others, lower, below)
+    if not spans:
+        return []
+    first, _ = spans[0]
+    is_alone = first > 0 and not any(others[:first])
+    if not is_alone or not all(lower[:first]) or not _name_numbers(lower, spans, below):
+        return []
+    upper[0] = ""
+    return [caption]
+
+
+def _fill_names(names: list[str], rows: Sequence[Sequence[str]], earlier: Table) -> list[str]:
+    """Fill the gaps in a row of names with the names of the table above, if the columns hold the same kinds of values.
+
+    For example, below a table "Costs, Number, Price", the row ``["Income", "", "Price"]`` names the columns "Income,
+    Number, Price".
+
+    :param names: The names of the columns of a table.
+    :param rows: The rows below the names.
+    :param earlier: The table above, which begins at the same column.
+    """
+    kinds_above = _kinds_of_columns(row.cells for row in earlier.rows)
+    kinds = _kinds_of_columns(rows)
+    has_same_columns = len(names) == len(earlier.columns) and kinds.keys() <= kinds_above.keys()
+    if not has_same_columns or not all(kinds[column] <= kinds_above[column] for column in kinds):
+        return names
+    return [name or name_above for name, name_above in zip(names, earlier.columns, strict=True)]
 
 
 def _join_names(names: Iterable[str]) -> str:
@@ -526,11 +712,11 @@ def _header_continues_below(rows: list[list[str]], depth: int, number: int, hint
     :returns: Whether ``rows[depth]`` is a header row.
     """
     upper, lower = rows[depth - 1], rows[depth]
-    merged_columns = hints.merged_columns.get(number, ())
-    spans = [(begin - hints.first, end - hints.first) for begin, end in merged_columns]
+    spans = hints.merged_columns.get(number, [])
     may_lack_merged_cells = depth == 1 and len(rows) > 2
     if not spans and may_lack_merged_cells:
-        spans = _spans_by_gaps(upper, lower)
+        below = rows[depth + 1 :]
+        spans = _spans_by_gaps(upper, lower) or _spans_above_numbers(upper, lower, below)
         upper = _copy_names(upper, spans)
     if not spans:
         return False
@@ -538,11 +724,9 @@ def _header_continues_below(rows: list[list[str]], depth: int, number: int, hint
     # The columns that stand under a name that covers several columns.
     under: set[int] = set()
     for begin, end in spans:
-        # A merged cell may begin in a table at the left.
-        first = max(begin, 0)
-        under.update(range(first, end))
+        under.update(range(begin, end))
         # The columns under one name must not all have the same name themselves.
-        if len(set(lower[first:end])) < 2:
+        if len(set(lower[begin:end])) < 2:
             return False
     if not all(_has_name(lower, column) for column in under):
         return False
@@ -591,6 +775,45 @@ def _spans_by_gaps(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int
     return [(begin, end) for begin, end in spans if end - begin > 1]
 
 
+def _spans_above_numbers(
+    upper: Sequence[str], lower: Sequence[str], below: Sequence[Sequence[str]]
+) -> list[tuple[int, int]]:
+    """Return the columns of names that cover several columns, in a file without merged cells.
+
+    The cells below such a name must be names, too, and those below these names must be numbers. For example, ``["Item",
+    "Price", ""]`` above ``["", "Trade", "List"]`` and ``["Tea", "3", "4"]`` gives ``[(1, 3)]``.
+
+    :param upper: The upper row of names.
+    :param lower: The row below it.
+    :param below: The next rows.
+    """
+    width = max(len(upper), len(lower))
+    begins = [column for column, name in enumerate(upper) if name]
+    covered = pairwise([*begins, width])
+    spans = [(begin, end) for begin, end in covered if end - begin > 1 and any(lower[begin + 1 : end])]
+    return spans if _name_numbers(lower, spans, below) else []
+
+
+def _name_numbers(lower: Sequence[str], spans: Sequence[tuple[int, int]], below: Sequence[Sequence[str]]) -> bool:
+    """Check whether a row has names in some columns, and the next rows have only numbers in them.
+
+    :param lower: The row that may have names.
+    :param spans: The columns, as pairs of the first column and the column after the last.
+    :param below: The next rows.
+    """
+    n_values = 0
+    for begin, end in spans:
+        for column in range(begin, end):
+            name = lower[column] if column < len(lower) else ""
+            values = [row[column] for row in below[:_MOST_VALUE_ROWS] if column < len(row) and row[column]]
+            n_values += len(values)
+            are_numbers = all(map(_is_number, values)) and not _is_plain_number(name)
+            have_digits = all(map(_has_digit, values)) and not _has_digit(name)
+            if not name or not (are_numbers or have_digits):
+                return False
+    return n_values > 1
+
+
 def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
     """Check whether each column of a table is a record, and the first column names the fields.
 
@@ -631,13 +854,22 @@ def _has_digit(value: str) -> bool:
     return any(map(str.isdigit, value))
 
 
-def _number_names(row: Sequence[str]) -> list[str]:
-    """Add a number to repeated names. For example, ``["Price", "Name", "Price"]`` gives "Price", "Name", "Price 2"."""
+def _number_names(row: Sequence[str], sharing: Collection[int] = ()) -> list[str]:
+    """Add a number to repeated names. For example, ``["Price", "Name", "Price"]`` gives "Price", "Name", "Price 2".
+
+    :param row: The names.
+    :param sharing: The numbers of the columns that stand under the same merged cell as the column before them. Such a
+        column gets the name of the column before it, without a further number.
+    :returns: The names with numbers.
+    """
     written = {name.lower() for name in row}
     # How many times each name occurred so far, or the last number that it got.
     counts = Counter[str]()
-    names = []
-    for name in row:
+    names: list[str] = []
+    for column, name in enumerate(row):
+        if column in sharing and name == row[column - 1]:
+            names.append(names[-1])
+            continue
         key = name.lower()
         counts[key] += 1
         if not name or counts[key] == 1:
@@ -654,7 +886,7 @@ def _number_names(row: Sequence[str]) -> list[str]:
 
 def _is_number(value: str) -> bool:
     """Check whether a cell has only the characters of numbers, as in "1,200.50"."""
-    return _NUMBER.fullmatch(value) is not None
+    return _NUMBER.fullmatch(value) is not None and not _UNIT.fullmatch(value)
 
 
 def _is_plain_number(value: str) -> bool:
@@ -679,7 +911,11 @@ def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) ->
     if len(different_values) < 2 or max(map(len, values)) > _LONGEST_NAME:
         return False
     columns_of_numbers = [column for column, value in enumerate(first) if value and _is_number(value)]
-    if has_header or not columns_of_numbers:
+    if has_header:
+        return True
+    if _is_like_row_below(first, second):
+        return False
+    if not columns_of_numbers:
         return True
 
     numbers = [first[column] for column in columns_of_numbers]
@@ -693,6 +929,25 @@ def _are_names(first: Sequence[str], second: Sequence[str], has_header: bool) ->
         return False
     # A single year may also be an ordinary value, so the cell below it must be a number that is no year.
     return len(numbers) > 1 or all(map(_is_number, others_below))
+
+
+def _is_like_row_below(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Check whether a row has a value of the same kind as the row below it, so that it does not name the columns.
+
+    Two values are of the same kind if they differ only in their digits, or if both are persons with a title or days of
+    the week. For example, "8 to 5" does not name "9 to 5", and "Mr Cobb" does not name "Mrs Prowse". But several
+    persons or days in the first row may name columns, as in a rota.
+    """
+    n_persons = 0
+    n_weekdays = 0
+    pairs = [pair for pair in zip(first, second, strict=False) if not any(map(_is_number, pair))]
+    for value, value_below in pairs:
+        differ_in_digits = value != value_below and _DIGITS.sub("0", value) == _DIGITS.sub("0", value_below)
+        if differ_in_digits:
+            return True
+        n_persons += all(map(_PERSON.fullmatch, (value, value_below)))
+        n_weekdays += all(map(_WEEKDAY.fullmatch, (value, value_below)))
+    return n_persons == 1 or n_weekdays == 1
 
 
 def spans_of_kept(spans: Iterable[Span], numbers: Sequence[int]) -> list[Span]:

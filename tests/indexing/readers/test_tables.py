@@ -62,7 +62,7 @@ def test_two_rows_of_names_are_joined() -> None:
 def test_a_row_below_a_wide_name_is_no_name_if_it_holds_values() -> None:
     text = "Name | Contact |\nAda | 11 | ada@x.example\nBob | 12 | bob@x.example"
 
-    assert rows_of(text, Span(0, 1, 1, 2))[0] == "Name: Ada; Contact: 11; Contact 2: ada@x.example"
+    assert rows_of(text, Span(0, 1, 1, 2))[0] == "Name: Ada; Contact: 11; Contact: ada@x.example"
 
 
 @for_each("spans", (), (Span(1, 0, 1, 3), Span(4, 0, 1, 3)))
@@ -124,6 +124,136 @@ def test_a_row_that_is_no_second_row_of_names_changes_no_name() -> None:
     text = "Boat | Summer | | Winter |\nTern | open | shut | open | shut\nSkua | shut | open | shut | open"
 
     assert rows_of(text)[0] == "Boat: Tern; Summer: open; shut; Winter: open; shut"
+
+
+STOCK = """
+Stock of May | | | | |
+Parts | | | Tools | |
+No. | Shelf | | Item | Unit | On hand
+1 | B2 | | Saw | piece | 4
+2 | B3 | | Glue | tin | 5
+"""
+STOCK_READ = [
+    "Stock of May, Parts; No.: 1; Shelf: B2",
+    "Stock of May, Parts; No.: 2; Shelf: B3",
+    "Stock of May, Tools; Item: Saw; Unit: piece; On hand: 4",
+    "Stock of May, Tools; Item: Glue; Unit: tin; On hand: 5",
+]
+
+
+@for_each("spans", (Span(1, 0, 1, 2), Span(1, 3, 1, 3)), ())
+def test_tables_beside_each_other_have_their_own_titles(spans: tuple[Span, ...]) -> None:
+    assert rows_of(STOCK, Span(0, 0, 1, 6), *spans) == STOCK_READ
+
+
+def test_merged_group_beside_another_table_is_a_group() -> None:
+    text = "No. | Shelf | | Item | Unit\nScrews | | | Saw | piece\n1 | B2 | | Glue | tin"
+
+    assert rows_of(text, Span(1, 0, 1, 2))[0] == "Screws; No.: 1; Shelf: B2"
+
+
+def test_tables_beside_each_other_each_have_two_name_rows() -> None:
+    text = "Boat | Trip | | | Till | Sum |\n | First | Last | | | In | Out\nTern | 4 | 5 | | North | 6 | 7"
+
+    assert rows_of(text, Span(0, 1, 1, 2), Span(0, 5, 1, 2)) == [
+        "Boat: Tern; Trip First: 4; Trip Last: 5",
+        "Till: North; Sum In: 6; Sum Out: 7",
+    ]
+
+
+PRICES = """
+Boats | | Price | | Weeks
+No. | Name | Trade | List |
+7 | Tern | 40 | 50 | 4
+8 | Skua | | 60 | 5
+"""
+
+
+@for_each("spans", (Span(0, 2, 1, 2),), ())
+def test_title_in_the_first_cell_of_two_name_rows(spans: tuple[Span, ...]) -> None:
+    assert rows_of(PRICES, *spans) == [
+        "Boats; No.: 7; Name: Tern; Price Trade: 40; Price List: 50; Weeks: 4",
+        "Boats; No.: 8; Name: Skua; Price List: 60; Weeks: 5",
+    ]
+
+
+def test_second_table_below_has_a_title_in_its_name_rows() -> None:
+    lower = PRICES.strip().replace("Boats", "Canoes")
+
+    lines = rows_of(f"Prices of May\n\n{PRICES.strip()}\n\n{lower}", Span(2, 2, 1, 2))
+
+    assert lines[0].startswith("Prices of May, Boats; No.: 7; ")
+    assert lines[2] == "Canoes; No.: 7; Name: Tern; Price Trade: 40; Price List: 50; Weeks: 4"
+
+
+@for_each(
+    "text, read",
+    ("Name | Contact |\nAda | mobile | mail\nBob | home | none\nCy | work | mail", "Name: Ada; Contact: mobile; mail"),
+    ("Name | | Score |\nAda | Lee | 5 | x\nBob | May | 6 | y", "Name: Ada; Lee; Score: 5; x"),
+)
+def test_row_of_values_below_a_gap_in_the_names_is_no_name(text: str, read: str) -> None:
+    assert rows_of(text)[0] == read
+
+
+def test_note_below_a_table_is_no_title_of_the_next() -> None:
+    note = "Debts over 15 are written to the parents."
+    assert rows_of(f"{BOATS}\n\n{note}\n\nMeals\nMonth | Paid\nMay | 6") == [*READ, note, "Meals; Month: May; Paid: 6"]
+    assert rows_of(f"{BOATS}\n\n{note}\nMeals\nMonth | Paid\nMay | 6") == [*READ, note, "Meals; Month: May; Paid: 6"]
+    assert rows_of(f"{BOATS}\n\n* net\n\nMeals\n\nMonth | Paid\nMay | 6") == [
+        *READ,
+        "* net",
+        "Meals; Month: May; Paid: 6",
+    ]
+
+
+def test_a_sentence_directly_above_a_table_is_its_title() -> None:
+    note = "These meals were paid."
+
+    assert rows_of(f"{BOATS}\n\n{note}\nMonth | Paid\nMay | 6")[2:] == [f"{note}; Month: May; Paid: 6"]
+
+
+def test_rows_below_a_note_continue_the_table() -> None:
+    note = "The others are hired."
+
+    assert rows_of(f"{BOATS}\n\n{note}\n\nKnot | 12\nGull | 9")[2:] == [
+        note,
+        "Boat: Knot; Seats: 12",
+        "Boat: Gull; Seats: 9",
+    ]
+
+
+def test_unit_alone_is_a_name_and_begins_a_new_table() -> None:
+    costs = "Costs | Number | Each | Total\nCoach | 1 | 345 | 345\nSpare | | | 25"
+    income = "Income | | | \u00a3\nParents | 27 | 16 | 432\nFriends | | | 100"
+
+    assert rows_of(f"{costs}\n\n{income}")[2:] == [
+        "Income: Parents; Number: 27; Each: 16; \u00a3: 432",
+        "Income: Friends; \u00a3: 100",
+    ]
+
+
+@for_each(
+    "rows",
+    ["Called first | Mr Cobb", "Called second | Mrs Prowse"],
+    ["Monday | 8 to 5", "Sunday | closed"],
+    ["Room 1 | Ada", "Room 2 | Bo"],
+)
+def test_a_row_like_the_row_below_names_no_columns(rows: list[str]) -> None:
+    text = "\n".join(rows)
+
+    assert rows_of(f"Alarm\n{text}") == [f"Alarm; {row.replace(' | ', '; ')}" for row in rows]
+
+
+def test_several_persons_or_days_in_a_row_name_columns() -> None:
+    text = "Day | Mr Cobb | Mrs Prowse\nMonday | Mr Lee | Mrs Nair\nTuesday | Mr Fell | Mrs Dodd"
+
+    assert rows_of(text)[0] == "Day: Monday; Mr Cobb: Mr Lee; Mrs Prowse: Mrs Nair"
+
+
+def test_columns_below_a_merged_name_share_it_unnumbered() -> None:
+    text = "Term | | Opens\nAutumn | first half | 3 September\nSpring | second half | 5 January"
+
+    assert rows_of(text, Span(0, 0, 1, 2))[0] == "Term: Autumn; Term: first half; Opens: 3 September"
 
 
 @for_each(
