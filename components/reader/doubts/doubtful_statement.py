@@ -42,6 +42,13 @@ _NEGATION = re.compile(
     r"|\b(?:has|have|had|is|are) yet to\b"
     r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
+# The beginning of a relative clause with the answer. It matches ", which " in "Drama club, which Ann ran, does not run".
+_RELATIVE_BEFORE = re.compile(r", (?:which|who|whom|that) [^,;]*$")
+# Behind the answer: the rest of the relative clause, and a main clause that denies its verb, which is the group. It
+# matches " ran, does not run".
+_DENIED_BEHIND = re.compile(
+    r"[^,;]*, (?:(?:does|do|did|is|are|was|were|will|has|have|can|could)(?: not|n['\u2019]t)|no longer) (?P<verb>[a-z]+)"
+)
 # A contracted "not" in a question, also as people type it. It matches "dont", "wo n't" and "Isn't".
 _DENIES_PLAINLY = re.compile(
     r"\b(?:wo|ca|do|did|does|is|are|was|were|has|have|had|could|would|should) ?n['\u2019]?t\b", re.IGNORECASE
@@ -176,6 +183,11 @@ def _is_denied(statement: Statement) -> bool:
         return False
     # "It was not finished until 1769" says when it was finished.
     if statement.matches(_NEGATION) and not statement.is_not_until:
+        return True
+
+    # "Drama club, which Ann ran last year, does not run this term" for "Who runs drama club?"
+    denied = _DENIED_BEHIND.match(statement.after)
+    if denied and _RELATIVE_BEFORE.search(statement.before) and statement.asks(denied["verb"]):
         return True
 
     # "An engine with five cylinders (no compound)" for "How many cylinders has the compound engine?"

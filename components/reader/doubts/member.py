@@ -32,6 +32,16 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 
+# What makes a part no member of the list: a verb, or words that count a part of a total. It matches "is returned under
+# section 7" and "12 of them in the attic".
+_NO_MEMBER = re.compile(r"\b(?:is|are|was|were|has|have|had|does|do|did|will|can|of (?:them|which|these|those))\b")
+# Up to two words behind an article or a preposition in a question, which are the group. They can tell a member from
+# another. It matches "a silver badge", "the garden" and "on Saturday".
+_DISTINCTION = re.compile(
+    rf"\b(?:{DETERMINER}|in|on|at|of|for|from|with|to|by|under) (?=(?P<words>[^\W\d_][\w-]*(?: [^\W\d_][\w-]*)?))",
+    re.IGNORECASE,
+)
+
 
 class _Member(NamedTuple):
     """A part of a sentence between two commas, or between a comma and "and".
@@ -65,7 +75,10 @@ def is_other_member(statement: Statement) -> bool:
     is_first = not numbers_before or members.index(numbers_before[0]) >= _index_of_answer(members)
     if not is_first and not statement.asked.isdisjoint(stems_of(own)):
         return False
-    return any(_has(member.text, lacking, statement) for member in members if not member.has_answer)
+
+    distinctions = " ".join(match["words"] for match in _DISTINCTION.finditer(statement.question))
+    telling = lacking & stems_of(distinctions)
+    return any(_has(member.text, telling, statement) for member in members if not member.has_answer)
 
 
 def _index_of_answer(members: list[_Member]) -> int:
@@ -86,9 +99,9 @@ def _members(statement: Statement) -> list[_Member]:
     return members
 
 
-def _has(member: str, lacking: frozenset[str], statement: Statement) -> bool:
-    """Check whether a member has its own number and a word that the question has and the answer's member lacks."""
+def _has(member: str, telling: frozenset[str], statement: Statement) -> bool:
+    """Check whether a member has its own number and a word of the question that tells it from the answer's member."""
     match = _FIRST.match(member) or _LAST.match(member)
-    if match is None or match["number"] in statement.question:
+    if match is None or _NO_MEMBER.search(member) or match["number"] in statement.question:
         return False
-    return not lacking.isdisjoint(stems_of(match["rest"]))
+    return not telling.isdisjoint(stems_of(match["rest"]))

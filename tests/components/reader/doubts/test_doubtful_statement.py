@@ -41,6 +41,13 @@ def place_of(pair: StatedPair, text: str) -> str:
     ),
     (
         "negation",
+        "Who runs drama club?",
+        "Ann Low",
+        "Drama club, which Ann Low ran last year, does not run this term.",
+        "Drama club, which Ann Low runs, does not meet on Mondays.",
+    ),
+    (
+        "negation",
         "Who is the mayor?",
         "Ann Low",
         "Not the mayor Ann Low but Ida Roe came.",
