@@ -42,12 +42,13 @@ _NEGATION = re.compile(
     r"|\b(?:has|have|had|is|are) yet to\b"
     r"|\b[Nn]o(?= (?!doubt\b)[a-z]|[.,;]? ?$)"
 )
-# The beginning of a relative clause with the answer. It matches ", which " in "Drama club, which Ann ran, does not run".
+# The beginning of a relative clause with the answer. It matches ", which " in "The club, which Ann ran, does not run".
 _RELATIVE_BEFORE = re.compile(r", (?:which|who|whom|that) [^,;]*$")
 # Behind the answer: the rest of the relative clause, and a main clause that denies its verb, which is the group. It
 # matches " ran, does not run".
 _DENIED_BEHIND = re.compile(
-    r"[^,;]*, (?:(?:does|do|did|is|are|was|were|will|has|have|can|could)(?: not|n['\u2019]t)|no longer) (?P<verb>[a-z]+)"
+    r"[^,;]*, (?:(?:does|do|did|is|are|was|were|will|has|have|can|could)(?: not|n['\u2019]t)|no longer)"
+    r" (?P<verb>[a-z]+)"
 )
 # A contracted "not" in a question, also as people type it. It matches "dont", "wo n't" and "Isn't".
 _DENIES_PLAINLY = re.compile(
