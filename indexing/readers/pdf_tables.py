@@ -38,6 +38,10 @@ _MOST_WORDS = 20_000
 _MOST_FRAMES = 40
 # A part of a row with fewer letters than this is not looked for on the page.
 _LEAST_LETTERS = 20
+# Two borders are at the same place if their distance is not more than this, in points.
+_NEAR = 2.5
+# At most this many lines of text stand between the parts of a table on two pages: a footer and a header.
+_MOST_BETWEEN = 2
 # Matches the sign of a table and the line ends around it.
 _SIGN = re.compile(rf"\n*{TABLE}\n*")
 # Matches a word.
@@ -52,11 +56,13 @@ class PageTable(NamedTuple):
     :param grid: The texts of its cells.
     :param lines: The numbers of the lines of the page that the table replaces.
     :param words: For each row of the grid, the begin and the end of each word on the page.
+    :param borders: The places of the lines between its columns, in points. Empty if there are no such lines.
     """
 
     grid: Grid
     lines: list[int]
     words: list[list[tuple[int, int]]]
+    borders: tuple[float, ...]
 
 
 def find_tables(
@@ -79,15 +85,15 @@ def find_tables(
     if len(words) > _MOST_WORDS:
         return lines, []
     # The frames that are tables, with their grids and the words of their rows.
-    tables: list[tuple[Grid, list[list[tuple[int, int]]]]] = []
+    tables: list[tuple[Grid, list[list[tuple[int, int]]], tuple[float, ...]]] = []
     # The number of the table in which each letter stands, by its position in the text.
     table_of: dict[int, int] = {}
-    for layout, cells in _read_all(page, text, words, boxes):
+    for layout, cells, borders in _read_all(page, text, words, boxes):
         pieces = [piece for cell in {cell for row in layout for cell in row} for piece in cells.get(cell, ())]
         if any(piece.begin in table_of for piece in pieces):
             continue
         table_of |= dict.fromkeys((piece.begin for piece in pieces), len(tables))
-        tables.append(_make_grid(text, layout, cells))
+        tables.append((*_make_grid(text, layout, cells), borders))
     if not tables:
         return lines, []
 
@@ -98,11 +104,17 @@ def find_tables(
             if table is not None:
                 lines_of[table].append(len(divided))
             divided.append((begin, end))
-    return divided, [PageTable(tables[number][0], lines_of[number], tables[number][1]) for number in lines_of]
+    found = []
+    for number, lines_of_table in lines_of.items():
+        grid, words_of_rows, borders = tables[number]
+        found.append(PageTable(grid, lines_of_table, words_of_rows, borders))
+    return divided, found
 
 
-def _read_all(page: Any, text: str, words: Sequence[Piece], boxes: Boxes) -> Iterator[tuple[Layout, Cells]]:
-    """Yield the numbers of the cells and the words of each table of a page. Tables may overlap.
+def _read_all(
+    page: Any, text: str, words: Sequence[Piece], boxes: Boxes
+) -> Iterator[tuple[Layout, Cells, tuple[float, ...]]]:
+    """Yield the numbers of the cells, the words and the borders of each table of a page. Tables may overlap.
 
     :param page: The page object of pypdfium2.
     :param text: The text of the page.
@@ -116,13 +128,14 @@ def _read_all(page: Any, text: str, words: Sequence[Piece], boxes: Boxes) -> Ite
         layout = frame.layout()
         if is_table(layout, cells, crossing):
             used.update(piece.begin for pieces in cells.values() for piece in pieces)
-            yield divide_rows(frame, layout, cells)
+            yield *divide_rows(frame, layout, cells), tuple(frame.columns)
 
     for layout, cells in read_stacks([word for word in words if word.begin not in used], horizontals, text):
         used.update(piece.begin for pieces in cells.values() for piece in pieces)
         if is_table(layout, cells, 0):
-            yield layout, cells
-    yield from read_aligned([word for word in words if word.begin not in used], text)
+            yield layout, cells, ()
+    for layout, cells in read_aligned([word for word in words if word.begin not in used], text):
+        yield layout, cells, ()
 
 
 def insert_tables(pages: Sequence[list[str]], tables: Sequence[list[PageTable]]) -> list[Grid]:
@@ -135,6 +148,9 @@ def insert_tables(pages: Sequence[list[str]], tables: Sequence[list[PageTable]])
     :returns: The cells of the tables, in the order of the signs.
     """
     grids = []
+    numbers = range(len(pages))
+    for number, next_number in pairwise(numbers):
+        _name_columns_of_rest(pages[number], tables[number], pages[next_number], tables[next_number])
     for lines, tables_of_page in zip(pages, tables, strict=True):
         inside = {number for table in tables_of_page for number in table.lines}
         signs = {}
@@ -147,6 +163,63 @@ def insert_tables(pages: Sequence[list[str]], tables: Sequence[list[PageTable]])
                 signs.get(number, line) for number, line in enumerate(lines) if number in signs or number not in inside
             ]
     return grids
+
+
+def _name_columns_of_rest(
+    lines: list[str], tables: list[PageTable], next_lines: list[str], next_tables: list[PageTable]
+) -> None:
+    """Give the rest of a table on the next page the names of its columns, if that page does not repeat them.
+
+    The rest begins the next page and has the same borders between its columns. A header or a footer may stand between.
+    Its first row is a row of data, and no other names.
+
+    :param lines: The lines of a page.
+    :param tables: Its tables.
+    :param next_lines: The lines of the next page.
+    :param next_tables: Its tables. The first of them may be changed.
+    """
+    if not tables or not next_tables:
+        return
+    table, rest = tables[-1], next_tables[0]
+    between = [*lines[table.lines[-1] + 1 :], *next_lines[: rest.lines[0]]]
+    has_same_borders = len(table.borders) == len(rest.borders) > 0 and all(
+        abs(border - other) <= _NEAR for border, other in zip(table.borders, rest.borders, strict=True)
+    )
+    if not has_same_borders or sum(bool(line.strip()) for line in between) > _MOST_BETWEEN:
+        return
+    if not _goes_on(table.grid.rows, rest.grid.rows):
+        return
+
+    outline = Outline()
+    copy = Grid([[*row] for row in table.grid.rows], table.grid.spans, table.grid.headers)
+    outline.read("\n".join(write_grid(copy, outline)))
+    if outline.rows and outline.rows[-1][1].columns:
+        names = [*outline.rows[-1][1].columns]
+        spans = [span._replace(row=span.row + 1) for span in rest.grid.spans]
+        named = Grid([names, *rest.grid.rows], spans, frozenset([0]))
+        next_tables[0] = rest._replace(grid=named, words=[[], *rest.words])
+
+
+def _goes_on(rows: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> bool:
+    """Check whether the first row on the next page is a row of data: it has digits where the rows above have digits.
+
+    A table of words alone does not show it.
+
+    :param rows: The rows of the table.
+    :param rest: The rows on the next page.
+    """
+    columns = [
+        column
+        for column, name in enumerate(rows[0])
+        if not _has_digit(name) and all(_has_digit(row[column]) for row in rows[1:] if row[column])
+    ]
+    has_values = [column for column in columns if rest[0][column : column + 1] not in ([], [""])]
+    return len(has_values) > 0 and all(_has_digit(rest[0][column]) for column in has_values)
+
+
+def _has_digit(value: str) -> bool:
+    """Check whether a cell has a digit."""
+    return any(map(str.isdigit, value))
 
 
 def write_tables(texts: Sequence[str], grids: Sequence[Grid], outline: Outline) -> list[str]:

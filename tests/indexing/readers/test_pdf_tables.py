@@ -135,6 +135,17 @@ def test_rows_stay_on_their_pages():
     assert "Boat: Tern; Seats: 48; Berth: 7" in second
 
 
+def test_the_rest_of_a_table_on_the_next_page_has_its_names():
+    rest = [["Holiday", "99", "130"], ["Fair", "50", "60"]]
+    footer = place_lines([(LEFT, 30, "Port of Sandmere page 2")])
+
+    rows = rows_of(lines() + words(RATES), footer + lines(2) + words(rest))
+
+    assert rows[2:] == ["Day: Holiday; Members: 99; Guests: 130", "Day: Fair; Members: 50; Guests: 60"]
+    other = place_lines([(LEFT, 760 - 12 * line, f"Another text {line}.") for line in range(4)])
+    assert rows_of(lines() + words(RATES), other + lines(2) + words(rest))[2:] != rows[2:]
+
+
 def test_lines_of_a_cell_belong_together_and_merged_names_count():
     rows = [["Type", "Room\ntemperature", ""], ["", "lowest", "highest"], ["TF-10", "-25", "-18\n(at night)"]]
     half = f" {LEFT + WIDTH} {TOP - 30} m {LEFT + 3 * WIDTH} {TOP - 30} l S "
