@@ -298,14 +298,16 @@ def _lines(words: Sequence[Piece]) -> list[_Line]:
 
     divided = []
     for line in lines:
-        segments: _Line = []
+        groups: list[list[Piece]] = []
+        right = 0.0
         for word in sorted(line, key=lambda piece: piece.left):
-            if segments and word.left - segments[-1].right < _WIDE * word.height:
-                last = segments[-1]
-                segments[-1] = last._replace(right=max(last.right, word.right), words=[*last.words, word])
+            if groups and word.left - right < _WIDE * word.height:
+                groups[-1].append(word)
+                right = max(right, word.right)
             else:
-                segments.append(_Segment(word.left, word.right, [word]))
-        divided.append(segments)
+                groups.append([word])
+                right = word.right
+        divided.append([_Segment(group[0].left, max(word.right for word in group), group) for group in groups])
     return divided
 
 
