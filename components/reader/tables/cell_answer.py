@@ -13,6 +13,7 @@ from haystack import Document
 
 from prefrag.components.reader.tables.amounts import read_amount
 from prefrag.components.reader.tables.row_doubts import find_row_doubt
+from prefrag.components.reader.tables.row_exception import is_said_otherwise
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.row_subject import goes_on_below
 from prefrag.components.reader.tables.table_excerpt import Line, RowAnswer, TableExcerpt
@@ -64,7 +65,7 @@ def answer_with_cell(
 
     fit = next((fit for fit in fits if fit.line.document is not None), fits[0])
     value = fit.value
-    if not is_value(question, value) or not _suits(question, value, fit):
+    if not is_value(question, value) or not _suits(question, value, fit) or is_said_otherwise(question, fit):
         return None
 
     # Only some rows of a large table are known, and another row may belong to the list. So may the row below.

@@ -6,7 +6,6 @@ an answer less sure.
 
 from collections.abc import Callable
 
-from prefrag.components.reader.tables.row_exception import is_said_otherwise
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.row_retraction import is_taken_back_by_row, is_taken_back_by_title, is_without
 from prefrag.components.reader.tables.row_subject import (
@@ -26,7 +25,6 @@ _FORMS: dict[str, Callable[[str, Fit], bool]] = {
     "other order": is_in_other_order,
     "rows below": goes_on_below,
     "taken back": is_taken_back_by_row,
-    "said otherwise": is_said_otherwise,
     "title": is_taken_back_by_title,
     "without": is_without,
     "other kind": is_other_kind,
