@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 # At least this number of seconds passes between two checkpoints.
 _CHECKPOINT_SECONDS = 300
+# The number of examples that are sorted by their length and cut into batches together.
+_GROUP = 256
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,7 @@ def train_phase(
         if progress >= 1:
             break
 
-        for group in optimizer.param_groups:
-            warm_up = min(1.0, (step + 1) / phase.warm_up)
-            group["lr"] = phase.rate * warm_up * max(0.01, 1 - progress)
+        _set_rate(optimizer, phase, step, progress)
         loss = loss_of(batches[step], step)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -103,6 +103,13 @@ def train_phase(
     return step + 1
 
 
+def _set_rate(optimizer: torch.optim.Optimizer, phase: Phase, step: int, progress: float) -> None:
+    """Set the learning rate of a step. It rises during the warm-up, and then falls as the phase progresses."""
+    warm_up = min(1.0, (step + 1) / phase.warm_up)
+    for group in optimizer.param_groups:
+        group["lr"] = phase.rate * warm_up * max(0.01, 1 - progress)
+
+
 def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]:
     """Draw batches of examples of similar length, as indices of the examples.
 
@@ -117,14 +124,19 @@ def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]
         draw.shuffle(epoch)
         order += epoch[: total - len(order)]
     batches: list[list[int]] = []
-    for begin in range(0, len(order), 256):
-        near: list[list[int]] = [[]]
-        for number in sorted(order[begin : begin + 256], key=lambda number: lengths[number]):
-            if near[-1] and lengths[number] * (len(near[-1]) + 1) > phase.batch_tokens:
-                near.append([])
-            near[-1].append(number)
-        draw.shuffle(near)
-        batches += near
+    for begin in range(0, len(order), _GROUP):
+        group = sorted(order[begin : begin + _GROUP], key=lambda number: lengths[number])
+        batches_of_group: list[list[int]] = [[]]
+        for number in group:
+            batch = batches_of_group[-1]
+            # The longest example comes last, and the others of the batch are padded to its length.
+            padded_tokens = lengths[number] * (len(batch) + 1)
+            if batch and padded_tokens > phase.batch_tokens:
+                batch = []
+                batches_of_group.append(batch)
+            batch.append(number)
+        draw.shuffle(batches_of_group)
+        batches += batches_of_group
     return batches
 
 
