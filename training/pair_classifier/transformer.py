@@ -111,25 +111,17 @@ def train_transformer(
     learnt = [example for parts in pairs.values() for example in parts.learnt]
     held_back = [example for parts in pairs.values() for example in parts.held_back]
     served = [example for parts in pairs.values() for example in parts.served]
-    learnt_kinds = {example.needed == 2 for example in learnt}
-    held_back_kinds = {example.needed == 2 for example in held_back}
-    if len(learnt_kinds) < 2 or len(held_back_kinds) < 2:
-        raise ValueError(
-            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
-            "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
-        )
-
+    _check_pairs(learnt, held_back)
     classifier = Classifier.load(settings, learnt, on_progress)
     phase = Phase("pairs", settings.epochs, settings.rate, settings.minutes, settings.batch_tokens)
     steps = classifier.train(learnt, phase, settings.seed, work / "pairs.pt", on_progress)
 
     on_progress("Measuring on held-back questions")
     scores = classifier.scores(held_back)
-    truth = np.array([example.needed == 2 for example in held_back])
+    truth = _find_positive(held_back)
     threshold = choose_threshold(scores, truth)
     quality = measure(scores, truth, threshold)
-    served_truth = np.array([example.needed == 2 for example in served], dtype=bool)
-    served_quality = measure(classifier.scores(served), served_truth, threshold)
+    served_quality = measure(classifier.scores(served), _find_positive(served), threshold)
 
     on_progress("Writing the model")
     classifier.save(output)
@@ -159,6 +151,22 @@ def train_transformer(
         },
     )
     return result
+
+
+def _check_pairs(learnt: Sequence[PairExample], held_back: Sequence[PairExample]) -> None:
+    """Raise ValueError if a set has no positive or no negative pairs."""
+    learnt_kinds = {example.needed == 2 for example in learnt}
+    held_back_kinds = {example.needed == 2 for example in held_back}
+    if len(learnt_kinds) < 2 or len(held_back_kinds) < 2:
+        raise ValueError(
+            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
+            "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
+        )
+
+
+def _find_positive(examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return for each pair whether it is positive, which means that both documents are needed."""
+    return np.array([example.needed == 2 for example in examples], dtype=bool)
 
 
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
