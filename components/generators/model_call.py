@@ -210,7 +210,6 @@ class ModelCall:
         limit = getattr(self.chat_generator, "reply_limit", None)
         merged_kwargs = with_parameters(self.generation_kwargs, kwargs)
         generation_kwargs = limit_reply(merged_kwargs, limit)
-        max_reply_tokens = reply_limit(generation_kwargs)
 
         def conversation(observations: Observations) -> list[ChatMessage]:
             """Build the messages from the documents that fit."""
@@ -219,71 +218,11 @@ class ModelCall:
                 return [ChatMessage.from_user(text)]
             return messages(text, observations)
 
-        def estimate(shown: Sequence[ChatMessage]) -> int:
-            """Estimate the tokens of messages, corrected by what the server has counted before."""
-            return math.ceil(self._record.token_factor * _tokens(shown, tools))
-
-        def room_for_prompt() -> int:
-            """Return the maximum number of tokens of a prompt. At most half of the window is reserved for the reply."""
-            reserved_for_reply = min(max_reply_tokens or 512, self.context_window // 2)
-            return self.context_window - reserved_for_reply - OVERHEAD_TOKENS
-
-        def fit(run_state: State, most: float, limits_reply: bool) -> PreparedCall:
-            """Prepare a call whose prompt has at most `most` tokens.
-
-            `run_state` is the state so far. If `limits_reply` is true, the reply is limited to the rest of the window.
-            """
-            try:
-                room = int(min(room_for_prompt(), most))
-                fitted = fit_to_window(conversation, observations, room=room, tokens=estimate)
-            except ValueError as error:
-                raise RunError(f"The {self.caller} cannot call its model: {error}", run_state) from error
-
-            if fitted.documents_cut or fitted.documents_shortened:
-                run_state = run_state.with_event(
-                    "cut",
-                    caller=self.caller,
-                    documents_cut=fitted.documents_cut,
-                    documents_shortened=fitted.documents_shortened,
-                    context_window=self.context_window,
-                )
-
-            rest_of_window = self.context_window - OVERHEAD_TOKENS - estimate(fitted.prompt)
-            new_limit = None
-            if limits_reply and max_reply_tokens:
-                new_limit = min(max_reply_tokens, rest_of_window)
-            limited_kwargs = limit_reply(generation_kwargs, new_limit)
-            return PreparedCall(fitted.prompt, limited_kwargs, run_state, tools, shorten=shorten)
-
-        def shorten(refused: PreparedCall, error: Exception, run_state: State) -> PreparedCall:
-            """Prepare the call again, after the server has refused it as too long."""
-            # If the limit of the reply alone becomes smaller, this may be enough.
-            refitted = fit(run_state, most=math.inf, limits_reply=True)
-            if refitted.messages == refused.messages and refitted.generation_kwargs != refused.generation_kwargs:
-                return refitted
-
-            # The message of the error may say how many tokens the server has counted.
-            estimated = _tokens(refused.messages, tools)
-            reply_tokens = reply_limit(refused.generation_kwargs) or 0
-            # The estimate of the prompt is at most three times too low.
-            counted = read_count(error, self.context_window, most=3 * estimated + reply_tokens)
-            if counted is not None:
-                # Some servers count the prompt alone, and others count the prompt and the maximum reply together.
-                without_reply = counted - reply_tokens
-                counted_in_prompt = without_reply if without_reply >= estimated else counted
-                self._record.learn_tokens(counted_in_prompt, estimated)
-
-            prompt_tokens = estimate(refused.messages)
-            # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
-            # window nor a number tells how long a prompt may be, a quarter is left out.
-            is_known_to_be_too_long = prompt_tokens > room_for_prompt()
-            share = 0.95 if is_known_to_be_too_long else 0.75
-            return fit(run_state, most=prompt_tokens * share, limits_reply=True)
-
+        fitting = _Fitting(self, conversation, observations, tools, generation_kwargs)
         # If the window is only a guess, room for the reply is reserved, but the reply is not limited to this room. The
         # real window may be much larger.
         knows_window = getattr(self.chat_generator, "knows_window", False)
-        return fit(state, most=math.inf, limits_reply=knows_window)
+        return fitting.fit(state, most=math.inf, limits_reply=knows_window)
 
     async def send_async(self, call: PreparedCall) -> tuple[str, State]:
         """Make the call, and return the text of the reply.
@@ -366,7 +305,7 @@ class ModelCall:
                 chat.tags["gen_ai.usage.input_tokens"] = prompt_tokens
                 if prompt_tokens:
                     estimated = _tokens(call.messages, call.tools) + OVERHEAD_TOKENS
-                    self._record.learn_tokens(prompt_tokens, estimated)
+                    self.record.learn_tokens(prompt_tokens, estimated)
                 chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
                 # Only known reasons are recorded, because a server may send any text.
                 reason = message.meta.get("finish_reason")
@@ -377,7 +316,7 @@ class ModelCall:
         return await self._send(replace(shortened_call, note=call.note))
 
     @property
-    def _record(self) -> ModelRecord:
+    def record(self) -> ModelRecord:
         """The record of the model: that of the chat generator, or else that of this object."""
         record = getattr(self.chat_generator, "record", None)
         return record if isinstance(record, ModelRecord) else self._own_record
@@ -471,6 +410,101 @@ class ModelCall:
         if meta.get("filed_as_reasoning"):
             state = state.with_event("filed_as_reasoning", caller=self.caller, message=FILED_AS_REASONING)
         return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
+
+
+class _Fitting:
+    """Fit a prompt into the context window of a model, and make it shorter if the server refuses it.
+
+    :param call: What calls the model.
+    :param conversation: Builds the messages from the documents that fit.
+    :param observations: For each step of the run, the documents that it found, oldest step first.
+    :param tools: The tools that the model may call.
+    :param generation_kwargs: The generation parameters.
+    """
+
+    def __init__(
+        self,
+        call: ModelCall,
+        conversation: Callable[[Observations], list[ChatMessage]],
+        observations: Observations,
+        tools: Sequence[Tool],
+        generation_kwargs: dict[str, Any],
+    ):
+        self._call = call
+        self._conversation = conversation
+        self._observations = observations
+        self._tools = tools
+        self._generation_kwargs = generation_kwargs
+        self._max_reply_tokens = reply_limit(generation_kwargs)
+
+    def fit(self, run_state: State, most: float, limits_reply: bool) -> PreparedCall:
+        """Prepare a call whose prompt has at most ``most`` tokens.
+
+        :param run_state: The state so far.
+        :param most: The maximum number of tokens.
+        :param limits_reply: Whether the reply is limited to the rest of the window.
+        :returns: The call, ready to be sent.
+        :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
+        """
+        call = self._call
+        try:
+            room = int(min(self._room_for_prompt(), most))
+            fitted = fit_to_window(self._conversation, self._observations, room=room, tokens=self._estimate)
+        except ValueError as error:
+            raise RunError(f"The {call.caller} cannot call its model: {error}", run_state) from error
+
+        if fitted.documents_cut or fitted.documents_shortened:
+            run_state = run_state.with_event(
+                "cut",
+                caller=call.caller,
+                documents_cut=fitted.documents_cut,
+                documents_shortened=fitted.documents_shortened,
+                context_window=call.context_window,
+            )
+
+        rest_of_window = call.context_window - OVERHEAD_TOKENS - self._estimate(fitted.prompt)
+        new_limit = None
+        if limits_reply and self._max_reply_tokens:
+            new_limit = min(self._max_reply_tokens, rest_of_window)
+        limited_kwargs = limit_reply(self._generation_kwargs, new_limit)
+        return PreparedCall(fitted.prompt, limited_kwargs, run_state, self._tools, shorten=self._shorten)
+
+    def _shorten(self, refused: PreparedCall, error: Exception, run_state: State) -> PreparedCall:
+        """Prepare the call again, after the server has refused it as too long."""
+        # If the limit of the reply alone becomes smaller, this may be enough.
+        refitted = self.fit(run_state, most=math.inf, limits_reply=True)
+        if refitted.messages == refused.messages and refitted.generation_kwargs != refused.generation_kwargs:
+            return refitted
+
+        self._learn_tokens(refused, error)
+        prompt_tokens = self._estimate(refused.messages)
+        # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
+        # window nor a number tells how long a prompt may be, a quarter is left out.
+        is_known_to_be_too_long = prompt_tokens > self._room_for_prompt()
+        share = 0.95 if is_known_to_be_too_long else 0.75
+        return self.fit(run_state, most=prompt_tokens * share, limits_reply=True)
+
+    def _learn_tokens(self, refused: PreparedCall, error: Exception) -> None:
+        """Learn from the message of an error how many tokens the server has counted, if it says that."""
+        estimated = _tokens(refused.messages, self._tools)
+        reply_tokens = reply_limit(refused.generation_kwargs) or 0
+        # The estimate of the prompt is at most three times too low.
+        counted = read_count(error, self._call.context_window, most=3 * estimated + reply_tokens)
+        if counted is not None:
+            # Some servers count the prompt alone, and others count the prompt and the maximum reply together.
+            without_reply = counted - reply_tokens
+            counted_in_prompt = without_reply if without_reply >= estimated else counted
+            self._call.record.learn_tokens(counted_in_prompt, estimated)
+
+    def _estimate(self, shown: Sequence[ChatMessage]) -> int:
+        """Estimate the tokens of messages, corrected by what the server has counted before."""
+        return math.ceil(self._call.record.token_factor * _tokens(shown, self._tools))
+
+    def _room_for_prompt(self) -> int:
+        """Return the maximum number of tokens of a prompt. At most half of the window is reserved for the reply."""
+        window = self._call.context_window
+        reserved_for_reply = min(self._max_reply_tokens or 512, window // 2)
+        return window - reserved_for_reply - OVERHEAD_TOKENS
 
 
 def may_go_on(error: RunError, state: State) -> bool:
