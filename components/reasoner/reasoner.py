@@ -511,10 +511,8 @@ class Reasoner:
         form = self._choose_format(state)
         settings = state.settings
         tools = [self._describe_as(tool, settings.prompts) for tool in self._choose_tools(state)]
-        # The shipped tool needs no description if it is the only tool.
-        described_tools = [] if tools == [SEARCH_ENGINE] else tools
         marks = prompt_marks(state) if self.asks_to_cite else {}
-        answer_format = self._describe_answer(state, marks)
+        fixed_values = self._list_fixed_values(state, tools, marks)
 
         # A small model sees the attached passages and a few others, but no steps.
         is_narrow = form.asks_narrowly
@@ -535,21 +533,9 @@ class Reasoner:
             attached = observations[0]
             last_passages = observations[-1]
             return {
-                "question": state.question,
+                **fixed_values,
                 "attached": passages(attached, marks=marks, prompts=settings.prompts) if state.attached else "",
-                "history": state.history if not state.typed else (),
-                "tools": tools,
-                "described": described_tools,
-                "tool_names": " or ".join(tool.name for tool in tools),
-                "max_steps": settings.max_steps,
-                "answer_type": settings.answer_type,
-                "answer_format": answer_format,
                 "passages": passages(last_passages) if is_narrow and last_passages else "(none)",
-                "product": settings.prompts == "product",
-                "commonsense": self.commonsense,
-                "must_answer": self.must_answer,
-                "self_evaluation": self.self_evaluation,
-                "as_json": isinstance(form, JsonFormat),
                 "asks_further": further,
                 "steps": [
                     # Without a search, the observation only says what was wrong with the reply.
@@ -572,6 +558,28 @@ class Reasoner:
             "render": values,
             "messages": messages,
             "tools": form.callable_tools(tools),
+        }
+
+    def _list_fixed_values(
+        self, state: State, tools: Sequence[Tool], marks: Mapping[Identity, str]
+    ) -> dict[str, object]:
+        """Return the values of the prompt file that do not depend on the passages for which there is room."""
+        settings = state.settings
+        return {
+            "question": state.question,
+            "history": state.history if not state.typed else (),
+            "tools": tools,
+            # The shipped tool needs no description if it is the only tool.
+            "described": [] if tools == [SEARCH_ENGINE] else tools,
+            "tool_names": " or ".join(tool.name for tool in tools),
+            "max_steps": settings.max_steps,
+            "answer_type": settings.answer_type,
+            "answer_format": self._describe_answer(state, marks),
+            "product": settings.prompts == "product",
+            "commonsense": self.commonsense,
+            "must_answer": self.must_answer,
+            "self_evaluation": self.self_evaluation,
+            "as_json": isinstance(self._choose_format(state), JsonFormat),
         }
 
     def _write_turns(self, state: State, observations: Observations, marks: Mapping[Identity, str]) -> list[Turn]:
