@@ -30,7 +30,7 @@ from matplotlib.figure import Figure
 
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.report.comparison import FEW_DIFFERING
-from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, tango
+from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval, tango
 from prefrag.evaluation.report.measures import ACC, CALLS, DASH, TOTAL, TOTAL_WEB
 from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.significance import compute_p, correct
@@ -268,11 +268,12 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
         budgets_of_all, _ = points[0]
         firsts.append(float(budgets_of_all[0]))
         lasts.append(float(budgets_of_all[-1]))
-    if at_equal_accuracy and min(lasts) < max(firsts):
+    start = max(firsts)
+    end = min(lasts)
+    if at_equal_accuracy and end < start:
         return None
     # If one loop always costs less than the other, the only budget is the lowest cost of the other.
-    start = max(firsts)
-    end = max(start, min(lasts))
+    end = max(start, end)
 
     budgets = np.linspace(start, end, _BUDGETS)
     own_values, other_values = (_interpolate(draws, budgets) for draws in traced)
@@ -297,9 +298,7 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
         other_scores = _score_questions(curves[1], other_steps[0], cost, budgets)
         differences = np.round(own_scores - other_scores, _DECIMALS)
         if np.count_nonzero(differences) < FEW_DIFFERING:
-            better = abs(differences[differences > 0].sum()) / 100
-            worse = abs(differences[differences < 0].sum()) / 100
-            tango_interval = tango(better, worse, len(ids))
+            tango_interval = _find_tango_interval(differences)
             low, high = tango_interval.low, tango_interval.high
             p = compute_p(differences[:, None])[0]
 
@@ -314,6 +313,13 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
         budgets=(start, end),
         is_share=at_equal_accuracy,
     )
+
+
+def _find_tango_interval(differences: np.ndarray) -> Interval:
+    """Return Tango's interval of the mean difference. A difference of 100 points counts as a whole question."""
+    better = abs(differences[differences > 0].sum()) / 100
+    worse = abs(differences[differences < 0].sum()) / 100
+    return tango(better, worse, len(differences))
 
 
 def list_lines(tried: Sequence[str] = ()) -> list[Line]:
