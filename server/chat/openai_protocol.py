@@ -52,78 +52,109 @@ class StreamEnd:
             await self.app(scope, receive, send)
             return
 
-        # Whether the reply is a stream that has begun and not ended yet.
-        streams = False
-        # The last bytes that were sent.
-        tail = b""
-        something_sent = asyncio.Event()
-        # Allows only one message to be sent at a time.
-        sending = asyncio.Lock()
-        keep_alive: asyncio.Task[None] | None = None
-
-        async def break_silence() -> None:
-            """Send a comment whenever nothing has been sent for a while, until this task is cancelled."""
-            while True:
-                something_sent.clear()
-                try:
-                    async with asyncio.timeout(_SILENT_SECONDS):
-                        await something_sent.wait()
-                except TimeoutError:
-                    async with sending:
-                        # Send the comment only between two events, because a chunk can end in the middle of an event.
-                        is_between_events = not tail or tail.endswith(b"\n\n")
-                        if streams and is_between_events:
-                            await send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
-
-        async def send_end(message: Message) -> None:
-            """Send a message of the application. If it is the last message of a stream, append ``[DONE]``."""
-            nonlocal streams, tail, keep_alive
-            if message["type"] == "http.response.start":
-                streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
-                if streams:
-                    # Forbid proxies to buffer. A proxy that buffers would send the steps only together with the answer.
-                    message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
-            elif streams and message["type"] == "http.response.body":
-                body = message.get("body", b"")
-                # Keep the end of the stream, because ``[DONE]`` or a blank line may be spread over several chunks.
-                tail = (tail + body)[-2 * len(DONE) :]
-                if not message.get("more_body"):
-                    streams = False
-                    if not tail.rstrip().endswith(DONE):
-                        message = {**message, "body": body + DONE + b"\n\n"}
-
-            something_sent.set()
-            async with sending:
-                await send(message)
-            if streams and keep_alive is None:
-                keep_alive = asyncio.create_task(break_silence())
-
+        reply = _Reply(send)
         try:
-            await self.app(scope, receive, send_end)
+            await self.app(scope, receive, reply.send)
         except BaseException as error:
-            if streams:
-                if isinstance(error, asyncio.CancelledError):
-                    # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the
-                    # event.
-                    reason = STOPPING
-                    status = 503
-                else:
-                    reason = "The stream broke off. Ask again."
-                    status = 500
-                content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
-                if path in _COMPLETIONS:
-                    content = _describe_error(reason, status, None)
-                event = json.dumps(content)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_LAST_SECONDS):
-                        await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+            if reply.streams:
+                await reply.send_broken_off(error, path)
             raise
         finally:
-            if keep_alive is not None:
-                keep_alive.cancel()
-                # Do not wait for the task. The client has its answer, and another run may be waiting. The callback
-                # reads the task's exception only to keep asyncio from logging it.
-                keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            reply.stop_comments()
+
+
+class _Reply:
+    """The reply to one request, which may be a stream.
+
+    :param send: Sends a message to the client.
+    """
+
+    def __init__(self, send: Send):
+        self._send = send
+        # Whether the reply is a stream that has begun and not ended yet.
+        self.streams = False
+        # The last bytes that were sent.
+        self._tail = b""
+        self._something_sent = asyncio.Event()
+        # Allows only one message to be sent at a time.
+        self._sending = asyncio.Lock()
+        self._keep_alive: asyncio.Task[None] | None = None
+
+    async def send(self, message: Message) -> None:
+        """Send a message of the application. If it is the last message of a stream, append ``[DONE]``.
+
+        :param message: The message.
+        """
+        if message["type"] == "http.response.start":
+            self._begin(message)
+        elif self.streams and message["type"] == "http.response.body":
+            message = self._end_with_done(message)
+
+        self._something_sent.set()
+        async with self._sending:
+            await self._send(message)
+        if self.streams and self._keep_alive is None:
+            self._keep_alive = asyncio.create_task(self._break_silence())
+
+    def _begin(self, message: Message) -> None:
+        """Note whether a stream begins. Forbid proxies to buffer a stream."""
+        self.streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+        if self.streams:
+            # A proxy that buffers would send the steps only together with the answer.
+            message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
+
+    def _end_with_done(self, message: Message) -> Message:
+        """Return a message of a stream. If it is the last one and the stream lacks ``[DONE]``, it is appended."""
+        body = message.get("body", b"")
+        # Keep the end of the stream, because ``[DONE]`` or a blank line may be spread over several chunks.
+        self._tail = (self._tail + body)[-2 * len(DONE) :]
+        if message.get("more_body"):
+            return message
+        self.streams = False
+        is_complete = self._tail.rstrip().endswith(DONE)
+        return message if is_complete else {**message, "body": body + DONE + b"\n\n"}
+
+    async def _break_silence(self) -> None:
+        """Send a comment whenever nothing has been sent for a while, until this task is cancelled."""
+        while True:
+            self._something_sent.clear()
+            try:
+                async with asyncio.timeout(_SILENT_SECONDS):
+                    await self._something_sent.wait()
+            except TimeoutError:
+                async with self._sending:
+                    # Send the comment only between two events, because a chunk can end in the middle of an event.
+                    is_between_events = not self._tail or self._tail.endswith(b"\n\n")
+                    if self.streams and is_between_events:
+                        await self._send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
+
+    async def send_broken_off(self, error: BaseException, path: str) -> None:
+        """Send an event that says that the run has broken off, and end the stream.
+
+        :param error: Why it has broken off.
+        :param path: The path of the request.
+        """
+        reason = "The stream broke off. Ask again."
+        status = 500
+        if isinstance(error, asyncio.CancelledError):
+            # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the event.
+            reason = STOPPING
+            status = 503
+        content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
+        if path in _COMPLETIONS:
+            content = _describe_error(reason, status, None)
+        event = json.dumps(content)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS):
+                await self.send({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+
+    def stop_comments(self) -> None:
+        """Send no further comments."""
+        if self._keep_alive is not None:
+            self._keep_alive.cancel()
+            # Do not wait for the task. The client has its answer, and another run may be waiting. The callback reads
+            # the task's exception only to keep asyncio from logging it.
+            self._keep_alive.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
 class OpenAIErrors:
