@@ -56,45 +56,18 @@ class CancelWhenGone:
             await self.app(scope, receive, send)
             return
 
-        body_read = asyncio.Event()
-        # Set when the client has disconnected.
-        gone = asyncio.Event()
+        exchange = _Exchange(receive, send)
         if is_read:
             # No route reads the body of such a request.
-            body_read.set()
-        begun = False
-
-        async def receive_body() -> Message:
-            """Receive the body for the application. After the body, wait until the client has disconnected."""
-            if body_read.is_set():
-                await gone.wait()
-                return {"type": "http.disconnect"}
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                gone.set()
-            if gone.is_set() or not message.get("more_body"):
-                body_read.set()
-            return message
-
-        async def watch_connection() -> None:
-            """Return when the client has disconnected. Until the body has been read, do not receive anything."""
-            await body_read.wait()
-            while not gone.is_set() and (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-
-        async def send_and_note_start(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
+            exchange.body_read.set()
 
         task = asyncio.current_task()
         assert task is not None
         self.in_flight.add(task)
         task.add_done_callback(self.in_flight.discard)
 
-        work = asyncio.ensure_future(self.app(scope, receive_body, send_and_note_start))
-        watcher = asyncio.ensure_future(watch_connection())
+        work = asyncio.ensure_future(self.app(scope, exchange.receive_body, exchange.send_and_note_start))
+        watcher = asyncio.ensure_future(exchange.watch_connection())
         # Whether the server stops. If so, this task is cancelled while it waits below.
         stopping = False
         try:
@@ -107,11 +80,52 @@ class CancelWhenGone:
             with contextlib.suppress(asyncio.CancelledError):
                 await work
 
-        if stopping and not begun:
+        if stopping and not exchange.begun:
             await refuse(scope, receive, send, 503, STOPPING, {"Retry-After": str(RETRY_SECONDS)})
         elif not work.cancelled():
             # Raise the exception of the application, if there was one.
             work.result()
+
+
+class _Exchange:
+    """What a client and the application send each other during one request.
+
+    :param receive: Receives a message of the client.
+    :param send: Sends a message to the client.
+    """
+
+    def __init__(self, receive: Receive, send: Send):
+        self._receive = receive
+        self._send = send
+        self.body_read = asyncio.Event()
+        # Set when the client has disconnected.
+        self._gone = asyncio.Event()
+        # Whether the application has begun its answer.
+        self.begun = False
+
+    async def receive_body(self) -> Message:
+        """Receive the body for the application. After the body, wait until the client has disconnected."""
+        if self.body_read.is_set():
+            await self._gone.wait()
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._gone.set()
+        if self._gone.is_set() or not message.get("more_body"):
+            self.body_read.set()
+        return message
+
+    async def watch_connection(self) -> None:
+        """Return when the client has disconnected. Until the body has been read, do not receive anything."""
+        await self.body_read.wait()
+        while not self._gone.is_set() and (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._gone.set()
+
+    async def send_and_note_start(self, message: Message) -> None:
+        """Send a message of the application, and note that it has begun its answer."""
+        self.begun = True
+        await self._send(message)
 
 
 class RunLimit:
