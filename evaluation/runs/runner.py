@@ -95,23 +95,7 @@ def run(
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, question_file, plan.format)
         gold_missing = setup.gold_missing(chosen)
-
-    # If the questions do not name their dataset, the folder of the file does.
-    folder_name = question_file.resolve().parent.name if question_file is not None else "questions"
-    config = {
-        **setup.config,
-        "dataset": chosen[0].dataset or folder_name,
-        "questions": None if question_file is None else str(question_file),
-        "gold_missing": gold_missing,
-        "limit": plan.limit,
-        "deadline": plan.deadline,
-        "concurrency": plan.concurrency,
-        "workers": plan.workers,
-        "ray": plan.ray,
-        "retries": plan.retries,
-        "haystack_version": version("haystack-ai"),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    config = _describe_run(setup, plan, chosen, question_file, gold_missing)
 
     folder = None if output is None else RunFolder(Path(output).expanduser())
     with nullcontext() if folder is None else folder.lock():
@@ -145,6 +129,32 @@ def run(
         if folder is not None:
             folder.finish(metrics)
         return Run(predictions, metrics, written_config, None if folder is None else folder.path)
+
+
+def _describe_run(
+    setup: Setup,
+    plan: Evaluation,
+    chosen: Sequence[Question],
+    question_file: Path | None,
+    gold_missing: dict[str, int] | None,
+) -> dict[str, Any]:
+    """Return the settings of a run, as they stand in `config.json`."""
+    # If the questions do not name their dataset, the folder of the file does.
+    folder_name = question_file.resolve().parent.name if question_file is not None else "questions"
+    return {
+        **setup.config,
+        "dataset": chosen[0].dataset or folder_name,
+        "questions": None if question_file is None else str(question_file),
+        "gold_missing": gold_missing,
+        "limit": plan.limit,
+        "deadline": plan.deadline,
+        "concurrency": plan.concurrency,
+        "workers": plan.workers,
+        "ray": plan.ray,
+        "retries": plan.retries,
+        "haystack_version": version("haystack-ai"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Question]) -> Iterator[PredictionLine]:
