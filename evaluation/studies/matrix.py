@@ -477,32 +477,14 @@ def main(
     chooses_pipelines = judges or bool(pipeline)
     if paper is not None and chooses_pipelines:
         raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
-    if judges:
-        if pipeline:
-            raise typer.BadParameter("Give either --pipeline or --judges, not both.")
-        pipeline = list(write_judge_pipelines(output / "pipelines").values())
-    pipelines = pipeline
-    if not pipelines:
-        pipelines = [name for name in names() if not _is_left_out(name)]
-
+    pipelines = _choose_pipelines(pipeline, judges, output)
     single, pipeline_changes = split_changes(changes or ())
     folders = find_dataset_folders(datasets, questions)
-    tried_values = dict(_TRIED)
-    if llm is not None or paper is not None:
-        # Only the simulated reader can be made to err, and no table of a paper has such a row.
-        tried_values |= {"judge_error": [0.0], "distraction": [0.0]}
-    if llm is not None:
-        tried_values |= {"llm": [llm], "model": [model]}
     if paper is not None:
-        folders, absent = paper.choose(folders)
-        if absent:
-            print(f"Table {paper.id} also has {', '.join(absent)}, of which there is no folder.", file=sys.stderr)
-        pipelines = [name for name in paper.pipelines if llm is not None or name not in _NOT_SIMULATED]
-        left_out = set(paper.pipelines) - set(pipelines)
-        if left_out:
-            print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
-        tried_values |= {"top_k": list(paper.top_k), "split": [paper.split]}
+        folders = _choose_folders(paper, folders)
+        pipelines = _choose_of_table(paper, has_model=llm is not None)
 
+    tried_values = _list_tried(llm, model, paper)
     chosen = tried_values | read_fields(Experiment, experiment) | _read_lists(single)
     of_all = [*chosen.get("changes", ()), *pipeline_changes]
     settings = {}
@@ -525,13 +507,57 @@ def main(
     if paper is None:
         print_table(finished)
     else:
-        name_failed(finished)
-        runs = [output / cell.folder for cell in finished]
-        print(paper.lay_out(runs))
-        if paper.is_figure:
-            print(f"\nThe picture is in {write_report(runs, output / paper.id)}")
+        _print_table_of_paper(paper, finished, output)
     if file is not None:
         write_table(finished, file)
+
+
+def _choose_pipelines(pipelines: list[str] | None, judges: bool, output: Path) -> list[str]:
+    """Choose the pipelines to run: those of the command, PrefRAG with each judge, or all that run on one machine."""
+    if judges and pipelines:
+        raise typer.BadParameter("Give either --pipeline or --judges, not both.")
+    if judges:
+        return list(write_judge_pipelines(output / "pipelines").values())
+    return pipelines or [name for name in names() if not _is_left_out(name)]
+
+
+def _choose_folders(paper: PaperTable, folders: list[Path]) -> list[Path]:
+    """Choose the datasets of a paper's table, and say which of them have no folder."""
+    chosen, absent = paper.choose(folders)
+    if absent:
+        print(f"Table {paper.id} also has {', '.join(absent)}, of which there is no folder.", file=sys.stderr)
+    return chosen
+
+
+def _choose_of_table(paper: PaperTable, has_model: bool) -> list[str]:
+    """Choose the pipelines of a paper's table that can be run, and name the others."""
+    pipelines = [name for name in paper.pipelines if has_model or name not in _NOT_SIMULATED]
+    left_out = set(paper.pipelines) - set(pipelines)
+    if left_out:
+        print(f"Without a model, {', '.join(left_out)} cannot be run.", file=sys.stderr)
+    return pipelines
+
+
+def _list_tried(llm: str | None, model: str | None, paper: PaperTable | None) -> dict[str, Any]:
+    """List the values that are tried unless the command names others."""
+    tried_values: dict[str, Any] = dict(_TRIED)
+    if llm is not None or paper is not None:
+        # Only the simulated reader can be made to err, and no table of a paper has such a row.
+        tried_values |= {"judge_error": [0.0], "distraction": [0.0]}
+    if llm is not None:
+        tried_values |= {"llm": [llm], "model": [model]}
+    if paper is not None:
+        tried_values |= {"top_k": list(paper.top_k), "split": [paper.split]}
+    return tried_values
+
+
+def _print_table_of_paper(paper: PaperTable, finished: dict[Cell, dict[str, Any]], output: Path) -> None:
+    """Print the evaluations in the layout of a paper's table, and draw the picture if it is a figure."""
+    name_failed(finished)
+    runs = [output / cell.folder for cell in finished]
+    print(paper.lay_out(runs))
+    if paper.is_figure:
+        print(f"\nThe picture is in {write_report(runs, output / paper.id)}")
 
 
 if __name__ == "__main__":
