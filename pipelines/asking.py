@@ -8,7 +8,7 @@ to the user in place of an answer, which is called asking back.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import replace
@@ -133,23 +133,13 @@ async def _run(
 
     Raise RunFailed if the run fails or is stopped.
     """
-    # Joiners are not watched. They add nothing to the trace, and Haystack copies every watched output.
-    watched = set()
-    for name, part in pipeline.walk():
-        if name != "answer" and not isinstance(part, BranchJoiner):
-            watched.add(name)
-    # The events that were yielded, by their `id`. The positions of events do not identify them. If several sources are
-    # searched at the same time, each source continues the same state, so their new events have the same position.
-    seen: dict[int, Event] = {}
-    state: State | None = None
     composer = pipeline.get_component("answer")
     results: list[dict[str, Any]] = []
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
-    # The state that a failure reports if the run ends before its first component.
-    first_state = State(inputs["question"], RunSettings(sources=(), preferred=local))
+    reached = _Reached(inputs["question"], local)
     began = arrived.get() or asyncio.get_running_loop().time()
-    engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
+    engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=_list_watched(pipeline))
 
     try:
         sent = sent_to_tracing()
@@ -162,51 +152,89 @@ async def _run(
             async for output in outputs:
                 if isinstance(output, Event):
                     # An event with the progress of a model call.
-                    step = state.replies if state else 0
-                    yield replace(output, step=step)
+                    yield replace(output, step=reached.last_state.replies)
                     continue
-
-                if "answer" in output:
-                    # The composer of this application appends its result to `results`, because `awaited` is set. Other
-                    # components return their result.
-                    result = output["answer"].get("result") or next(iter(results), None)
-                    if result:
-                        yield result
-                        return
-
-                # Keep the state with the most events, and yield the events that are new.
-                for reached in _states_in(output):
-                    if state is None or len(reached.events) >= len(state.events):
-                        state = reached
-                    for event in reached.events:
-                        if id(event) not in seen:
-                            seen[id(event)] = event
-                            yield event
+                result = _find_result(output, results)
+                if result:
+                    yield result
+                    return
+                for event in reached.take_new_events(_states_in(output)):
+                    yield event
     except AuditLogFailed as error:
-        raise _make_failure(str(error), state or first_state, local) from error
+        raise _make_failure(str(error), reached.last_state, local) from error
     except TimeoutError as error:
         message = (
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
             "PREFRAG_RUN_SECONDS."
         )
-        raise _make_failure(message, state or first_state, local, http_status=504) from error
+        raise _make_failure(message, reached.last_state, local, http_status=504) from error
     except (PipelineError, PipelineRuntimeError) as error:
         cause = _find_cause(error)
-        if isinstance(cause, RunError):
-            state = cause.state
         if isinstance(cause, AskBack):
-            for event in cause.state.events:
-                if id(event) not in seen:
-                    yield event
+            for event in reached.take_new_events([cause.state]):
+                yield event
             yield compose(cause.state, local)
             return
-        if state is None and isinstance(cause, ValueError):
+        if isinstance(cause, RunError):
+            reached.state = cause.state
+        if reached.state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state or first_state, local, **_find_status(error)) from error
+        raise _make_failure(str(cause), reached.last_state, local, **_find_status(error)) from error
 
     # Haystack ends without an output if a component waits for an input that never arrives.
     message = "The pipeline ended without an answer: a path through its connections leads nowhere."
-    raise _make_failure(message, state or first_state, local)
+    raise _make_failure(message, reached.last_state, local)
+
+
+class _Reached:
+    """How far a run has come: its last state, and the events that were yielded."""
+
+    def __init__(self, question: str, local: str):
+        # The state with the most events. None before the first component has ended.
+        self.state: State | None = None
+        self._first_state = State(question, RunSettings(sources=(), preferred=local))
+        # The events that were yielded, by their `id`. The positions of events do not identify them. If several sources
+        # are searched at the same time, each source continues the same state, so their new events have the same
+        # position.
+        self._seen: dict[int, Event] = {}
+
+    @property
+    def last_state(self) -> State:
+        """The state that a failure reports, also if the run ends before its first component."""
+        return self.state or self._first_state
+
+    def take_new_events(self, states: Sequence[State]) -> Iterator[Event]:
+        """Keep the state with the most events, and yield the events that are new."""
+        for state in states:
+            if self.state is None or len(state.events) >= len(self.state.events):
+                self.state = state
+            for event in state.events:
+                if id(event) not in self._seen:
+                    self._seen[id(event)] = event
+                    yield event
+
+
+def _list_watched(pipeline: Any) -> set[str]:
+    """List the components whose outputs are watched, which are all but the last and the joiners.
+
+    Joiners add nothing to the trace, and Haystack copies every watched output.
+    """
+    watched = set()
+    for name, part in pipeline.walk():
+        if name != "answer" and not isinstance(part, BranchJoiner):
+            watched.add(name)
+    return watched
+
+
+def _find_result(output: Mapping[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the result of a run, if it is among the outputs of components.
+
+    The composer of this application has appended its result to ``results``, because `awaited` is set. Other components
+    return their result.
+    """
+    if "answer" not in output:
+        return None
+    return output["answer"].get("result") or next(iter(results), None)
 
 
 async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
