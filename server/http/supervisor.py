@@ -50,6 +50,8 @@ _CAUSES = {
     "SIGBUS": "a file that it reads, such as a file of an index, has been cut short or cannot be read any more",
     "SIGKILL": "somebody killed it, or the machine ran out of memory",
 }
+# What a process serves, and on which socket.
+_Job = tuple[uvicorn.Config, socket.socket]
 
 
 def run(app: str, **options: Any) -> None:
@@ -78,40 +80,53 @@ def run(app: str, **options: Any) -> None:
     forks = sys.platform == "linux"
     if forks:
         _import_module_of(app)
-    start_method = "fork" if forks else "spawn"
-    context: Any = multiprocessing.get_context(start_method)
-    # The running processes and their jobs, by the sentinel of the process. `wait` returns the sentinels of processes
-    # that have ended.
-    workers: dict[Any, tuple[BaseProcess, Any]] = {}
-    is_stopping = False
-
-    def stop() -> None:
-        """Tell all workers to stop, without waiting for them."""
-        nonlocal is_stopping
-        is_stopping = True
-        for worker, _ in workers.values():
-            worker.terminate()
-
-    def start(job: tuple[uvicorn.Config, socket.socket]) -> None:
-        """Start a process for a job."""
-        # Block signals until this worker is in `workers`, where `stop` finds it. The worker itself unblocks signals
-        # when it has set its handlers.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-        worker = context.Process(target=_work, args=job)
-        worker.start()
-        workers[worker.sentinel] = worker, job
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-
-    former_handlers = {number: signal.signal(number, lambda *_: stop()) for number in _STOPPING}
-    deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+    workers = _Workers("fork" if forks else "spawn")
+    former_handlers = {number: signal.signal(number, lambda *_: workers.stop()) for number in _STOPPING}
     try:
         for job in jobs:
-            start(job)
-        while workers:
-            for sentinel in wait(list(workers)):
-                dead, job = workers.pop(sentinel)
+            workers.start(job)
+        workers.replace_killed()
+    finally:
+        workers.stop()
+        workers.join()
+        for number, handler in former_handlers.items():
+            signal.signal(number, handler)
+        for _, bound in jobs:
+            bound.close()
+        shared_metrics.close()
+
+
+class _Workers:
+    """The running processes.
+
+    :param start_method: How processes are started: ``fork`` or ``spawn``.
+    """
+
+    def __init__(self, start_method: str):
+        self._context: Any = multiprocessing.get_context(start_method)
+        # The running processes and their jobs, by the sentinel of the process. `wait` returns the sentinels of
+        # processes that have ended.
+        self._running: dict[Any, tuple[BaseProcess, _Job]] = {}
+        self._is_stopping = False
+
+    def start(self, job: _Job) -> None:
+        """Start a process for a job."""
+        # Block signals until this worker is in `_running`, where `stop` finds it. The worker itself unblocks signals
+        # when it has set its handlers.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+        worker = self._context.Process(target=_work, args=job)
+        worker.start()
+        self._running[worker.sentinel] = worker, job
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+
+    def replace_killed(self) -> None:
+        """Wait until all processes have ended. Replace those that are killed, unless there are too many of them."""
+        deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+        while self._running:
+            for sentinel in wait(list(self._running)):
+                dead, job = self._running.pop(sentinel)
                 dead.join()
-                if is_stopping:
+                if self._is_stopping:
                     continue
                 _exit_if_not_killed(dead)
                 _report_killed(dead)
@@ -121,19 +136,21 @@ def run(app: str, **options: Any) -> None:
                         f"Serving processes were killed {_MOST_DEATHS} times in {_DEATHS_SECONDS:g} seconds. The log "
                         "names the signals: remove their causes, then start the server again."
                     )
-                start(job)
-    finally:
-        stop()
-        for worker, _ in workers.values():
+                self.start(job)
+
+    def stop(self) -> None:
+        """Tell all processes to stop, without waiting for them."""
+        self._is_stopping = True
+        for worker, _ in self._running.values():
+            worker.terminate()
+
+    def join(self) -> None:
+        """Wait for the end of all processes."""
+        for worker, _ in self._running.values():
             worker.join()
-        for number, handler in former_handlers.items():
-            signal.signal(number, handler)
-        for _, bound in jobs:
-            bound.close()
-        shared_metrics.close()
 
 
-def _list_jobs(config: uvicorn.Config) -> list[tuple[uvicorn.Config, socket.socket]]:
+def _list_jobs(config: uvicorn.Config) -> list[_Job]:
     """Make a job for each process: what it serves, and on which socket. All workers listen on the same socket."""
     listening = config.bind_socket()
     jobs = [(config, listening)] * config.workers
