@@ -75,13 +75,7 @@ def prove(
     :raises BadInput: If the pipeline searches no index of this machine.
     :raises PrefragError: If a run or its language model fails. Earlier answers stay in the folder.
     """
-    block = loading.read_block(loading.find(pipeline))
-    if not any(is_block_of(part, STORE) for part in blocks(block)):
-        raise BadInput(
-            f"The pipeline {pipeline} searches no index of this machine, in a copy of which sentences could be taken "
-            "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
-        )
-
+    _check_pipeline(pipeline)
     index = resolve_index(collection.name)
     answerer = name_answerer()
     model = _find_model(pipeline)
@@ -127,18 +121,14 @@ def prove(
     if not cases:
         return proof | {"switched": False}
 
-    earlier = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
+    # The threshold that was chosen for the collection earlier.
+    stated_from = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     # A loop is chosen only once, when all questions were asked. If it could be chosen after each part of the questions,
     # chance alone would choose one sooner or later.
     is_whole = len(cases) == results["questions"]
-    prefers_other = bool(proof["loops"]) and proof["loops"]["chosen"]
     is_switched = False
     if model is not None and applies and is_whole:
-        is_switched = prefers_other
-    if model is not None and is_switched:
-        better, n = proof["loops"]["better"], proof["loops"]["n"]
-        model.keep(reply_format=other_loop, reason=f"`prefrag prove` on {collection.name}: better in {better} of {n}")
-    stated_from = earlier
+        is_switched = _switch_loop(model, proof, other_loop)
     # The threshold was measured with the old loop. So it says nothing about the new loop.
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
@@ -153,6 +143,27 @@ def prove(
     }
     keep_proof(index, answerer, pipeline, record)
     return proof | {"switched": is_switched}
+
+
+def _check_pipeline(pipeline: str) -> None:
+    """Raise BadInput if a pipeline searches no index of this machine."""
+    block = loading.read_block(loading.find(pipeline))
+    if not any(is_block_of(part, STORE) for part in blocks(block)):
+        raise BadInput(
+            f"The pipeline {pipeline} searches no index of this machine, in a copy of which sentences could be taken "
+            "out: choose another one with --pipeline, such as prefrag, vanilla_local or dr_rag_qdc."
+        )
+
+
+def _switch_loop(model: ChatModel, proof: dict[str, Any], other_loop: str) -> bool:
+    """Have the model use its other loop from now on, if the measurement has chosen it. Return whether it has."""
+    loops = proof["loops"]
+    is_chosen = bool(loops) and loops["chosen"]
+    if is_chosen:
+        better, n = loops["better"], loops["n"]
+        reason = f"`prefrag prove` on {proof['collection']}: better in {better} of {n}"
+        model.keep(reply_format=other_loop, reason=reason)
+    return is_chosen
 
 
 def _find_model(pipeline: str) -> ChatModel | None:
