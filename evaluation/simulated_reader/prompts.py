@@ -104,14 +104,7 @@ def read_call(
     """
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)
-    matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
-    if not matches:
-        raise ValueError(
-            "The simulated reader does not know the question of this prompt: it answers only questions from its "
-            f"`questions` files, in the same words. The prompt ends: {text[-200:]!r}"
-        )
-    question_match = matches[0]
-
+    question_match = _find_question(text, questions)
     question = one_line(question_match["question"])
     head = text[: question_match.start()]
     transcript = text[question_match.end() :]
@@ -135,39 +128,57 @@ def read_call(
         case "step":
             return _json_step(step, transcript, schema["schema"])
     # A step without a JSON schema: the model calls tools, writes an action as text, or writes the next sentence.
+    evaluates = "Self-Evaluation:" in head
     if tools:
-        searches = []
-        for message in messages:
-            for call in message.tool_calls:
-                searches.append((call.tool_name, str(call.arguments.get("query", ""))))
-        return step(
-            form="tools",
-            tools=tuple(tool.name for tool in tools),
-            searches=tuple(searches),
-            may_search=kwargs.get("tool_choice") != "none",
-            evaluates="Self-Evaluation:" in head,
-        )
+        may_search = kwargs.get("tool_choice") != "none"
+        names = tuple(tool.name for tool in tools)
+        searches = _tool_searches(messages)
+        return step(form="tools", tools=names, searches=searches, may_search=may_search, evaluates=evaluates)
     if "\nObservation:" in stop:
-        instruction = _TEXT_TOOLS.search(head)
-        action_names = instruction[1].split(" or ") if instruction else []
-        return step(
-            tools=tuple(action_names),
-            searches=tuple(_TEXT_SEARCH.findall(transcript)),
-            may_search=not text.rstrip().endswith("Final Answer:"),
-            evaluates="Self-Evaluation:" in head,
-        )
+        may_search = not text.rstrip().endswith("Final Answer:")
+        text_searches = tuple(_TEXT_SEARCH.findall(transcript))
+        return step(tools=_text_tools(head), searches=text_searches, may_search=may_search, evaluates=evaluates)
     if text.endswith(_NEXT_SENTENCE):
-        _, _, chain = transcript.rpartition(_SENTENCES)
-        sentences = chain.removesuffix(_NEXT_SENTENCE).strip().split("\n")
-        # A chain of thought first searches for the question, and then for each sentence that it has written.
-        chain_queries = [question, *(sentence for sentence in sentences if sentence)]
-        chain_searches = tuple(("", query) for query in chain_queries)
-        return step(form="cot", tools=("",), searches=chain_searches, may_search=True)
+        return step(form="cot", tools=("",), searches=_chain_searches(question, transcript), may_search=True)
 
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
 
     raise ValueError(f"The simulated reader does not know the task of this prompt. The prompt begins: {text[:200]!r}")
+
+
+def _find_question(text: str, questions: Container[str]) -> re.Match[str]:
+    """Find the first line of a prompt that has a known question. Raise ValueError if there is none."""
+    for match in _QUESTION.finditer(text):
+        if one_line(match["question"]) in questions:
+            return match
+    raise ValueError(
+        "The simulated reader does not know the question of this prompt: it answers only questions from its "
+        f"`questions` files, in the same words. The prompt ends: {text[-200:]!r}"
+    )
+
+
+def _tool_searches(messages: Sequence[ChatMessage]) -> tuple[tuple[str, str], ...]:
+    """List the searches among the tool calls of a conversation, each as (action, query)."""
+    searches = []
+    for message in messages:
+        for call in message.tool_calls:
+            searches.append((call.tool_name, str(call.arguments.get("query", ""))))
+    return tuple(searches)
+
+
+def _text_tools(head: str) -> tuple[str, ...]:
+    """List the actions that the instructions of a prompt name."""
+    instruction = _TEXT_TOOLS.search(head)
+    return tuple(instruction[1].split(" or ")) if instruction else ()
+
+
+def _chain_searches(question: str, transcript: str) -> tuple[tuple[str, str], ...]:
+    """List the searches of a chain of thought: first for the question, then for each sentence that it has written."""
+    _, _, chain = transcript.rpartition(_SENTENCES)
+    sentences = chain.removesuffix(_NEXT_SENTENCE).strip().split("\n")
+    queries = [question, *filter(None, sentences)]
+    return tuple(("", query) for query in queries)
 
 
 def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
