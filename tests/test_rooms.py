@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_648,
-    "components": 19_937,
-    "evaluation": 9_798,
-    "indexing": 3_974,
-    "pipelines": 1_813,
+    "cli": 2_655,
+    "components": 20_587,
+    "evaluation": 9_838,
+    "indexing": 5_426,
+    "pipelines": 1_838,
     "prefrag": 3_439,
-    "server": 4_753,
-    "training": 4_940,
-    "tests": 50_539,
+    "server": 4_818,
+    "training": 4_971,
+    "tests": 50_900,
 }
 
 
