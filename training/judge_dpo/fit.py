@@ -18,7 +18,8 @@ from prefrag.training.begun import check_begun, digest, fingerprint
 from prefrag.training.card import table, write_card
 from prefrag.training.judge_dpo.base_model import check_weights, load_model, load_tokenizer
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
-from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
+from prefrag.training.judge_dpo.gguf_adapter import LINEAR_PARTS, UnknownArchitecture, write_gguf_adapter
+from prefrag.training.judge_dpo.lower_layers import LowerLayers, shared_beginning
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 
 # The names of files and folders in the output. The folder of the checkpoints:
@@ -31,12 +32,14 @@ ADAPTER = "adapter"
 GGUF_ADAPTER = "adapter.gguf"
 # The folder of the log:
 LOG = "tensorboard"
+# The outputs of the layers that are not trained, with `upper_layers`, in the folder of the checkpoints:
+LOWER_LAYERS = "lower_layers"
 # The measures of the model before the training, in the folder of the checkpoints:
 _BEFORE = "before.json"
 # The packages whose versions the model card names.
 _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 # Settings that may change when a stopped training is continued.
-_FREE = ("log_steps", "max_length", "max_steps", "per_device", "precompute_reference", "save_steps")
+_FREE = ("log_steps", "max_length", "max_steps", "most_checkpoints", "per_device", "precompute_reference", "save_steps")
 # The learning rate if all weights are trained, as in the paper.
 LEARNING_RATE = 5e-7
 # The learning rate of a LoRA, which starts at zero and needs larger steps.
@@ -50,6 +53,9 @@ class FitSettings:
     model: str  # a folder, a name on the Hugging Face hub, or a GGUF file
     lora: bool = False  # whether to train a LoRA instead of all weights
     lora_rank: int = 16  # the rank of the LoRA; the LoRA's alpha is twice the rank
+    # The number of layers, counted from the output, that get a LoRA; None for all. The layers below are computed once
+    # for each pair and kept in files, so that a small model can be trained without a GPU.
+    upper_layers: int | None = None
     learning_rate: float | None = None  # None for 5e-7, or for 5e-6 with a LoRA
     beta: float = 0.1  # DPO's beta: the higher it is, the closer the model stays to the model before the training
     batch: int = 8  # pairs per step, on all devices together
@@ -63,6 +69,7 @@ class FitSettings:
     # Whether to compute the reference model's log probabilities beforehand, so that it need not stay in memory.
     precompute_reference: bool = False
     save_steps: int = 100  # the number of steps between two checkpoints
+    most_checkpoints: int = 2  # the maximum number of checkpoints; older ones are deleted
     log_steps: int = 10  # the number of steps between two lines of the log
     reply_tokens: int = 512  # the maximum tokens of a verdict that is written to measure the model; 0 writes none
     seed: int = 7
@@ -71,6 +78,10 @@ class FitSettings:
     def rate(self) -> float:
         """The learning rate: the setting or, without it, the default for all weights or for a LoRA."""
         return self.learning_rate or (LORA_LEARNING_RATE if self.lora else LEARNING_RATE)
+
+    def __post_init__(self) -> None:
+        if self.upper_layers is not None and not (self.lora and self.per_device == 1):
+            raise ValueError("upper_layers needs a LoRA (--lora) and per_device 1, because pairs are kept one by one.")
 
 
 def fit(
@@ -99,6 +110,10 @@ def fit(
     tokenizer = load_tokenizer(settings.model)
     model = load_model(settings.model, settings.weights)
     longest = check_lengths(rows, tokenizer, model.config, settings.max_length)
+    if settings.upper_layers is not None:
+        # The instructions, with which all prompts begin.
+        beginning = shared_beginning(tokenize_prompt(tokenizer, row) for row in rows)
+        LowerLayers(model, settings.upper_layers, work / LOWER_LAYERS, beginning)
 
     alone = arguments.world_size == 1
     before = None
@@ -150,6 +165,8 @@ def fit(
 def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     """Write the model card of a training."""
     kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
+    if facts["upper_layers"] is not None:
+        kind += f" in the upper {facts['upper_layers']} layers"
     head = ["held-out steps", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
     measured = [_row(name, facts[name]) for name in ("before", "after")]
     versions = [f"{name} {release}" for name, release in facts["versions"].items()]
@@ -284,11 +301,12 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
         # With None, TRL neither cuts nor drops pairs. `check_lengths` has refused pairs that are too long.
         max_length=None,
         bf16=True,
-        gradient_checkpointing=True,
-        precompute_ref_log_probs=settings.precompute_reference,
+        # Few layers need little memory, so nothing is computed again for the gradients.
+        gradient_checkpointing=settings.upper_layers is None,
+        precompute_ref_log_probs=settings.precompute_reference or settings.upper_layers is not None,
         logging_steps=settings.log_steps,
         save_steps=settings.save_steps,
-        save_total_limit=2,
+        save_total_limit=settings.most_checkpoints,
         report_to=["tensorboard"],
         use_cpu=not torch.accelerator.is_available(),
         seed=settings.seed,
@@ -309,11 +327,17 @@ def _make_trainer(
     if settings.lora:
         from peft import LoraConfig
 
+        layers = None
+        if settings.upper_layers is not None:
+            total = model.config.num_hidden_layers
+            layers = list(range(total - settings.upper_layers, total))
         lora = LoraConfig(
             r=settings.lora_rank,
             lora_alpha=2 * settings.lora_rank,
             lora_dropout=0.0,
-            target_modules="all-linear",
+            # PEFT takes a choice of layers only with the names of their parts.
+            target_modules="all-linear" if layers is None else LINEAR_PARTS,
+            layers_to_transform=layers,
             task_type="CAUSAL_LM",
         )
     elif not settings.precompute_reference:

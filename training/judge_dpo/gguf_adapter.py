@@ -23,6 +23,8 @@ _PARTS = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
+# The names of the linear parts alone, for LoRAs of some layers.
+LINEAR_PARTS = [name.partition(".")[2] for name in _PARTS]
 # The name of a LoRA's weight: "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight". The group `layer` is
 # "0", the group `part` is "self_attn.q_proj", and the group `half` is "A".
 _TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")

@@ -32,8 +32,9 @@ def measure(
     try:
         scores, verdicts = [], []
         for step in steps:
-            log_true = _log_probability(model, tokenizer, step, canonical_reply(True))
-            log_false = _log_probability(model, tokenizer, step, canonical_reply(False))
+            log_true, log_false = log_probabilities(
+                model, tokenizer, step, [canonical_reply(True), canonical_reply(False)]
+            )
             scores.append(log_true - log_false)
         for begin in range(0, len(steps) if reply_tokens else 0, batch):
             verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
@@ -93,15 +94,33 @@ def _write_verdicts(
 
 
 @torch.no_grad()
-def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: str) -> float:
-    """Return the log probability with which the model would write a reply to a step's prompt."""
+def log_probabilities(model: Any, tokenizer: Any, step: dict[str, Any], replies: Sequence[str]) -> list[float]:
+    """Compute the log probabilities with which a model would write replies to the prompt of a step.
+
+    :param model: The model.
+    :param tokenizer: Its tokenizer.
+    :param step: The step, with its ``prompt``.
+    :param replies: The replies.
+    :returns: The log probability of each reply.
+    """
     prompt = tokenize_prompt(tokenizer, step)
-    completion = tokenizer(reply, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([prompt + completion], device=model.device)
+    completions = [tokenizer(reply, add_special_tokens=False)["input_ids"] for reply in replies]
+    longest = max(map(len, completions))
+    padded = []
+    masks = []
+    for completion in completions:
+        padding = longest - len(completion)
+        padded.append(prompt + completion + [tokenizer.pad_token_id] * padding)
+        masks.append([1] * (len(prompt) + len(completion)) + [0] * padding)
+    ids = torch.tensor(padded, device=model.device)
+    mask = torch.tensor(masks, device=model.device)
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
-        logits = model(input_ids=ids, logits_to_keep=len(completion) + 1).logits[0, :-1]
-    chosen = torch.log_softmax(logits.float(), dim=-1).gather(1, ids[0, len(prompt) :, None])
-    return float(chosen.sum())
+        logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=longest + 1).logits[:, :-1]
+    of_tokens = torch.log_softmax(logits.float(), dim=-1).gather(2, ids[:, len(prompt) :, None])[..., 0]
+    sums = []
+    for completion, values in zip(completions, of_tokens, strict=True):
+        sums.append(float(values[: len(completion)].sum()))
+    return sums
 
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:

@@ -32,6 +32,7 @@ from prefrag.training import judge_dpo  # noqa: E402
 from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer  # noqa: E402
 from prefrag.training.judge_dpo.fit import FitSettings, check_lengths, fit  # noqa: E402
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter  # noqa: E402
+from prefrag.training.judge_dpo.lower_layers import LowerLayers  # noqa: E402
 from prefrag.training.judge_dpo.measure import tokenize_prompt  # noqa: E402
 
 # With so small a model, threads that wait for each other cost more than they save.
@@ -164,6 +165,71 @@ class TestLora:
             fit(data, lora, replace(settings, model=str(other_model)))
         with pytest.raises(ValueError, match="holds a training with another learning_rate: delete it"):
             fit(data, lora, replace(settings, learning_rate=0.01))
+
+
+class TestUpperLayers:
+    @pytest.mark.parametrize("beginning", [(), (5, 6), (5, 7)])
+    def test_texts_after_one_prompt_come_out_as_without_it(self, folder: Path, tiny: str, beginning: tuple[int, ...]):
+        ids = torch.tensor([[5, 6, 7, 8, 9, 10], [5, 6, 7, 11, 12, 0], [5, 6, 7, 8, 9, 10]])
+        mask = torch.tensor([[1] * 6, [1] * 5 + [0], [1] * 6])
+        plain, packing = load_model(tiny), load_model(tiny)
+        LowerLayers(packing, 1, folder / f"lower-{beginning}", beginning)
+
+        for rows in ((0, 1), (1, 0, 2), (0,), (0, 2)):
+            chosen = torch.tensor(rows)
+            for _ in range(2):  # computed, then read
+                logits = packing(ids[chosen], attention_mask=mask[chosen], use_cache=False).logits
+                for place, row in enumerate(rows):
+                    expected = plain(ids[row : row + 1, : mask[row].sum()]).logits[0]
+                    assert torch.allclose(logits[place, : len(expected)], expected, atol=1e-4)
+
+    def test_the_lower_layers_are_computed_only_once(self, folder: Path, tiny: str):
+        model = load_model(tiny)
+        LowerLayers(model, 1, folder / "once")
+        calls = []
+        model.base_model.layers[0].register_forward_hook(lambda *_: calls.append(1))
+
+        for _ in range(3):
+            model(torch.tensor([[5, 6, 7], [5, 6, 8]]), use_cache=False).logits.sum().backward()
+
+        assert len(calls) == 1
+
+    def test_a_padded_beginning_and_written_text_use_the_whole_model(self, folder: Path, tiny: str):
+        plain, packing = load_model(tiny), load_model(tiny)
+        LowerLayers(packing, 1, folder / "whole")
+        ids, mask = torch.tensor([[0, 5, 6], [7, 8, 9]]), torch.tensor([[0, 1, 1], [1, 1, 1]])
+
+        for arguments in ({"use_cache": False}, {"use_cache": True}):
+            expected = plain(ids, attention_mask=mask, **arguments).logits
+            assert torch.equal(packing(ids, attention_mask=mask, **arguments).logits, expected)
+        assert not list((folder / "whole").iterdir())
+
+    def test_only_the_upper_layer_gets_a_lora_that_llama_cpp_loads(self, folder: Path, tiny: str):
+        from safetensors.numpy import load_file
+
+        settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=4, upper_layers=1)
+
+        facts = fit(write_pairs(folder / "upper"), folder / "upper-out", settings)
+
+        names = load_file(folder / "upper-out/adapter/adapter_model.safetensors")
+        assert names
+        assert all(".layers.1." in name for name in names)
+        assert len(list((folder / "upper-out/checkpoints/lower_layers").glob("*.pt"))) == facts["pairs"] == 4
+        assert "in the upper 1 layers" in (folder / "upper-out/card.md").read_text()
+        served = [
+            probabilities(EmbeddedChatGenerator(tiny, 2_048, adapter_path=adapter), "Is 0 new?")
+            for adapter in (None, str(folder / "upper-out/adapter.gguf"))
+        ]
+        changed = [abs(value - served[0].get(token, math.inf)) for token, value in served[1].items()]
+        assert max(changed) > 0.1
+
+    def test_layers_that_are_not_there_and_other_settings_are_refused(self, folder: Path, tiny: str):
+        with pytest.raises(ValueError, match="upper_layers is 2: the model has 2 layers, so give 1 to 1"):
+            LowerLayers(load_model(tiny), 2, folder / "refused")
+        with pytest.raises(ValueError, match="upper_layers needs a LoRA"):
+            FitSettings(tiny, upper_layers=1)
+        with pytest.raises(ValueError, match="upper_layers needs a LoRA"):
+            FitSettings(tiny, lora=True, per_device=2, upper_layers=1)
 
 
 class TestAllWeights:
