@@ -23,6 +23,10 @@ _BEFORE = re.compile(
     r"|used to)\b",
     re.IGNORECASE,
 )
+# A question for an earlier time, which an old edition may answer. It matches "What was the fee?" and "the former fee".
+_ASKS_PAST = re.compile(
+    r"\b(?:was|were|did|had|used to|former(?:ly)?|previous(?:ly)?|earlier|original(?:ly)?)\b", re.IGNORECASE
+)
 # A run of digits.
 _NUMBER = re.compile(r"\d+")
 # A word that distinguishes a thing from others of its kind: a name, a letter as in "Hall B", or a number. It matches
@@ -142,7 +146,7 @@ def is_replaced(
     :returns: Whether the document has a label such as "superseded", a current one of its source covers enough of the
         question, and the question does not ask about the past.
     """
-    if standing_of(document.meta) is None or share < _LEAST or YEAR.search(question) or _BEFORE.search(question):
+    if standing_of(document.meta) is None or share < _LEAST or YEAR.search(question) or _ASKS_PAST.search(question):
         return False
     current = _current_documents(documents, document.meta.get("source"))
     return bool(_documents_on_same_thing(question, current, _SHARE * share, look))

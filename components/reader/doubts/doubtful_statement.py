@@ -50,6 +50,8 @@ _DENIED_BEHIND = re.compile(
     r"[^,;]*, (?:(?:does|do|did|is|are|was|were|will|has|have|can|could)(?: not|n['\u2019]t)|no longer)"
     r" (?P<verb>[a-z]+)"
 )
+# Words of a relative clause for an earlier time. It matches "last year", "until May" and "in 2019".
+_EARLIER = re.compile(r"\b(?:last|until|once|formerly|previously|before|used to|(?:1[5-9]|20)\d\d)\b", re.IGNORECASE)
 # A contracted "not" in a question, also as people type it. It matches "dont", "wo n't" and "Isn't".
 _DENIES_PLAINLY = re.compile(
     r"\b(?:wo|ca|do|did|does|is|are|was|were|has|have|had|could|would|should) ?n['\u2019]?t\b", re.IGNORECASE
@@ -187,8 +189,8 @@ def _is_denied(statement: Statement) -> bool:
         return True
 
     # "Drama club, which Ann ran last year, does not run this term" for "Who runs drama club?"
-    denied = _DENIED_BEHIND.match(statement.after)
-    if denied and _RELATIVE_BEFORE.search(statement.before) and statement.asks(denied["verb"]):
+    relative, denied = _RELATIVE_BEFORE.search(statement.before), _DENIED_BEHIND.match(statement.after)
+    if relative and denied and statement.asks(denied["verb"]) and _EARLIER.search(relative[0] + denied[0]):
         return True
 
     # "An engine with five cylinders (no compound)" for "How many cylinders has the compound engine?"

@@ -28,17 +28,19 @@ _BEFORE_NUMBER = r"(?:(?:at|for|from|only|about) )?[$\u00a3\u20ac]?\s?"
 # "fifty a silver", "\u00a39 for the second child" and "the garden 60". It does not match "After 3 years in Brae".
 _FIRST = re.compile(rf"^{_BEFORE_NUMBER}(?P<number>{_NUMBER})(?P<rest>(?: [^\s\d]+){{1,5}})\W*$", re.IGNORECASE)
 _LAST = re.compile(
-    rf"^(?P<rest>(?:{DETERMINER} )?[^\s\d]+(?: [^\s\d]+){{0,3}}?) {_BEFORE_NUMBER}(?P<number>{_NUMBER})\W*$",
+    rf"^(?P<rest>(?:{DETERMINER} )?[^\s\d]+(?: [^\s\d]+){{0,3}}?) {_BEFORE_NUMBER}(?P<number>{_NUMBER})"
+    r"(?: [a-z.]{1,7})?\W*$",
     re.IGNORECASE,
 )
 
 # What makes a part no member of the list: a verb, or words that count a part of a total. It matches "is returned under
 # section 7" and "12 of them in the attic".
 _NO_MEMBER = re.compile(r"\b(?:is|are|was|were|has|have|had|does|do|did|will|can|of (?:them|which|these|those))\b")
-# Up to two words behind an article or a preposition in a question, which are the group. They can tell a member from
-# another. It matches "a silver badge", "the garden" and "on Saturday".
+# Up to two words behind an article, a preposition or a form of "to be" in a question, which are the group. They can
+# tell a member from another. It matches "a silver badge", "the garden", "on Saturday" and "is dinner".
 _DISTINCTION = re.compile(
-    rf"\b(?:{DETERMINER}|in|on|at|of|for|from|with|to|by|under) (?=(?P<words>[^\W\d_][\w-]*(?: [^\W\d_][\w-]*)?))",
+    rf"\b(?:{DETERMINER}|in|on|at|of|for|from|with|to|by|under|is|are|does|do)"
+    r" (?=(?P<words>[^\W\d_][\w-]*(?: [^\W\d_][\w-]*)?))",
     re.IGNORECASE,
 )
 

@@ -23,9 +23,10 @@ _ASKS_THING = re.compile(
 # A name of two or more words that begin with a capital, whose last word is a plural.
 _HOUSE = re.compile(r"(?:[A-Z][\w&.'\u2019-]* )+(?P<noun>[A-Z][a-z]+s)$")
 
-# A slash between digits, behind the answer and before it. It matches "/27" behind "2026". It does not match " / 27".
-_SLASH_BEHIND = re.compile(r"/\d")
-_SLASH_BEFORE = re.compile(r"\d/$")
+# The second year of a season, behind the first one, and the first one before it. They match "/27" and "2026/". They do
+# not match a day, as in "31/12/2025", and "/40 Mbit".
+_SECOND_YEAR = re.compile(r"/\d{2}(?:\d{2})?\b(?!/)")
+_FIRST_YEAR = re.compile(r"(?<![\d/])(?:1\d|20)\d{2}/$")
 
 
 def _is_article(statement: Statement) -> bool:
@@ -53,10 +54,12 @@ def _is_house(statement: Statement) -> bool:
 
 
 def _is_half(statement: Statement) -> bool:
-    """Check whether the answer is only half of a number with a slash, as "2026" in "2026/27"."""
-    if not statement.answer[-1:].isdigit() and not statement.answer[:1].isdigit():
-        return False
-    return _SLASH_BEHIND.match(statement.after) is not None or _SLASH_BEFORE.search(statement.before) is not None
+    """Check whether the answer is only one year of a season, as "2026" or "27" in "2026/27"."""
+    year = re.fullmatch(r"(?:1\d|20)\d{2}", statement.answer)
+    if year and not statement.before.endswith("/"):
+        return _SECOND_YEAR.match(statement.after) is not None
+    is_second = re.fullmatch(r"\d{2}(?:\d{2})?", statement.answer) is not None
+    return is_second and _FIRST_YEAR.search(statement.before) is not None
 
 
 WRONG_KIND: dict[str, Callable[[Statement], bool]] = {"article": _is_article, "house": _is_house, "half": _is_half}

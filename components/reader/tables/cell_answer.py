@@ -35,9 +35,19 @@ _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
 # A question for a price that need not name it. It matches "How much is a boat" and "how much does the boat cost?". It
 # does not match "How much oil".
 _ASKS_PRICE = re.compile(r"\W*how\s+much\s+(?:is|are|was|were|does|do|did)\b", re.IGNORECASE)
-# The name of a column of prices. It matches "Price", "Unit cost" and "Members (£)". It does not match "Balance".
+# A currency, as a sign, a code or a word.
+_CURRENCY = r"(?:[$\u00a3\u20ac]|GBP|EUR|USD|CHF|pounds?|euros?)"
+# The name of a column of prices: a word for a price, a year and a currency at most. It matches "Price", "Fee 2026" and
+# "Unit price (£)". It does not match "Late fee", "Cost centre" and "Price valid until".
 _PRICES = re.compile(
-    r"\b(?:prices?|costs?|fees?|charges?|fares?|tariff|rent|GBP|EUR|USD|CHF)\b|[$\u00a3\u20ac]", re.IGNORECASE
+    r"\W*(?:(?:list|unit|full|our|the) )?(?:prices?|costs?|fees?|charges?|fares?|rent)(?: \d{4})?"
+    rf"(?:\W*(?:in )?{_CURRENCY})?\W*"
+    rf"|\W*{_CURRENCY}\W*",
+    re.IGNORECASE,
+)
+# An amount of money, alone in its cell. It matches "142", "£6.50" and "12 euros". It does not match "+£3" and "B3".
+_AMOUNT = re.compile(
+    rf"{_CURRENCY}?\s?(?:\d+|\d{{1,3}}(?:[.,]\d{{3}})+)(?:[.,]\d{{1,2}})?\s?(?:{_CURRENCY}|p)?", re.IGNORECASE
 )
 # The words of such a question that only say that it asks for a price.
 _COSTING = frozenset(("cost", "price"))
@@ -138,8 +148,8 @@ def _suits(question: str, value: str, fit: Fit) -> bool:
     asked = question.strip().lower()
     if asked.startswith("who"):
         return not has_digit
-    if _ASKS_PRICE.match(question) and "%" in value:
-        return False
+    if _ASKS_PRICE.match(question) and _price_column(fit.table) == fit.column:
+        return _AMOUNT.fullmatch(value) is not None
     return has_digit or not asked.startswith(("when", "how much"))
 
 
@@ -154,7 +164,7 @@ def _may_be_number_of(things: str, fit: Fit) -> bool:
     if fit.column is None:
         return False
     if fit.column not in named:
-        return {fit.column, *named} <= _number_columns(fit.table)
+        return len(named) == 1 and _holds_counts(fit.table, fit.column)
     return things.lower() in fit.table.columns[fit.column].lower().split()
 
 
@@ -173,24 +183,40 @@ def find_fits(question: str, words: list[Word], table: TableExcerpt) -> list[Fit
     in_table = {word for word in words if _is_in(word, cells)}
     bound = table.bound_columns(words)
     price_column = _price_column(table) if _ASKS_PRICE.match(question) else None
-    counted = _counted_columns(question, table)
+    counted = _counted_column(question, table)
 
     fits = (_fit(words, table, line, in_table, bound, price_column, counted) for line in table.lines.values())
     return [fit for fit in fits if fit is not None]
 
 
-def _counted_columns(question: str, table: TableExcerpt) -> set[int]:
-    """Find the columns of numbers, if the question asks "how many" of what such a column is named after.
+def _counted_column(question: str, table: TableExcerpt) -> int | None:
+    """Find the column of numbers whose whole name is what the question counts.
 
-    In a table with the columns "Name", "Days" and "Left", "How many days has Ann left?" counts days. So the columns
-    "Days" and "Left" are returned.
+    In a table with the columns "Name", "Days" and "Left", "How many days has Ann left?" counts days. So the column
+    "Days" is returned. A year in the name does not count.
+
+    :param question: The question.
+    :param table: The table.
+    :returns: The number of the column; None if the question counts nothing, or if no column or several ones are so
+        named.
     """
     many = HOW_MANY.match(question)
     if many is None:
-        return set()
+        return None
     named = table.names(Word(stem_of(many[1]), many[1]))
-    columns = _number_columns(table)
-    return columns if named and named <= columns else set()
+    if len(named) != 1 or not named <= _number_columns(table):
+        return None
+    [column] = named
+    words = {word for word in words_of(table.columns[column]).whole if not word.isdigit()}
+    return column if words == {stem_of(many[1])} else None
+
+
+def _holds_counts(table: TableExcerpt, column: int | None) -> bool:
+    """Check whether a column may hold numbers of things: no years, no money, and nothing else."""
+    if column is None or column not in _number_columns(table) or re.search(_CURRENCY, table.columns[column]):
+        return False
+    texts = [dict(table.cells(line.row)).get(column, "") for line in table.lines.values()]
+    return not any(re.fullmatch(r"(?:1[5-9]|20)\d\d", text) for text in texts)
 
 
 def _number_columns(table: TableExcerpt) -> set[int]:
@@ -204,7 +230,7 @@ def _number_columns(table: TableExcerpt) -> set[int]:
 
 def _price_column(table: TableExcerpt) -> int | None:
     """Find the only column of prices; None if there are none or several."""
-    columns = [number for number, name in enumerate(table.columns) if _PRICES.search(name)]
+    columns = [number for number, name in enumerate(table.columns) if _PRICES.fullmatch(name)]
     return columns[0] if len(columns) == 1 else None
 
 
@@ -215,7 +241,7 @@ def _fit(
     in_table: set[Word],
     bound: Mapping[Word, set[int]],
     price_column: int | None,
-    counted: set[int],
+    counted: int | None,
 ) -> Fit | None:
     """Check whether a row contains every word of a question.
 
@@ -225,7 +251,7 @@ def _fit(
     :param in_table: Those words that stand in any row of the table.
     :param bound: The columns from :meth:`TableExcerpt.bound_columns`.
     :param price_column: The column that is asked for if the question names none; None if there is no such column.
-    :param counted: The columns of numbers that are named by what is counted, such as "days" in "how many days".
+    :param counted: The column that is named after what is counted, as "Days" in "how many days"; None if there is none.
     :returns: The fit; None if a word has no place in the row, in the name of a column or above the table.
     """
     row = dict(table.cells(line.row))
@@ -239,7 +265,11 @@ def _fit(
             telling |= places[word]
 
     rest = [word for word in words if not places[word]]
-    column = _asked_column(words, rest, table, telling)
+    # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
+    uncounted = [word for word in rest if table.asked(word) != {counted}]
+    column = _asked_column(uncounted, uncounted, table, telling) if counted is not None else None
+    if not _holds_counts(table, column):
+        column = _asked_column(words, rest, table, telling)
     if column is None and price_column not in telling:
         column = price_column
     identified = set[int]().union(*places.values()) - {column}
@@ -253,8 +283,7 @@ def _fit(
         names_column = column in named or not named.isdisjoint(identified)
         if names_column or _tells_form(word, words, table, row, column):
             continue
-        # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
-        if named and named <= counted and column in counted:
+        if counted is not None and named == {counted} and _holds_counts(table, column):
             continue
         if column is not None and column == price_column and word.stem in _COSTING:
             continue

@@ -12,7 +12,11 @@ from prefrag.components.reader.tables.table_words import Word, words_of
 
 # A word that excepts what stands behind it, up to the next comma. Its group is what is excepted. It matches "except on
 # courses" and "not at weekends".
-_EXCEPTED = re.compile(r"\b(?:except|excluding|not|no|never|without|unless)\b(?P<rest>[^,;.]*)", re.IGNORECASE)
+_EXCEPTED = re.compile(
+    r"\b(?:except|excluding|not|no(?!\.? ?\d)|never|without|unless)\b(?P<rest>[^,;.]*)", re.IGNORECASE
+)
+# A case that a value is for; its group is the case. It matches "in London" and "on Fridays".
+_CASE = re.compile(r"\b(?:in|on|at|for|from|during|if|with|to)\b(?P<rest>[^,;.]*)", re.IGNORECASE)
 # The forms of values that a remark may set for a case. Each matches "£120", "9.30 pm" and "45 %" in turn.
 _FORMS = (
     re.compile(r"[$\u00a3\u20ac]\s?\d|\d\s?(?:[$\u00a3\u20ac]|(?:EUR|GBP|USD|CHF|p|pence|pounds?|euros?)\b)"),
@@ -35,7 +39,10 @@ def is_said_otherwise(question: str, fit: Fit) -> bool:
             continue
         [column] = columns
         cell = fit.other_cells.get(column, "")
-        if column != subject and (_is_excepted(question, cell, word) or _has_own_value(cell, fit.value)):
+        if column == subject:
+            continue
+        is_case = any(words_of(match["rest"]).hold(word) for match in _CASE.finditer(cell))
+        if _is_excepted(question, cell, word) or (is_case and _has_own_value(cell, fit.value)):
             return True
     return False
 

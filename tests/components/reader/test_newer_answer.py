@@ -105,10 +105,14 @@ def test_contradicted_or_marked_answers_are_not_stated(reader: ExtractiveReader)
 @for_each(
     "question, old_meta, other, replaced",
     ("What does a key cost?", {"standing": "superseded"}, {}, True),
+    ("How old must somebody be for a key?", {"standing": "superseded"}, {}, True),
+    ("Who is the first aider?", {"standing": "old"}, {}, True),
+    ("Until when can a key be returned?", {"standing": "draft"}, {}, True),
     ("What does a key cost?", {}, {}, False),
     ("What does a key cost?", {"standing": "superseded"}, {"standing": "draft"}, False),
     ("What does a key cost?", {"standing": "superseded"}, {"source": "web"}, False),
-    ("What did a key cost in 2024?", {"standing": "superseded"}, {}, False),
+    ("What was the price of a key?", {"standing": "superseded"}, {}, False),
+    ("What does a key cost in 2024?", {"standing": "superseded"}, {}, False),
 )
 def test_an_old_edition_is_replaced_by_any_current_one(question, old_meta, other, replaced, monkeypatch):
     monkeypatch.setattr(SecondLook, "most_of", lambda look, passage: 0.9)

@@ -44,7 +44,7 @@ def place_of(pair: StatedPair, text: str) -> str:
         "Who runs drama club?",
         "Ann Low",
         "Drama club, which Ann Low ran last year, does not run this term.",
-        "Drama club, which Ann Low runs, does not meet on Mondays.",
+        "Drama club, which Ann Low runs, does not run on Mondays.",
     ),
     (
         "negation",

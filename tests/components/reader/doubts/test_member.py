@@ -20,6 +20,8 @@ def doubt(question: str, text: str, answer: str) -> str:
     ("How many points for a bronze badge?", BADGES, "fifty"),
     ("How many does the garden seat?", SEATS, "120"),
     ("When does the shop open on Saturday?", HOURS, "9"),
+    ("When is dinner?", "Breakfast is at 8, lunch at 12, dinner at 6.", "8"),
+    ("When does the library close on Friday?", "The library closes at 6 pm, on Fridays at 8 pm.", "6 pm"),
     ("What does a child pay?", "Adults pay \u00a312, children \u00a36 and members nothing.", "\u00a312"),
 )
 def test_number_of_another_member_is_doubted(question: str, text: str, answer: str) -> None:
@@ -46,6 +48,8 @@ def test_number_of_the_member_that_is_asked_for_is_not(question: str, text: str,
     ("The block is in 2026/27.", "2026", "half"),
     ("The block is in 2026/27.", "27", "half"),
     ("The block is in 2026.", "2026", ""),
+    ("The block ends on 31/12/2025.", "2025", ""),
+    ("The line has 100/40 Mbit.", "100", ""),
     ("The block is in 2026/27.", "2026/27", ""),
 )
 def test_half_of_a_number_with_a_slash_is_doubted(text: str, answer: str, reason: str) -> None:

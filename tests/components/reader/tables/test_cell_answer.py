@@ -169,3 +169,27 @@ def test_how_many_days_left_asks_for_the_column_left(question: str, text: str | 
 @for_each("question", "what's Bob Bell's phone", "whats the phone of bob bell", "What\u2019s the phone of Bob Bell?")
 def test_short_forms_of_what_is_are_words_of_grammar(question: str) -> None:
     assert text_of(question, passage(STAFF)) == "12"
+
+
+@for_each(
+    "columns, row, question, text",
+    ("Name | Days | Left", "Ann | 25 | 6", "How many days has Ann left?", "6"),
+    ("Name | Days | Left", "Ann | 25 | 6", "How many days has Ann?", "25"),
+    # The days of two kinds, a year and an amount of money are no days that are left.
+    ("Name | Holiday days | Sick days | Left", "Ann | 25 | 3 | 6", "How many sick days has Ann left?", None),
+    ("Boat | Seats | Built", "Tern | 12 | 1998", "How many seats were built on Tern?", None),
+    ("Boat | Seats inside | Built", "Tern | 12 | 7", "How many seats were built on Tern?", None),
+    ("Show | Seats | Sold (£)", "Hamlet | 120 | 2400", "How many seats of Hamlet are sold?", None),
+)
+def test_a_count_beside_another_column_of_numbers(columns: str, row: str, question: str, text: str | None) -> None:
+    assert text_of(question, passage(f"{columns}\n{row}\nBo | 9 | 8 | 7")) == text
+
+
+@for_each("name", "Shipping cost", "Late fee", "Ground rent", "Cost centre", "Price code", "Price change", "Cost price")
+def test_a_column_beside_the_price_is_not_the_price(name: str) -> None:
+    assert text_of("How much is the lamp?", passage(f"Item | {name}\nLamp | 6\nChair | 7")) is None
+
+
+@for_each("value", "+£3", "B3", "31.12.2026", "5%")
+def test_a_price_is_an_amount(value: str) -> None:
+    assert text_of("How much is the lamp?", passage(f"Item | Price\nLamp | {value}\nChair | 7")) is None

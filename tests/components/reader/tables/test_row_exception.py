@@ -33,6 +33,8 @@ def test_value_for_another_case_is_no_answer(question: str, table: str) -> None:
     "question, table, text",
     ("hotel limit", EXPENSES, "£85 a night"),
     ("When does the office open? opens", HOURS, "8:00"),
+    ("rent of Mill Lane", "Rent | Address\n£340 | No 3 Mill Lane\n£400 | No 5 Quay Road", "£340"),
+    ("price with the voucher", "Package | Price | Contents\nGold | £150 | £20 spa voucher\nTin | £9 | tea", "£150"),
     ("When does Mill Cafe end? ends", CONTRACTS, "31 January 2029"),
 )
 def test_value_for_the_usual_case_stays_stated(question: str, table: str, text: str) -> None:
