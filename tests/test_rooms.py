@@ -32,14 +32,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_655,
-    "components": 20_587,
+    "components": 20_616,
     "evaluation": 9_838,
-    "indexing": 5_426,
+    "indexing": 5_449,
     "pipelines": 1_838,
     "prefrag": 3_439,
     "server": 4_818,
     "training": 5_109,
-    "tests": 50_952,
+    "tests": 50_989,
 }
 
 

@@ -79,9 +79,16 @@ def is_table(layout: Layout, cells: Cells, crossing: int) -> bool:
     return crossing <= _MOST_CROSSING * sum(map(len, cells.values()))
 
 
-def divide_rows(frame: Frame, layout: Layout, cells: Cells) -> tuple[Layout, Cells]:
+def divide_rows(frame: Frame, layout: Layout, cells: Cells, text: str) -> tuple[Layout, Cells]:
     """Divide the rows without a line between them.
 
+    Only a table with few lines has such rows, below the row of the names. A text that goes on in its cell looks much
+    like two rows. So a row is divided only if each of its lines has a number in the same column, as a price list has.
+
+    :param frame: The frame of the table.
+    :param layout: The numbers of its cells.
+    :param cells: The pieces of each cell.
+    :param text: The text of the page.
     :returns: The layout and the pieces of each cell. The new cells have negative numbers.
     """
     right_of = {cell: frame.columns[column + 1] for row in frame.cells for column, cell in enumerate(row)}
@@ -90,10 +97,11 @@ def divide_rows(frame: Frame, layout: Layout, cells: Cells) -> tuple[Layout, Cel
     divided: Layout = []
     texts = dict(cells)
     number = 0
-    for row in layout:
+    for place, row in enumerate(layout):
         is_plain = len(set(row)) == len(row) and all(heights[cell] == 1 for cell in row)
-        rows = rows_in(row, cells, right_of, has_few_lines) if is_plain else []
-        if not rows:
+        may_be_divided = place > 0 and has_few_lines and is_plain
+        rows = rows_in(row, cells, right_of, has_few_lines) if may_be_divided else []
+        if not _have_numbers(rows, row, text):
             divided.append(row)
             continue
         for pieces_of in rows:
@@ -109,12 +117,25 @@ def divide_rows(frame: Frame, layout: Layout, cells: Cells) -> tuple[Layout, Cel
     return divided, texts
 
 
+def _have_numbers(rows: Sequence[Cells], row: Sequence[int], text: str) -> bool:
+    """Check whether there are rows, and each of them has a digit in the same cell, other than the first.
+
+    :param rows: The rows.
+    :param row: The numbers of their cells.
+    :param text: The text of the page.
+    """
+    for cell in row[1:]:
+        texts = ["".join(text[piece.begin : piece.end] for piece in line.get(cell, ())) for line in rows]
+        if texts and all(any(map(str.isdigit, own)) for own in texts):
+            return True
+    return False
+
+
 def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_few_lines: bool) -> list[Cells]:
     """Return the rows in a row of cells without a line between them; empty if it is a single row.
 
-    The lines of three or more cells stand beside each other only in different rows. Of two cells, they may do so by
-    chance. Then each row needs a text in its first cell, and no line may be full. The lines of a text that goes on in a
-    cell are full: the next word had no room.
+    The lines of three or more cells that are nearly all filled count as rows. Otherwise, each row needs a text in its
+    first cell, and no line may be full. The lines of a text that goes on in a cell are full: the next word had no room.
 
     :param row: The numbers of the cells.
     :param cells: The pieces of each cell.

@@ -42,6 +42,8 @@ _LEAST_LETTERS = 20
 _NEAR = 2.5
 # At most this many lines of text stand between the parts of a table on two pages: a footer and a header.
 _MOST_BETWEEN = 2
+# A form has this many columns: labels and values.
+_FORM_COLUMNS = 2
 # Matches the sign of a table and the line ends around it.
 _SIGN = re.compile(rf"\n*{TABLE}\n*")
 # Matches a word.
@@ -92,8 +94,11 @@ def find_tables(
         pieces = [piece for cell in {cell for row in layout for cell in row} for piece in cells.get(cell, ())]
         if any(piece.begin in table_of for piece in pieces):
             continue
+        grid, parts = _make_grid(text, layout, cells)
+        if _is_form(grid.rows):
+            continue
         table_of |= dict.fromkeys((piece.begin for piece in pieces), len(tables))
-        tables.append((*_make_grid(text, layout, cells), borders))
+        tables.append((grid, parts, borders))
     if not tables:
         return lines, []
 
@@ -109,6 +114,19 @@ def find_tables(
         grid, words_of_rows, borders = tables[number]
         found.append(PageTable(grid, lines_of_table, words_of_rows, borders))
     return divided, found
+
+
+def _is_form(rows: Sequence[Sequence[str]]) -> bool:
+    """Check whether two columns may be the labels and the values of a form, as "Customer" and "Quay Bakery".
+
+    Its first row has no names. Read as a table, it would put each value below the first one. So two columns are a table
+    only if the second has digits in all rows below the first, as prices have. Otherwise the lines stay as they are.
+
+    :param rows: The texts of the cells.
+    """
+    if len(rows[0]) != _FORM_COLUMNS:
+        return False
+    return not all(_has_digit(value) for _, value in rows[1:] if value)
 
 
 def _read_all(
@@ -128,7 +146,7 @@ def _read_all(
         layout = frame.layout()
         if is_table(layout, cells, crossing):
             used.update(piece.begin for pieces in cells.values() for piece in pieces)
-            yield *divide_rows(frame, layout, cells), tuple(frame.columns)
+            yield *divide_rows(frame, layout, cells, text), tuple(frame.columns)
 
     for layout, cells in read_stacks([word for word in words if word.begin not in used], horizontals, text):
         used.update(piece.begin for pieces in cells.values() for piece in pieces)
@@ -187,6 +205,10 @@ def _name_columns_of_rest(
     )
     if not has_same_borders or sum(bool(line.strip()) for line in between) > _MOST_BETWEEN:
         return
+    # A line above the rest that is not repeated on both pages is the heading of another table.
+    repeated = {_without_digits(line) for line in lines}
+    if any(_without_digits(line) not in repeated for line in next_lines[: rest.lines[0]] if line.strip()):
+        return
     if not _goes_on(table.grid.rows, rest.grid.rows):
         return
 
@@ -215,6 +237,11 @@ def _goes_on(rows: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> bo
     ]
     has_values = [column for column in columns if rest[0][column : column + 1] not in ([], [""])]
     return len(has_values) > 0 and all(_has_digit(rest[0][column]) for column in has_values)
+
+
+def _without_digits(line: str) -> str:
+    """Return a line without its digits, so that "Page 1" equals "Page 2"."""
+    return re.sub(r"\d+", "", line).strip()
 
 
 def _has_digit(value: str) -> bool:

@@ -541,7 +541,9 @@ def _take_caption(block: list[_NumberedRow], hints: _HeaderHints) -> list[str]:
 
 
 def _fill_names(names: list[str], rows: Sequence[Sequence[str]], earlier: Table) -> list[str]:
-    """Fill the gaps in a row of names with the names of the table above, if the columns hold the same kinds of values.
+    """Fill the gaps in a row of names with the names of the table above, if its other columns are the same.
+
+    The columns must hold the same kinds of values, and all names but the first must be those of the table above.
 
     For example, below a table "Costs, Number, Price", the row ``["Income", "", "Price"]`` names the columns "Income,
     Number, Price".
@@ -554,6 +556,10 @@ def _fill_names(names: list[str], rows: Sequence[Sequence[str]], earlier: Table)
     kinds = _kinds_of_columns(rows)
     has_same_columns = len(names) == len(earlier.columns) and kinds.keys() <= kinds_above.keys()
     if not has_same_columns or not all(kinds[column] <= kinds_above[column] for column in kinds):
+        return names
+    # Other names, such as those of other days, show that the columns are others too. A unit alone shows nothing.
+    words = [(name, above) for name, above in zip(names[1:], earlier.columns[1:], strict=True) if name.isalpha()]
+    if any(name != above for name, above in words):
         return names
     return [name or name_above for name, name_above in zip(names, earlier.columns, strict=True)]
 

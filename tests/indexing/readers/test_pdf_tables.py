@@ -137,9 +137,9 @@ def test_rows_stay_on_their_pages():
 
 def test_the_rest_of_a_table_on_the_next_page_has_its_names():
     rest = [["Holiday", "99", "130"], ["Fair", "50", "60"]]
-    footer = place_lines([(LEFT, 30, "Port of Sandmere page 2")])
+    first, second = (place_lines([(LEFT, 30, f"Port of Sandmere page {number}")]) for number in (1, 2))
 
-    rows = rows_of(lines() + words(RATES), footer + lines(2) + words(rest))
+    rows = rows_of(first + lines() + words(RATES), second + lines(2) + words(rest))
 
     assert rows[2:] == ["Day: Holiday; Members: 99; Guests: 130", "Day: Fair; Members: 50; Guests: 60"]
     other = place_lines([(LEFT, 760 - 12 * line, f"Another text {line}.") for line in range(4)])
@@ -166,13 +166,26 @@ def test_rows_without_lines_between_them_are_divided():
     assert rows_of(drawn + words(full)) == [RATE_ROWS[0], "Day: Sunday; Members: 95; Guests: 120"]
 
 
+def test_a_table_below_its_own_heading_is_another_table():
+    phones = [["Ann", "11", "12"], ["Bo", "13", "14"]]
+    heading = place_lines([(LEFT, 780, "Phones of the office")])
+
+    rows = rows_of(lines() + words(RATES), heading + lines(2) + words(phones))
+
+    assert not any(row.startswith("Day: Ann") for row in rows)
+
+
+def test_the_lines_of_a_form_stay_as_they_are():
+    form = [["Customer", "Quay Bakery"], ["Order", "17"], ["Contact", "Ann Low"]]
+
+    assert rows_of(lines(3, 2) + words(form)) == []
+
+
 def test_a_text_of_several_lines_is_no_row_of_its_own():
-    rows = [["Day", "Remark"], ["Saturday", "not for those who have\na company telephone\nor a van"]]
+    rows = [["Day", "Fee"], ["Saturday", "5 but not for those with\na company telephone\nor a van"]]
     drawn = lines(1, 2) + across(3.5, 2) + "".join(down(number, 3.5) for number in range(3))
 
-    assert rows_of(drawn + words(rows)) == [
-        "Day: Saturday; Remark: not for those who have a company telephone or a van"
-    ]
+    assert rows_of(drawn + words(rows)) == ["Day: Saturday; Fee: 5 but not for those with a company telephone or a van"]
 
 
 def test_a_table_between_horizontal_lines_becomes_rows():

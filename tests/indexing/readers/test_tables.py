@@ -306,3 +306,10 @@ def test_no_value_of_any_grid_is_lost(rows: list[list[str]], spans: list[Span]) 
     assert all(value in text for value in values)
     # Text below a merged cell, which no program shows, is lost, but nothing else.
     assert read(Grid(rows, spans))[0]
+
+
+def test_gap_below_other_names_is_not_filled() -> None:
+    days = "Name | Mon | Tue | Wed\nAnn | 1 | 2 | 3\nBo | 4 | 5 | 6"
+    more = "Name | Thu | | Fri\nAnn | 7 | 1 | 8\nBo | 9 | 1 | 2"
+
+    assert not any("Tue: 1" in row for row in rows_of(f"{days}\n\n{more}"))

@@ -223,7 +223,7 @@ class TestUpperLayers:
         changed = [abs(value - served[0].get(token, math.inf)) for token, value in served[1].items()]
         assert max(changed) > 0.1
 
-    def test_layers_that_are_not_there_and_other_settings_are_refused(self, folder: Path, tiny: str):
+    def test_missing_layers_and_other_settings_are_refused(self, folder: Path, tiny: str):
         with pytest.raises(ValueError, match="upper_layers is 2: the model has 2 layers, so give 1 to 1"):
             LowerLayers(load_model(tiny), 2, folder / "refused")
         with pytest.raises(ValueError, match="upper_layers needs a LoRA"):
