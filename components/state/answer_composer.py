@@ -55,10 +55,10 @@ def compose(
     last = _final_step(state, marks_of_codes, error)
     answer, marks_cited = read_citations(last.answer, marks_of_codes)
     question_back = _question_back(state, last, error)
-    given = _given_answer(last, answer, question_back, error, when_unsure)
+    given_answer = _given_answer(last, answer, question_back, error, when_unsure)
 
     reader_evidence = _reader_evidence(state)
-    shown_evidence = _shown_evidence(state, last, reader_evidence, given.answered)
+    shown_evidence = _shown_evidence(state, last, reader_evidence, given_answer.answered)
     documents = _documents(state, marks, answer, marks_cited, reader_evidence)
     cited = [document for document in documents if document["mark"] in marks_cited]
 
@@ -73,20 +73,20 @@ def compose(
     result = {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": given.text,
-        "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if given.answered else "",
-        "answered": given.answered,
+        "answer": given_answer.text,
+        "answer_with_citations": cite_plainly(last.answer, marks_of_codes) if given_answer.answered else "",
+        "answered": given_answer.answered,
         "probability": None if last.probability is None else round(last.probability, 3),
-        "citations": [_citation(document) for document in cited] if given.answered else [],
-        "uncited": given.answered and not cited,
-        "certainty": "not_found" if given.not_found else last.certainty,
-        "not_found": given.not_found,
-        "guess": given.guess,
-        "evidence": [_evidence(evidence, marks, given.text) for evidence in shown_evidence],
+        "citations": [_citation(document) for document in cited] if given_answer.answered else [],
+        "uncited": given_answer.answered and not cited,
+        "certainty": "not_found" if given_answer.not_found else last.certainty,
+        "not_found": given_answer.not_found,
+        "guess": given_answer.guess,
+        "evidence": [_evidence(evidence, marks, given_answer.text) for evidence in shown_evidence],
         "answered_by": _answered_by(last) if answer and not question_back else None,
         "reply_format": state.reply_format or None,
         "format_reason": state.format_reason or None,
-        "unsupported": list(last.unsupported) if given.answered else [],
+        "unsupported": list(last.unsupported) if given_answer.answered else [],
         "label": label.value if label else None,
         "explanation": without_codes(last.explanation, marks_of_codes),
         "suggestions": without_codes(last.suggestions, marks_of_codes),

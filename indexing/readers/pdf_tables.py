@@ -109,11 +109,11 @@ def find_tables(
             if table is not None:
                 lines_of[table].append(len(divided))
             divided.append((begin, end))
-    found = []
+    page_tables = []
     for number, lines_of_table in lines_of.items():
         grid, words_of_rows, borders = tables[number]
-        found.append(PageTable(grid, lines_of_table, words_of_rows, borders))
-    return divided, found
+        page_tables.append(PageTable(grid, lines_of_table, words_of_rows, borders))
+    return divided, page_tables
 
 
 def _is_form(rows: Sequence[Sequence[str]]) -> bool:

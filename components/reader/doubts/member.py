@@ -25,7 +25,7 @@ _BETWEEN = re.compile(r"(?:;|,(?! \d{4}\b))\s+(?:and |but |or )?|\s(?:and|but)\s
 # What may stand before the number of a member: a currency, "at", "from" and the like.
 _BEFORE_NUMBER = r"(?:(?:at|for|from|only|about) )?[$\u00a3\u20ac]?\s?"
 # A member without a verb: its number stands at its beginning or at its end, beside at most five words. It matches
-# "fifty a silver", "\u00a39 for the second child" and "the garden 60". It does not match "After 3 years in Brae".
+# "fifty a silver", "9 pounds for the second child" and "the garden 60". It does not match "After 3 years in Brae".
 _FIRST = re.compile(rf"^{_BEFORE_NUMBER}(?P<number>{_NUMBER})(?P<rest>(?: [^\s\d]+){{1,5}})\W*$", re.IGNORECASE)
 _LAST = re.compile(
     rf"^(?P<rest>(?:{DETERMINER} )?[^\s\d]+(?: [^\s\d]+){{0,3}}?) {_BEFORE_NUMBER}(?P<number>{_NUMBER})"
