@@ -239,14 +239,23 @@ class ChatModel:
         1. the setting ``PREFRAG_LLM_FORMAT`` (or ``PREFRAG_JUDGE_FORMAT``),
         2. the trial of the model, see :class:`AbilityProbe`,
         3. the size of the model: ``steps`` if it has less than four billion weights,
-        4. if the size is not known: ``steps`` for a model in this process, and ``text`` for a model on a server.
+        4. if the size is not known: ``steps`` for a model in this process, and for a server of this machine that has
+           not answered yet; ``text`` for any other server.
         """
         if self.is_absent:
             return ""
-        size = self.record.parameters
-        is_small = self.is_embedded if size is None else size < SMALL
-        guess = "steps" if is_small else "text"
+        guess = "steps" if self._is_perhaps_small() else "text"
         return self._settings.format or self.record.reply_format or guess
+
+    def _is_perhaps_small(self) -> bool:
+        """Check whether the model is small. Where its size is not known, where it runs decides."""
+        size = self.record.parameters
+        if size is not None:
+            return size < SMALL
+        # Models on a laptop are small, and a laptop that is busy with its model may not state the size in time. An
+        # answer of a small model must not be shown as if a large model had written it.
+        is_silent_here = is_local(self.model_host) and not self.record.has_answered
+        return self.is_embedded or is_silent_here
 
     @property
     def is_format_guessed(self) -> bool:

@@ -37,6 +37,25 @@ def llama(server: FakeModelServer, weights: int | None, build: str = "b5000") ->
     server.pages["/props"] = {"default_generation_settings": {"n_ctx": 6_144}, "build_info": build}
 
 
+@for_each(
+    "is_silent, is_elsewhere, guess",
+    (True, False, "steps"),
+    (False, False, "text"),
+    (True, True, "text"),
+)
+def test_a_silent_server_of_this_machine_counts_as_small(
+    server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, is_silent: bool, is_elsewhere: bool, guess: str
+):
+    """A machine that is busy with its model may not state its size in time."""
+    model_record._records.clear()
+    llama(server, None)
+    if is_elsewhere:
+        monkeypatch.setattr("prefrag.components.generators.chat_model.is_local", lambda host: False)
+    model = ChatModel() if is_silent else warm()
+
+    assert model.reply_format == guess
+
+
 def test_estimate_by_a_servers_count_rises_fast_and_falls_slowly():
     record, factors = ModelRecord("m"), []
     for counted in (100, 150, 50, 50, 10_000):
