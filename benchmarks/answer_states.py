@@ -2,7 +2,7 @@
 
     python -m benchmarks.small_model own-train demo-train --pipeline reader
     python -m benchmarks.answer_states runs/small_model/own-train-reader ... --url http://127.0.0.1:8080/v1
-    python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --write
+    python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --index own-train --write
 
 Per question there is one call over the passages that the product would show, with the product's prompt. If the model
 writes NOT FOUND, a second call over the same passages makes it answer. So an example needs no whole loop. The lines of
@@ -38,7 +38,7 @@ _SECONDS = 600
 
 def choose_shown(question: str, documents: list[dict[str, Any]]) -> list[Document]:
     """Choose the passages that the product shows a small model, in the order in which they were found."""
-    retrieved = read_documents(documents)
+    retrieved = read_documents(documents, {})
     chosen = {document.id for document in choose_documents(question, retrieved, MOST_SHOWN)}
     return [document for document in retrieved if document.id in chosen]
 

@@ -2,18 +2,23 @@
 
     python -m benchmarks.small_model own-train demo-train --pipeline reader
     python -m benchmarks.answer_states runs/small_model/own-train-reader ... --url http://127.0.0.1:8080/v1
-    python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --write
+    python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --index own-train --write
 
 Reads `predictions.jsonl` in the folders of cells, of `benchmarks.answer_states` or of a whole loop. Of each question,
 the last answer that the model proposed in the format `steps` is an example, with the passages that the run had found;
 the reader judges it, and `list_signs` lists its signs, as in the product. An answer that the product refuses without
 its weights is left out. Prints the AUC of ten-fold cross-validation with its interval over questions, and the weights.
 `--write` puts them into the file that the product reads.
+
+A prediction describes its passages without their tables. `--index` names a collection in which the passages are looked
+up, with all that the reader needs to read a row; a passage that no such collection has is read from its description.
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +26,7 @@ import typer
 from haystack import Document
 
 from benchmarks.small_model import is_right, read_cells
+from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.extractive_reader import ExtractiveReader
@@ -33,7 +39,7 @@ from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 
 FOLDS = 10
 _META = ("title", "source", "date")
-SIGNS = 4  # without the log probability of the answer's tokens
+SIGNS = 5  # without the log probability of the answer's tokens
 FEWEST = 20  # examples; fewer fit nothing
 _RESAMPLES = 1_000
 _RIDGE = 0.1  # keeps the weights finite where a sign alone tells right from wrong
@@ -47,16 +53,31 @@ class Example(NamedTuple):
     is_right: bool
 
 
-def read_documents(described: Sequence[Mapping[str, Any]]) -> list[Document]:
-    """Make the documents that a result describes."""
+def read_documents(described: Sequence[Mapping[str, Any]], indexed: Mapping[str, Document]) -> list[Document]:
+    """Make the documents that a result describes; `indexed` has the passages of collections by their ids."""
     documents = []
     for document in described:
         meta = {key: document.get(key) for key in _META}
-        documents.append(Document(id=document["id"], content=document["content"], meta=meta))
+        passage = indexed.get(document["id"])
+        if passage is None:
+            documents.append(Document(id=document["id"], content=document["content"], meta=meta))
+        else:
+            documents.append(replace(passage, meta={**passage.meta, "source": document.get("source")}))
     return documents
 
 
-def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | None:
+def read_indexes(names: Sequence[str]) -> dict[str, Document]:
+    """Read the passages of collections, by their ids."""
+    indexed = {}
+    for name in names:
+        for passage in LocalCollection(name).document_store().filter_documents():
+            indexed[passage.id] = passage
+    return indexed
+
+
+def read_example(
+    prediction: Mapping[str, Any], reader: Reader, indexed: Mapping[str, Document] = MappingProxyType({})
+) -> Example | None:
     """Read the last answer that the model proposed for a question; None if it proposed none that is weighed."""
     proposed = None
     for call in prediction.get("calls") or ():
@@ -70,7 +91,7 @@ def read_example(prediction: Mapping[str, Any], reader: Reader) -> Example | Non
         return None
     answer, signs = proposed
     question = prediction["question"]
-    shown = choose_documents(question, read_documents(prediction["result"]["documents"]), MOST_SHOWN)
+    shown = choose_documents(question, read_documents(prediction["result"]["documents"], indexed), MOST_SHOWN)
     judged = reader.judge(question, shown, answer)
     # No sentence carries the answer, a newer one contradicts it, or it has no value: the product asks no weights then.
     if judged == Judgement() or judged.is_outdated or is_refusal(question, answer, shown):
@@ -125,14 +146,15 @@ def _estimate(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def main(
     cells: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Cells of benchmarks.small_model.")],
+    index: Annotated[list[str] | None, typer.Option(help="A collection with the passages of a cell.")] = None,
     write: Annotated[bool, typer.Option(help="Write the weights into the file that the product reads.")] = False,
 ) -> None:
     """Fit the weights, and print them with their AUC."""
-    reader = ExtractiveReader()
+    reader, indexed = ExtractiveReader(), read_indexes(index or ())
     examples = []
     for cell in cells:
         for prediction in read_cells(cell.parent).get(cell.name, ()):
-            example = read_example(prediction, reader)
+            example = read_example(prediction, reader, indexed)
             if example is not None:
                 examples.append(example)
     with_tokens = [example for example in examples if len(example.signs) > SIGNS]

@@ -1,8 +1,9 @@
 """Find the sentence of the passages that carries an answer.
 
 A sentence carries an answer if the words of the answer stand in it. The module is used to check answers that a language
-model wrote: :func:`find_carrier` finds the sentence, and :func:`measure_chain` measures how much of the question this
-sentence covers. :func:`is_refusal` recognises replies that give no answer.
+model wrote: :func:`find_carrier` finds the sentence. :func:`measure_chain` measures how much of the question this
+sentence covers, and :func:`measure_context` how much the text around it adds. :func:`is_refusal` recognises replies
+that give no answer.
 """
 
 import re
@@ -17,6 +18,7 @@ from prefrag.components.reader.another_question import ANY_NEGATION
 from prefrag.components.reader.question_form import looks_english
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem, stems_of
 from prefrag.components.state.evidence import find_whole
+from prefrag.components.state.places import heading_of
 from prefrag.components.text.sentences import cut_text, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
@@ -104,6 +106,25 @@ def own_words(question: str, answer: str) -> list[str]:
     further = [word for word in _TOKEN.findall(answer) if not _forms(word).words & empty]
     # In a script without blanks, a word may be a whole part of the question.
     return [word for word in further if word not in question or not _UNSPACED.search(word)]
+
+
+def find_own_words(question: str, answer: str, sentence: str) -> list[tuple[int, int]]:
+    """Find the words of a sentence that an answer has and its question lacks.
+
+    For example, ``find_own_words("Who pays?", "The driver pays.", "Paid by the driver.")`` returns ``[(12, 18)]``.
+
+    :param question: The question.
+    :param answer: The answer.
+    :param sentence: The sentence.
+    :returns: Where each of these words begins and ends in the sentence, in order.
+    """
+    own = [_forms(word) for word in own_words(question, answer)]
+    places: list[tuple[int, int]] = []
+    for word in _TOKEN.finditer(sentence):
+        forms = _forms(word[0])
+        if any((forms.words | forms.stems) & (other.words | other.stems) for other in own):
+            places.append(word.span())
+    return places
 
 
 def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> bool:
@@ -234,6 +255,31 @@ def measure_chain(
         chain.append(best)
         covered |= best.stems
     return alone, cover - alone
+
+
+def measure_context(question: str, carrier: Carrier, weight: WordWeight) -> float:
+    """Measure how much of a question the heading above a carrier and the sentence before it add to the carrier.
+
+    A sentence such as "It is led by Ann." names its subject in the sentence before, and an entry of a list names it in
+    the heading.
+
+    :param question: The question.
+    :param carrier: The sentence with the answer.
+    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :returns: The share of the question's weight that they cover and that the carrier and its title lack, from 0 to 1.
+    """
+    asked = question_weights(question, weight)
+    meta = carrier.document.meta
+    text = cut_text(carrier.document.content or "", _MAX_READ)
+    begin = text.find(carrier.sentence)
+
+    heading = heading_of(meta, max(0, begin)) or ""
+    sentences = shown_sentences(text[: max(0, begin)])
+    before = sentences[-1] if sentences else ""
+
+    own = stems_of(f"{meta.get('title') or ''} {carrier.sentence}")
+    around = stems_of(f"{heading} {before}")
+    return sum_of_weights(asked, own | around) - sum_of_weights(asked, own)
 
 
 def _link(place: int, title: str, sentence: str) -> _Sentence:

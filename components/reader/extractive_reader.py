@@ -27,13 +27,14 @@ from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
 from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
-from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain
+from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain, measure_context
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.doubts.doubtful_statement import find_doubt
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.newer_answer import find_newer_answer, has_rival, is_replaced
+from prefrag.components.reader.proposed_span import find_proposed, span_of_proposed
 from prefrag.components.reader.reader import Candidate, Judgement
 from prefrag.components.reader.reader_files import (
     CHOICE_TREES,
@@ -47,9 +48,10 @@ from prefrag.components.reader.reader_files import (
 )
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.components.reader.second_look import SecondLook
+from prefrag.components.reader.span_candidates import SpanCandidate
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
 from prefrag.components.reader.tables.row_answer import answer_from_rows, row_limits
-from prefrag.components.state.evidence import find_whole, is_heading
+from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import sum_of_weights
@@ -283,52 +285,78 @@ class ExtractiveReader(Block):
         """
         documents = _with_text(documents)
         carrier = find_carrier(question, answer, documents)
+        sentences = shown_sentences(answer)
+        if carrier is None and len(sentences) > 1:
+            # The sentences of a longer answer may stand in different places. The first one is judged.
+            answer = sentences[0]
+            carrier = find_carrier(question, answer, documents)
         if carrier is None:
             return Judgement()
 
         cover, linked = measure_chain(question, carrier, documents, self.weight)
+        nearby = measure_context(question, carrier, self.weight)
+        support = Judgement(0.0, cover, linked, nearby)
 
         row_answer = answer_from_rows(question, documents)
         if row_answer is not None and _is_cell(answer, row_answer.text):
-            return Judgement(ROW_RIGHT, cover, linked, is_doubtful=not row_answer.is_sure)
+            return replace(support, probability=ROW_RIGHT, is_doubtful=not row_answer.is_sure)
 
-        is_of_another = _is_of_another(question, answer, carrier)
+        proposed = find_proposed(question, answer, carrier.sentence)
+        is_of_another = _is_of_another(question, proposed, carrier)
         row_limit = self._row_limit(question, carrier.sentence, documents)
-        is_doubtful = row_limit < 1 or _is_doubtful(question, answer, carrier)
+        is_doubtful = row_limit < 1 or _is_doubtful(question, answer, proposed, carrier)
+        support = replace(support, is_outdated=is_of_another, is_doubtful=is_doubtful)
 
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
-        dated = choose_by_date(question, _passages(documents))
-        is_chosen = None if dated is None else dated.is_answer(answer)
+        if not any(document is carrier.document for document in documents):
+            # The passage with the answer is read in any case.
+            documents = [*documents[:-1], carrier.document]
 
+        dated = choose_by_date(question, _passages(documents))
+        # None: the answer is none of the two things that the question compares.
+        is_chosen = None if dated is None else dated.is_answer(answer)
         if is_chosen is not None:
             # The trees do not know which of the two things is the older one, so the dates decide.
             probability = self._loaded().card.dated_choice if is_chosen else 0.0
-            return Judgement(probability, cover, linked, is_of_another, is_doubtful)
+            return replace(support, probability=probability)
 
-        choice = self._choose_spans(question, documents)
-        place = None if choice is None else _place_of_answer(answer, choice)
+        span = span_of_proposed(proposed, carrier, documents)
+        choice = self._choose_spans(question, documents, span)
+        place = None if choice is None else _place_of_answer(answer, span, choice)
         if choice is None or place is None:
-            return Judgement(0.0, cover, linked, is_of_another, is_doubtful)
+            return support
 
         choice.put_first(place)
         best = choice.scores_of_answers
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
         is_outdated = is_outdated or newer > 0 or is_of_another
-        return Judgement(self._estimate(question, choice), cover, linked, is_outdated, is_doubtful)
+        probability = self._estimate(question, choice)
+        return replace(support, probability=probability, is_outdated=is_outdated, is_doubtful=is_doubtful)
 
     judge_async = in_thread_async(judge)
 
-    def _choose_spans(self, question: str, documents: Sequence[Document]) -> _Choice | None:
-        """Find and rank the spans that may answer the question; return None if there are no spans."""
+    def _choose_spans(
+        self, question: str, documents: Sequence[Document], proposed: SpanCandidate | None = None
+    ) -> _Choice | None:
+        """Find and rank the spans that may answer the question.
+
+        :param question: The question.
+        :param documents: The documents.
+        :param proposed: The span of an answer that somebody else proposes. It is then one of the chosen answers, even
+            if the trees rank it low.
+        :returns: The best answers; None if there are no spans.
+        """
         passages = _passages(documents)
         scores = self.score(question, passages)
-        spans = span_features.span_features(question, passages, scores, self.weight)
+        spans = span_features.span_features(question, passages, scores, self.weight, proposed)
         if not spans.candidates:
             return None
 
         span_scores = self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows)
         ranked = rank_answers(spans, span_scores)
+        if proposed is not None:
+            ranked = _with_proposed(span_features.answer_key(proposed.text), spans, ranked)
 
         look = SecondLook(question, passages, self.weight, self.score)
         features_of_answers = choice_features.choice_features(question, spans, ranked, look)
@@ -543,10 +571,28 @@ def _stating_place(place: int, spans: span_features.Spans, look: SecondLook, doc
     return max(_same_answers(place, spans), key=rank)
 
 
-def _place_of_answer(answer: str, choice: _Choice) -> int | None:
+def _with_proposed(
+    key: str, spans: span_features.Spans, ranked: Sequence[tuple[int, float]]
+) -> list[tuple[int, float]]:
+    """Move a proposed answer to the last of the places that are looked at a second time, if the trees rank it lower.
+
+    :param key: The answer key of the proposed answer.
+    :param spans: All spans.
+    :param ranked: For each answer the index and the score of its best span, best first.
+    :returns: The answers in their new order.
+    """
+    order = list(ranked)
+    for number, (place, _) in enumerate(ranked):
+        if spans.keys[place] == key and number >= choice_features.MOST:
+            order.insert(choice_features.MOST - 1, order.pop(number))
+    return order
+
+
+def _place_of_answer(answer: str, proposed: SpanCandidate | None, choice: _Choice) -> int | None:
     """Find a proposed answer among the chosen ones.
 
-    The same answer is preferred. Else an answer counts that is a part of the proposed one, or contains it.
+    The same answer is preferred, then the span that was found for it, then an answer that is a part of it or contains
+    it.
 
     :returns: Its index among the chosen answers; None if there is none.
     """
@@ -554,11 +600,22 @@ def _place_of_answer(answer: str, choice: _Choice) -> int | None:
     keys = [f" {choice.spans.keys[place]} " for place, _ in choice.scores_of_answers]
     if wanted in keys:
         return keys.index(wanted)
+
+    of_span = f" {span_features.answer_key(proposed.text)} " if proposed is not None else ""
+    if of_span in keys:
+        return keys.index(of_span)
     return next((number for number, key in enumerate(keys) if key in wanted or wanted in key), None)
 
 
-def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
-    """Check whether the sentence that contains a proposed answer word for word does not state the answer."""
+def _is_doubtful(question: str, answer: str, proposed: tuple[int, int] | None, carrier: Carrier) -> bool:
+    """Check whether the sentence that carries a proposed answer may not state it.
+
+    :param question: The question.
+    :param answer: The answer.
+    :param proposed: Where the answer stands in the sentence, if it stands there.
+    :param carrier: The sentence.
+    :returns: Whether there is a doubt.
+    """
     answer = answer.strip().rstrip(".")
     # An answer that is the whole sentence says itself what is denied or planned. So no doubt is raised.
     is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
@@ -567,20 +624,24 @@ def _is_doubtful(question: str, answer: str, carrier: Carrier) -> bool:
 
     text = carrier.document.content or ""
     begin = text.find(carrier.sentence)
-    match = find_whole(answer, carrier.sentence)
-    if match is None or begin < 0:
+    if proposed is None or begin < 0:
         return False
     title = str(carrier.document.meta.get("title") or "")
     heading = heading_of(carrier.document.meta, begin) or ""
-    return bool(find_doubt(question, title, text, begin + match.start(), begin + match.end(), heading))
+    return bool(find_doubt(question, title, text, begin + proposed[0], begin + proposed[1], heading))
 
 
-def _is_of_another(question: str, answer: str, carrier: Carrier) -> bool:
-    """Check whether the clause with a proposed answer is about another time or another name than the question."""
-    match = find_whole(answer.strip().rstrip("."), carrier.sentence)
-    if match is None or not question_form.looks_english(question):
+def _is_of_another(question: str, proposed: tuple[int, int] | None, carrier: Carrier) -> bool:
+    """Check whether the clause with a proposed answer is about another time or another name than the question.
+
+    :param question: The question.
+    :param proposed: Where the answer stands in the sentence, if it stands there.
+    :param carrier: The sentence.
+    :returns: Whether it is about another one.
+    """
+    if proposed is None or not question_form.looks_english(question):
         return False
-    begin, end = match.span()
+    begin, end = proposed
     is_of_other_time = is_of_another_time(question, carrier.sentence, begin, end)
     return is_of_other_time or is_of_another_name(question, carrier.sentence, begin, end)
 

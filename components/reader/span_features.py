@@ -175,7 +175,11 @@ class PassageWords:
 
 
 def span_features(
-    question: str, passages: Sequence[tuple[str, str]], scores: EncoderScores | None, weight: WordWeight
+    question: str,
+    passages: Sequence[tuple[str, str]],
+    scores: EncoderScores | None,
+    weight: WordWeight,
+    further: SpanCandidate | None = None,
 ) -> Spans:
     """Find all spans of passages that may answer a question, and compute their features.
 
@@ -184,6 +188,7 @@ def span_features(
     :param scores: The encoder's scores of the passages. If None, the encoder proposes no spans, and the features that
         need its scores are NaN.
     :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :param further: A span that is one of the possible answers in any case.
     :returns: The spans with their features; empty if there are no spans.
     """
     parts = [_read_passage(question, title, text, weight) for title, text in passages]
@@ -196,18 +201,20 @@ def span_features(
 
     proposed = scores.best_spans(_MOST_PROPOSED) if scores is not None else []
     places = {_place_of(span) for span in candidates}
-    further = [span for span in proposed if _place_of(span) not in places]
-    further_keys = [answer_key(span.text) for span in further]
-    candidates += further
-    keys += further_keys
+    added = [span for span in proposed if _place_of(span) not in places]
+    if further is not None and _place_of(further) not in places | {_place_of(span) for span in added}:
+        added.append(further)
+    keys_of_added = [answer_key(span.text) for span in added]
+    candidates += added
+    keys += keys_of_added
     if not candidates:
         return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
 
     compared = _compared_question(question, weight)
     rows_of_parts = [part.rows for part in parts if part.keys]
-    if further:
-        words_of_further = [words[span.passage] for span in further]
-        rows_of_parts.append(_features_alone(further, further_keys, words_of_further, compared))
+    if added:
+        words_of_added = [words[span.passage] for span in added]
+        rows_of_parts.append(_features_alone(added, keys_of_added, words_of_added, compared))
 
     alone = np.concatenate(rows_of_parts)
     links = _Links(compared.spoken, words)

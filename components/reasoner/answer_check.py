@@ -1,8 +1,8 @@
 """Decide by code how sure an answer of a language model is.
 
 The model's own evaluation does not count. Code searches the passages for a sentence that supports the answer, and the
-extractive reader judges the answer. For a small model, a probability is computed from several numbers. For other
-models, fixed limits decide.
+extractive reader judges the answer. From both, a probability is estimated. An answer of a small model is given only if
+it is likely. An answer of another model is given, and the probability decides what it is called.
 """
 
 import json
@@ -18,18 +18,16 @@ from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
 
-# The following three limits are probabilities, from 0 to 1, that a small model's answer is right.
+# The following limits are probabilities, from 0 to 1, that a small model's answer is right.
 # With at least this probability, the answer is given to the user. Below, it is "not_found".
 GIVEN = 0.6
 # With at least this probability, the answer may be called "stated". Below, it is only "probably".
 STATED = 0.85
 # With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.
 ACCEPTED = 0.86
-# The following two limits are for other models. An answer is called "stated" only if it reaches one of them.
-# The share of the question, from 0 to 1, that the supporting sentence and the sentences linked to it must cover.
-_LEAST_COVER = 0.5
-# The probability, from 0 to 1, that the extractive reader must give to the answer.
-_LEAST_JUDGED = 0.3
+# The limit for other models. It is the same estimate, as if a small model had written the answer at once. From this
+# probability on, an answer may be called "stated". Below, it is only "probably", and it is given all the same.
+STATED_OF_OTHERS = 0.6
 # The weights of the numbers that `list_signs` lists, and a constant. Logistic regression has found them. There are two
 # lists of weights: with the log probability of the tokens, and without. `python -m benchmarks.answer_weights` fits and
 # writes the file. The weights that are shipped were fitted on answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
@@ -105,11 +103,10 @@ def check_answer(
     evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in different_carriers.values())
 
     if signs is None:
-        # The model is not small: fixed limits decide.
+        # The model is not small, so its answer is given. The estimate decides only what it is called.
         is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
-        is_agreed = judged.probability >= _LEAST_JUDGED or judged.cover + judged.linked >= _LEAST_COVER
-        is_contradicted = judged.is_outdated or judged.is_doubtful
-        is_stated = is_whole and is_agreed and not is_contradicted
+        is_likely = estimate(answer, judged, AnswerSigns()) >= STATED_OF_OTHERS
+        is_stated = is_whole and is_likely and not judged.is_doubtful
         certainty: Certainty = "stated" if is_stated else "probably"
         return AnswerCheck(certainty, evidence=evidence, unsupported=tuple(unsupported))
 
@@ -149,15 +146,18 @@ def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
 
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: How the model wrote the answer.
-    :returns: Four or five numbers:
+    :returns: Five or six numbers:
 
         1. the share of the question that the supporting sentence covers, from 0 to 1;
         2. the share that linked sentences add;
-        3. the square root of the probability that the reader gives to the answer;
-        4. 1 if the answer was forced, else 0;
-        5. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
+        3. the share that the heading above it and the sentence before it add;
+        4. the square root of the probability that the reader gives to the answer. It is 0 if the sentence may not state
+           the answer though it has its words;
+        5. 1 if the answer was forced, else 0;
+        6. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
     """
-    row = [judged.cover, judged.linked, math.sqrt(judged.probability), float(signs.is_forced)]
+    trusted = 0.0 if judged.is_doubtful else judged.probability
+    row = [judged.cover, judged.linked, judged.nearby, math.sqrt(trusted), float(signs.is_forced)]
     if signs.mean_logprob is not None:
         row.append(max(signs.mean_logprob, _LEAST_LOGPROB))
     return row

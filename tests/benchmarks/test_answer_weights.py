@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Document
 from typer.testing import CliRunner
 
 from benchmarks import answer_weights
-from benchmarks.answer_weights import Example, cross_validate, fit, read_example
+from benchmarks.answer_weights import Example, cross_validate, fit, read_documents, read_example
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER
 from tests.benchmarks.predictions import prediction
@@ -18,8 +19,8 @@ from tests.for_each import for_each
 
 DOCUMENT = {"id": "a", "content": "Bo Li keeps the lock.", "title": "Lock", "source": "local"}
 # The order in which the made-up answers follow their signs, the strongest first: the reader's probability, what linked
-# sentences add, the cover; being forced speaks against an answer.
-TRUE_WEIGHTS = [0.5, 1.5, 3.0, -2.0, 1.0, -1.0]
+# sentences add, the mean log probability, the cover; being forced speaks against an answer.
+TRUE_WEIGHTS = [0.5, 1.5, 0.0, 3.0, -2.0, 1.0, -1.0]
 
 
 class MadeUpReader:
@@ -51,7 +52,7 @@ def make_up(number: int) -> list[dict[str, Any]]:
     for place in range(number):
         cover, linked, probability, mean = draw.random(), draw.random(), draw.random(), -2 * draw.random()
         forced = draw.random() < 0.5
-        row = [cover, linked, math.sqrt(probability), forced, mean, 1.0]
+        row = [cover, linked, 0.0, math.sqrt(probability), forced, mean, 1.0]
         total = sum(weight * value for weight, value in zip(TRUE_WEIGHTS, row, strict=True))
         answer = f"a{place}_{cover}_{linked}_{probability}"
         last_line = MUST_ANSWER if forced else "Answer in a few words."
@@ -64,7 +65,7 @@ class TestExample:
     def test_is_the_last_answer_that_was_proposed_with_its_signs(self):
         made = example(call("early_1_1_1"), call("q", ASK_QUERY), call("Li_0.5_0_0.25", MUST_ANSWER), call("NOT FOUND"))
 
-        assert made == Example([0.5, 0.0, 0.5, 1.0, -0.5], False)
+        assert made == Example([0.5, 0.0, 0.0, 0.5, 1.0, -0.5], False)
 
     @for_each("gold, answerable, is_right", ("Li_1_0_1", True, True), ("Bo", True, False), ("Li_1_0_1", False, False))
     def test_is_right_if_the_documents_answer_so(self, gold: str, answerable: bool, is_right: bool):
@@ -77,7 +78,7 @@ class TestExample:
         made = example(call("Li_1_0_1", mean=None))
 
         assert made is not None
-        assert len(made.signs) == 4
+        assert len(made.signs) == 5
 
     @for_each("reply", "NOT FOUND", "yes", "", "old_1_0_1", "uncarried_0_0_0")
     def test_is_none_where_the_product_weighs_nothing(self, reply: str):
@@ -92,10 +93,20 @@ def test_the_fit_recovers_the_order_of_the_signs():
     weights = list(fit(examples))
     area = cross_validate(examples)
 
-    assert sorted(range(5), key=lambda sign: weights[sign]) == sorted(range(5), key=lambda sign: TRUE_WEIGHTS[sign])
+    assert sorted(range(6), key=lambda sign: weights[sign]) == sorted(range(6), key=lambda sign: TRUE_WEIGHTS[sign])
     assert 0.7 < area.low < area.mean < area.high < 0.9
     chance = [Example(made.signs, place % 2 == 0) for place, made in enumerate(examples)]
     assert 0.4 < cross_validate(chance).mean < 0.6
+
+
+def test_passages_of_a_collection_keep_what_results_leave_out():
+    table = Document(id="a", content="Row", meta={"title": "Rates", "tables": "[]"})
+    described = [{"id": "a", "content": "Row", "title": "Rates", "source": "local"}, {**DOCUMENT, "id": "b"}]
+
+    looked_up, described_only = read_documents(described, {"a": table})
+
+    assert looked_up.meta == {"title": "Rates", "tables": "[]", "source": "local"}
+    assert described_only.content == DOCUMENT["content"]
 
 
 def test_the_command_writes_the_weights_that_the_product_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

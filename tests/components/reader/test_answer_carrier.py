@@ -2,7 +2,15 @@
 
 from haystack import Document
 
-from prefrag.components.reader.answer_carrier import find_carrier, is_refusal, is_verdict, own_words
+from prefrag.components.reader.answer_carrier import (
+    Carrier,
+    find_carrier,
+    find_own_words,
+    is_refusal,
+    is_verdict,
+    measure_context,
+    own_words,
+)
 from tests.for_each import for_each
 
 PASSAGES = [
@@ -115,3 +123,36 @@ def test_alternative_in_a_passage_is_no_refusal():
 
     assert not is_refusal(question, "the Osprey", PASSAGES)
     assert is_refusal(question, "the Heron", PASSAGES)
+
+
+@for_each(
+    "answer, words",
+    ("The driver pays.", ["driver"]),
+    ("the drivers, always", ["driver"]),
+    ("Who pays?", []),
+    ("the office", []),
+)
+def test_own_words_of_an_answer_are_found_in_a_sentence(answer: str, words: list[str]):
+    sentence = "Parking fines are paid by the driver."
+
+    places = find_own_words("Who pays?", answer, sentence)
+
+    assert [sentence[begin:end] for begin, end in places] == words
+
+
+class TestContext:
+    BUS = "A walking bus began in May. It is led by Alan Birk. Eleven children take part."
+    LEADER = "It is led by Alan Birk."
+
+    def measure(self, question: str, content: str = BUS, **meta: str) -> float:
+        document = Document(content=content, meta=meta)
+        return measure_context(question, Carrier(document, self.LEADER, True), lambda word: 1.0)
+
+    def test_sentence_before_adds_what_the_carrier_lacks(self):
+        assert self.measure("walking bus") == 1.0
+        assert self.measure("walking bus", title="Walking bus") == 0.0
+        assert 0.0 < self.measure("walking children") < 1.0
+
+    def test_heading_adds_its_words(self):
+        assert self.measure("walking bus", self.LEADER, heading="School > Walking bus") == 1.0
+        assert self.measure("walking bus", self.LEADER) == 0.0

@@ -240,6 +240,47 @@ def test_the_answer_of_a_model_is_doubtful_for_the_same_forms(reader):
     assert not reader.judge("Wer hat die Fähre verkauft?", [denied], answer).is_doubtful
 
 
+def test_the_answer_of_a_model_in_other_words_is_doubtful_too(reader):
+    denied = Document(content="It was summer. Ida Crane denied that she had sold the ferry.")
+
+    assert reader.judge("Who sold the ferry?", [denied], "The ferry was sold by Ida Crane.").is_doubtful
+
+
+def test_the_answer_in_other_words_is_judged_by_its_span(reader):
+    rule = Document(content="Fuel is paid by the office. The driver pays the parking fines.", meta={"title": "Vans"})
+
+    judged = reader.judge("Who pays parking fines?", [rule], "The driver of the van pays parking fines.")
+
+    assert judged.probability > 0
+
+
+def test_of_a_longer_answer_the_first_sentence_is_judged(reader):
+    party = Document(content="The party is on 18 December at the Arms. Bring a coat. Partners are welcome.")
+    question, answer = "When is the party?", "18 December. Partners are welcome."
+
+    assert reader.judge(question, [party], answer) == reader.judge(question, [party], "18 December")
+
+
+def test_the_passage_of_an_answer_is_always_read(reader):
+    passages = [
+        Document(content=f"Hall {number} opened in May 19{number}0.", meta={"title": f"Hall {number}"})
+        for number in range(1, 7)
+    ]
+    ferry = Document(content="The ferry was sold to Ida Crane.", meta={"title": "Notes"})
+
+    judged = reader.judge("In which year did halls 1 and 2 open?", [*passages, ferry], "Ida Crane")
+
+    assert judged.probability > 0
+
+
+def test_the_sentence_before_supports_an_answer(reader):
+    bus = Document(content="A trial of the walking bus began in May. It is led by Mr Alan Birk.")
+
+    judged = reader.judge("Who leads the walking bus?", [bus], "Mr Alan Birk")
+
+    assert judged.nearby > judged.cover
+
+
 @for_each(
     "question, answer, is_of_another",
     ("How many visitors came in 2024?", "6,140", True),
