@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.text.number_words import ONES, TEENS, TENS
 
 # The kinds of spans. All but the first and the last are the names of patterns: ``title`` is the title of the passage,
 # and ``read`` is a span that only the encoder proposed.
@@ -22,46 +23,44 @@ _INSIDE = (
     r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
     r"[a-z-]{3,}"
 )
-# For each kind its pattern. If the pattern has a group, the span is the group, else all that matches:
-# - ``date``: "3 May 1966", "May 3rd, 1966", "May 1966" and "3 May"
-# - ``year``: "1966"
-# - ``number``: "1,200.50", "3 million", "twenty-five" and "a hundred"
-# - ``quotation``: up to 60 characters in quotation marks
-# - ``name``: words with a capital letter, also joined by small words, as in "Bank of the West"
-# - ``short_name``: only words with a capital letter, as "Bank" and "West"
-# - ``phrase``: up to three lower-case words behind an article, a possessive or a preposition, as "grey stone" in
-#   "of grey stone"
+# A day of a month, as "3" or "3rd".
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+# A date with a month. The alternatives match, in this order, "3 May 1966", "May 3rd, 1966", "May 1966" and "3 May".
+_DATE = re.compile(
+    rf"\b(?:{_DAY} (?:{_MONTHS}),? \d{{3,4}}|(?:{_MONTHS}) {_DAY}, ?\d{{3,4}}"
+    rf"|(?:{_MONTHS}) \d{{4}}|\d{{1,2}} (?:{_MONTHS}))\b"
+)
+# A number in figures or in words. The word "one" alone is left out, because it mostly is no number. It matches
+# "1,200.50", "3 million", "seven", "twenty-five" and "a hundred".
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:\d[\d,.]*\d|\d)(?: (?:million|billion|thousand|percent))?(?!\w)"
+    rf"|\b(?:(?:{'|'.join(TENS)})(?:-[a-z]+)?|{'|'.join((*ONES[1:], *TEENS))}|(?:a |one )?hundred)\b"
+)
+# Text in quotation marks, which is the group.
+_QUOTATION = re.compile(r"[\"\u201c]\s?([^\"\u201d]{2,60}?)\s?[\"\u201d]")
+# A capital letter, also with an accent.
+_CAPITAL = r"[A-Z\u00c0-\u00de]"
+# A word of a name, in which a full stop may stand. It matches "Ann", "O'Neill" and "St.".
+_NAME_WORD = rf"{_CAPITAL}[\w'\u2019.-]*"
+# Words with a capital letter. Small words or a comma may join them. It matches "Bank of the West" and "Brae, Kent".
+_NAME = re.compile(
+    rf"\b{_NAME_WORD}(?:(?: (?:of|the|de|von|van|and|&|der|la|du|al|for|in|on|del|di))*,? {_NAME_WORD})*"
+)
+# Only words with a capital letter. In "Bank of the West" it matches "Bank" and then "West".
+_SHORT_NAME = re.compile(rf"\b{_CAPITAL}[\w'\u2019-]*(?: {_NAME_WORD})*")
+# Up to three lower-case words behind an article, a possessive or a preposition. The words are the group. In "of grey
+# stone" they are "grey stone".
+_PHRASE = re.compile(rf"\b(?:an?|the|with|of|by|from|in|to|for|his|her|its|their) ({_INSIDE}(?: {_INSIDE}){{0,2}})\b")
+# For each kind its pattern. If the pattern has a group, the span is the group, else all that matches. The order
+# matters, because a span that several patterns match has the kind of the first one.
 _PATTERNS = (
-    (
-        "date",
-        re.compile(
-            rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTHS}),? \d{{3,4}}"
-            rf"|(?:{_MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?, ?\d{{3,4}}|(?:{_MONTHS}) \d{{4}}|\d{{1,2}} (?:{_MONTHS}))\b"
-        ),
-    ),
+    ("date", _DATE),
     ("year", YEAR),
-    (
-        "number",
-        re.compile(
-            r"(?<![\w.])(?:\d[\d,.]*\d|\d)(?: (?:million|billion|thousand|percent))?(?!\w)"
-            r"|\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-[a-z]+)?|two|three|four|five|six|seven"
-            r"|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-            r"|(?:a |one )?hundred)\b"
-        ),
-    ),
-    ("quotation", re.compile(r"[\"\u201c]\s?([^\"\u201d]{2,60}?)\s?[\"\u201d]")),
-    (
-        "name",
-        re.compile(
-            r"\b[A-Z\u00c0-\u00de][\w'\u2019.-]*(?:(?: (?:of|the|de|von|van|and|&|der|la|du|al|for|in|on|del|di))*"
-            r",? [A-Z\u00c0-\u00de][\w'\u2019.-]*)*"
-        ),
-    ),
-    ("short_name", re.compile(r"\b[A-Z\u00c0-\u00de][\w'\u2019-]*(?: [A-Z\u00c0-\u00de][\w'\u2019.-]*)*")),
-    (
-        "phrase",
-        re.compile(rf"\b(?:an?|the|with|of|by|from|in|to|for|his|her|its|their) ({_INSIDE}(?: {_INSIDE}){{0,2}})\b"),
-    ),
+    ("number", _NUMBER),
+    ("quotation", _QUOTATION),
+    ("name", _NAME),
+    ("short_name", _SHORT_NAME),
+    ("phrase", _PHRASE),
 )
 # A text in brackets at the end of a title. It matches "Heat (1995 film)".
 _END_PARENTHESIS = re.compile(r"\s*\(.*?\)\s*$")
@@ -69,6 +68,8 @@ _END_PARENTHESIS = re.compile(r"\s*\(.*?\)\s*$")
 # full stop. So initials and abbreviations such as "J." and "St." do not match. It matches "the harbour. The hall". It
 # does not match "St. Mary".
 SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
+# A match of this border begins with three letters. A sentence ends behind them.
+_LETTERS_BEFORE_STOP = 3
 # Characters that are removed at both ends of a span.
 _STRIPPED = " .,;:'\u2019\u2018-"
 # Words that are no answer when they stand alone.
@@ -125,9 +126,11 @@ def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
     :returns: The spans, in the order of the patterns.
     """
     candidates: list[SpanCandidate] = []
+    # The encoder reads the title before the text. So an index in the text grows by this many characters.
     shift = len(passage_text(title, text)) - len(text)
+    is_title_read = shift > 0
     name = short_title(title)
-    if shift and name:
+    if is_title_read and name:
         candidates.append(SpanCandidate(passage, name, "title", 0, len(name)))
 
     seen: set[tuple[int, int]] = set()
@@ -153,8 +156,7 @@ def _trim(match: re.Match[str]) -> tuple[int, str]:
     begin, whole = match.start(group), match[group]
     border = SENTENCE_BORDER.search(whole)
     if border is not None:
-        # The border begins with three letters and the full stop. The span ends behind the letters.
-        whole = whole[: border.start() + 3]
+        whole = whole[: border.start() + _LETTERS_BEFORE_STOP]
 
     span = whole.strip(_STRIPPED)
     begin += len(whole) - len(whole.lstrip(_STRIPPED))
