@@ -1,7 +1,8 @@
 """Find out whether a number belongs to another member of a list than the one that the question names.
 
-In "Twenty-five points make a bronze badge, fifty a silver and one hundred a gold", the verb and the noun stand only in
-the first member. Each later member has only its number and what distinguishes it.
+An example is "Twenty-five points make a bronze badge, fifty a silver and one hundred a gold". The list has three
+members, one for each badge. The verb "make" and the noun "points" stand only in the first member. A later member has
+only its number ("fifty") and what distinguishes it ("a silver").
 """
 
 import re
@@ -9,35 +10,36 @@ from typing import NamedTuple
 
 from prefrag.components.reader.doubts.statement import DETERMINER, Statement
 from prefrag.components.reader.span_features import stems_of
+from prefrag.components.text.number_words import ONES, TEENS, TENS
 
-# A number in figures or in words. It matches "4.30", "fifty", "twenty-five" and "one hundred".
-_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+# A number in figures or in words. The word "one" alone is left out, because it mostly is no number. The alternatives
+# match, in this order, "4.30" and "7th", "fifty" and "twenty-five", "a hundred" and "two thousand", and "seven".
 _NUMBER = (
     r"(?:\d[\d.,]*(?:st|nd|rd|th)?"
-    rf"|(?:{_TENS})(?:-[a-z]+)?"
-    r"|(?:(?:a|one|two|three|four|five|six|seven|eight|nine) )?(?:hundred|thousand)"
-    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
-    r"|eighteen|nineteen)\b"
+    rf"|(?:{'|'.join(TENS)})(?:-[a-z]+)?"
+    rf"|(?:(?:a|{'|'.join(ONES)}) )?(?:hundred|thousand)"
+    rf"|{'|'.join((*ONES[1:], *TEENS))})\b"
 )
 # The sign or word between two members. It matches ", ", "; " and " and ". It does not match the comma of "1,500" and of
 # "June 8, 1977".
 _BETWEEN = re.compile(r"(?:;|,(?! \d{4}\b))\s+(?:and |but |or )?|\s(?:and|but)\s")
 # What may stand before the number of a member: a currency, "at", "from" and the like.
 _BEFORE_NUMBER = r"(?:(?:at|for|from|only|about) )?[$\u00a3\u20ac]?\s?"
-# A member without a verb: its number stands at its beginning or at its end, beside at most five words. It matches
-# "fifty a silver", "9 pounds for the second child" and "the garden 60". It does not match "After 3 years in Brae".
-_FIRST = re.compile(rf"^{_BEFORE_NUMBER}(?P<number>{_NUMBER})(?P<rest>(?: [^\s\d]+){{1,5}})\W*$", re.IGNORECASE)
-_LAST = re.compile(
+# A member without a verb, whose number stands at its beginning. Up to five words follow, which are the group ``rest``.
+# It matches "fifty a silver" and "9 pounds for the second child". It does not match "After 3 years in Brae".
+_NUMBER_FIRST = re.compile(rf"^{_BEFORE_NUMBER}(?P<number>{_NUMBER})(?P<rest>(?: [^\s\d]+){{1,5}})\W*$", re.IGNORECASE)
+# The same with the number at its end, and at most a unit behind it. It matches "the garden 60" and "the lake 4 km".
+_NUMBER_LAST = re.compile(
     rf"^(?P<rest>(?:{DETERMINER} )?[^\s\d]+(?: [^\s\d]+){{0,3}}?) {_BEFORE_NUMBER}(?P<number>{_NUMBER})"
     r"(?: [a-z.]{1,7})?\W*$",
     re.IGNORECASE,
 )
-
 # What makes a part no member of the list: a verb, or words that count a part of a total. It matches "is returned under
 # section 7" and "12 of them in the attic".
 _NO_MEMBER = re.compile(r"\b(?:is|are|was|were|has|have|had|does|do|did|will|can|of (?:them|which|these|those))\b")
-# Up to two words behind an article, a preposition or a form of "to be" in a question, which are the group. They can
-# tell a member from another. It matches "a silver badge", "the garden", "on Saturday" and "is dinner".
+# Words of a question that can tell one member from another: one or two words behind an article, a preposition or a form
+# of "to be". They are the group ``words``. They stand in a lookahead, so that they may overlap. It matches "a silver
+# badge", "the garden", "on Saturday" and "is dinner".
 _DISTINCTION = re.compile(
     rf"\b(?:{DETERMINER}|in|on|at|of|for|from|with|to|by|under|is|are|does|do)"
     r" (?=(?P<words>[^\W\d_][\w-]*(?: [^\W\d_][\w-]*)?))",
@@ -46,10 +48,10 @@ _DISTINCTION = re.compile(
 
 
 class _Member(NamedTuple):
-    """A part of a sentence between two commas, or between a comma and "and".
+    """A part of a sentence between two commas, or between a comma and "and". It may be a member of a list.
 
-    :param text: The part.
-    :param has_answer: Whether the answer stands in it.
+    :param text: The part, such as "fifty a silver".
+    :param has_answer: Whether the answer, or a part of it, stands in it.
     """
 
     text: str
@@ -59,51 +61,76 @@ class _Member(NamedTuple):
 def is_other_member(statement: Statement) -> bool:
     """Check whether the answer is the number of one member of a list, while the question names another member.
 
-    An example is "How many points for a silver badge?" with the answer "Twenty-five" from the sentence above.
-
-    :param statement: The sentence with the answer.
-    :returns: Whether another member without a verb has its own number and a word of the question that the answer's
-        member lacks.
+    :param statement: The sentence with the answer. An example is the sentence above with the answer "Twenty-five", for
+        the question "How many points for a silver badge?".
+    :returns: True if another member without a verb has its own number and a word of the question, such as "silver",
+        that the answer's member lacks.
     """
-    if not re.match(rf"{_BEFORE_NUMBER}{_NUMBER}", statement.answer, re.IGNORECASE):
+    is_number = re.match(rf"{_BEFORE_NUMBER}{_NUMBER}", statement.answer, re.IGNORECASE) is not None
+    if not is_number:
         return False
 
-    members = _members(statement)
-    own = " ".join(member.text for member in members if member.has_answer)
-    lacking = statement.asked - stems_of(f"{own} {statement.named}")
+    members = _split_into_members(statement)
+    text_of_answer = " ".join(member.text for member in members if member.has_answer)
+    stems_of_answer = stems_of(text_of_answer)
 
-    # The verb and the noun stand in the first member. So a later member with a word of the question is the right one.
-    numbers_before = [member for member in members if _FIRST.match(member.text) or _LAST.match(member.text)]
-    is_first = not numbers_before or members.index(numbers_before[0]) >= _index_of_answer(members)
-    if not is_first and not statement.asked.isdisjoint(stems_of(own)):
+    # The noun of the question, such as "points", stands in the first member, so it tells nothing there. A later member
+    # has only what distinguishes it. If that is a word of the question, the answer's member is the right one.
+    is_right_member = not statement.asked.isdisjoint(stems_of_answer)
+    if _is_behind_number(members) and is_right_member:
         return False
 
     distinctions = " ".join(match["words"] for match in _DISTINCTION.finditer(statement.question))
+    lacking = statement.asked - stems_of(f"{text_of_answer} {statement.named}")
     telling = lacking & stems_of(distinctions)
-    return any(_has(member.text, telling, statement) for member in members if not member.has_answer)
+    other_members = [member.text for member in members if not member.has_answer]
+    return any(_has_number_of_asked(member, telling, statement.question) for member in other_members)
 
 
-def _index_of_answer(members: list[_Member]) -> int:
-    """Return the index of the first member with the answer."""
-    return [member.has_answer for member in members].index(True)
+def _is_behind_number(members: list[_Member]) -> bool:
+    """Check whether a member without a verb, with its own number, stands before the first member with the answer."""
+    for member in members:
+        if member.has_answer:
+            return False
+        if _read_member(member.text) is not None:
+            return True
+    return False
 
 
-def _members(statement: Statement) -> list[_Member]:
+def _split_into_members(statement: Statement) -> list[_Member]:
     """Split the sentence at commas and at "and". Two members are returned for "The hall seats 120, the garden 60"."""
-    begin = len(statement.before)
-    end = begin + len(statement.answer)
+    sentence = statement.sentence
+    begin_of_answer = len(statement.before)
+    end_of_answer = begin_of_answer + len(statement.answer)
+
+    borders = [(border.start(), border.end()) for border in _BETWEEN.finditer(sentence)]
+    end_of_sentence = (len(sentence), len(sentence))
     members: list[_Member] = []
-    place = 0
-    for border in [*_BETWEEN.finditer(statement.sentence), None]:
-        stop = len(statement.sentence) if border is None else border.start()
-        members.append(_Member(statement.sentence[place:stop], place < end and begin < stop))
-        place = stop if border is None else border.end()
+    begin = 0
+    for end, begin_of_next in [*borders, end_of_sentence]:
+        has_answer = begin < end_of_answer and begin_of_answer < end
+        members.append(_Member(sentence[begin:end], has_answer))
+        begin = begin_of_next
     return members
 
 
-def _has(member: str, telling: frozenset[str], statement: Statement) -> bool:
-    """Check whether a member has its own number and a word of the question that tells it from the answer's member."""
-    match = _FIRST.match(member) or _LAST.match(member)
-    if match is None or _NO_MEMBER.search(member) or match["number"] in statement.question:
+def _read_member(member: str) -> re.Match[str] | None:
+    """Find the number of a member without a verb, and the rest of its words; None if it has another form.
+
+    For "fifty a silver" the group ``number`` is "fifty", and the group ``rest`` is " a silver".
+    """
+    return _NUMBER_FIRST.match(member) or _NUMBER_LAST.match(member)
+
+
+def _has_number_of_asked(member: str, telling: frozenset[str], question: str) -> bool:
+    """Check whether a member has the number of what the question asks for.
+
+    :param member: The text of a member without the answer.
+    :param telling: The stems of the question's words that can tell a member and that the answer's member lacks.
+    :param question: The question.
+    :returns: Whether the member has its own number, which the question does not name, and one of these words.
+    """
+    form = _read_member(member)
+    if form is None or _NO_MEMBER.search(member) or form["number"] in question:
         return False
-    return not telling.isdisjoint(stems_of(match["rest"]))
+    return not telling.isdisjoint(stems_of(form["rest"]))
