@@ -1,39 +1,61 @@
-"""Find out whether the value of a cell is of another kind than the question asks for."""
+"""Find out whether the value of a cell is of another kind than the question asks for.
+
+A row whose cells contain every word of a question is a :class:`~prefrag.components.reader.tables.row_fit.Fit`. Its
+value is the cell in the column that the question names. This value may still be no answer: it may be "see above", a
+tick instead of a name, or the price of another quantity. The functions of this module check one such case each.
+"""
 
 import re
-from collections.abc import Mapping
 
 from prefrag.components.reader.tables.amounts import column_cells, read_amount
 from prefrag.components.reader.tables.row_fit import Fit
 from prefrag.components.reader.tables.table_words import stem_of, words_of
 
-# An error of a program for tables. It matches "#N/A" and "#REF!". It does not match the colour "#FF0000".
+# An error of a program for tables, as the English and the German programs write it. It matches "#N/A", "#REF!" and
+# "#WERT!". It does not match the colour "#FF0000".
 _ERROR = re.compile(
     r"#(?:N/A|REF!|NAME\?|VALUE!|DIV/0!|NUM!|NULL!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA|NV|BEZUG!|WERT!|ZAHL!)",
     re.IGNORECASE,
 )
-# Signs that are a value, as a tick and stars are. It matches "\u2713", "\u2605\u2605\u2605" and "+".
-_SIGNS = re.compile(r"[\u2605\u2606\u2610-\u2612\u2713-\u2718+]+")
-# A cell that answers only a question for yes or no. It matches "yes" and "x".
-_YES_OR_NO = re.compile(r"yes|no|y|n|x|true|false|[\u2610-\u2612\u2713-\u2718]", re.IGNORECASE)
-# A question that yes or no does not answer.
+# Boxes, ticks and crosses, as the range of a character class.
+_TICKS = r"\u2610-\u2612\u2713-\u2718"
+# Signs that are a value although they are no letters or digits: stars, ticks and plus signs. It matches "\u2713",
+# "\u2605\u2605\u2605" and "+". It does not match "?" and "---".
+_SIGNS = re.compile(rf"[\u2605\u2606{_TICKS}+]+")
+# A cell that answers only a question for yes or no. It matches "yes", "x" and "\u2713".
+_YES_OR_NO = re.compile(rf"yes|no|y|n|x|true|false|[{_TICKS}]", re.IGNORECASE)
+# A question that yes or no does not answer. It matches "Who paid?" and "How much is it?".
 _ASKS_THING = re.compile(r"\W*(?:who|whom|when|where|how)\b", re.IGNORECASE)
-# A cell that only points to another place, or leaves its value open. It matches "see above", "ditto", "tbc" and
-# "not yet known".
-_OPEN = re.compile(
+# A cell that only points to another place, or leaves its value open. The alternatives are:
+# - "see above", "as before", "same page 4": a reference to another place
+# - "ditto", "unknown", "n/a", "tbc": a word or a short form that stands for no value
+# - "to be confirmed", "not yet known": a value that will follow
+# - "Friday?": a value with a question mark
+_LEAVES_OPEN = re.compile(
     r"(?:see|cf\.?|as|like|same(?: as)?) (?:above|below|before|notes?|list|table|page|row|line|p\.)\b.*"
     r"|ditto|idem|unknown|n/?a|tb[acd]|to be [a-z]+|not yet\b.*|.*\?",
     re.IGNORECASE,
 )
 # The name of a column that says that something was done, and not who did it. It matches "Delivered" and "Checked on".
+# It does not match "Delivered by".
 _DONE = re.compile(r"[a-z]+ed(?: (?:on|at|in))?\W*", re.IGNORECASE)
 # A cell that names nobody. It matches "nobody" and "vacant".
 _NOBODY = re.compile(r"nobody|no ?one|none|vacant|open|late|various|several|niemand|offen|unbesetzt", re.IGNORECASE)
-# A time of the day, a month, a week or a day of the week, in English or German. It matches "19:05", "6 am", "9 Uhr",
-# "0930", "10 - 12", "week 12", "24. Oktober" and "Tue 7".
+# A time, in English or German. The alternatives are:
+# - "19:05", "9.30", "7h15": an hour with minutes
+# - "6 am", "8 o'clock", "9 Uhr": an hour
+# - "0930": an hour with minutes, in four digits
+# - "10 - 12": from one hour to another
+# - "week 12", "KW 7": a week of the year
+# - "October", "Tue": a month or a day of the week in English, also shortened
+# - "Oktober", "Mittwoch": the same in German, where it begins otherwise
+# - "3/8", "24.10": a day of a month in digits
 _TIME = re.compile(
-    r"\d[:.h]\d\d|\d ?(?:am|pm|a\.m\.|p\.m\.|o['\u2019]clock|h|uhr)\b|\b(?:[01]\d|2[0-3])[0-5]\d\b"
-    r"|\d ?[-\u2013] ?\d|\b(?:week|kw|woche)\.? ?\d"
+    r"\d[:.h]\d\d"
+    r"|\d ?(?:am|pm|a\.m\.|p\.m\.|o['\u2019]clock|h|uhr)\b"
+    r"|\b(?:[01]\d|2[0-3])[0-5]\d\b"
+    r"|\d ?[-\u2013] ?\d"
+    r"|\b(?:week|kw|woche)\.? ?\d"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
     r"|\b(?:m\u00e4r|mai|okt|dez|dienst|mitt|donners|frei|sams|sonn)[a-z]*\b"
     r"|\d\d?[./-]\d\d?\b",
@@ -43,27 +65,27 @@ _TIME = re.compile(
 _ASKS_PRICE = re.compile(
     r"\b(?:how much|prices?|costs?|fees?|rents?|hire|charges?|rates?|preis|kosten|miete|geb\u00fchr)\b", re.IGNORECASE
 )
-# A price in words. It matches "free" and "included".
-_FREE = re.compile(r"free\b.*|gratis|included|nothing|none|kostenlos|frei|inklusive", re.IGNORECASE)
-# The name of a column of what is done for something, and costs money itself. It matches "Treatment".
+# A price in words, in English or German. It matches "free", "free for members" and "included".
+_PRICE_IN_WORDS = re.compile(r"free\b.*|gratis|included|nothing|none|kostenlos|frei|inklusive", re.IGNORECASE)
+# The name of a column of services: what is done for something, and costs money itself. It matches "Treatment".
 _SERVICE = re.compile(
     r"\W*(?:treatment|service|repair|work|procedure|operation|surgery|therapy|behandlung|leistung|reparatur)s?\W*",
     re.IGNORECASE,
 )
-# A question for an amount of money or another quantity.
+# A question for an amount of money or another quantity. It matches "And how much was it?".
 _HOW_MUCH = re.compile(r"\W*(?:and )?how much\b", re.IGNORECASE)
-# A number directly before a unit, in two groups. A word with a capital letter may be a month or a street. It matches
-# "15 kg" and "15kg". It does not match "5 October" and "12 Bakery Street".
-_NUMBERED = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)*)\s?(?![A-Z](?:[a-z]|[A-Z]{3}))([^\W\d_]+)")
-# Digits that make no difference before a unit: "1 kg" is a kilogram.
-_SINGLE = frozenset(("1", "1.0", "1,0"))
+# A number directly before a unit. It matches "15 kg", "15kg" and "15 KG". It does not match "5 October" and "12 Bakery
+# Street": a word that begins with a capital letter may be a month or a street. So may one of four or more capitals.
+_QUANTITY = re.compile(r"(?<![\w.,])(?P<number>\d+(?:[.,]\d+)*)\s?(?![A-Z](?:[a-z]|[A-Z]{3}))(?P<unit>[^\W\d_]+)")
+# The numbers that make no difference before a unit: "1 kg" is "a kg".
+_ONE = frozenset(("1", "1.0", "1,0"))
 
 
 def is_value(question: str, value: str) -> bool:
-    """Check whether a cell has a value at all.
+    """Check whether a cell has a value that the question may ask for.
 
-    A cell of signs, such as "?" or "---", has none. Nor has an error, such as "#N/A". A cell "yes", a tick and stars
-    are no value for "Who?", "When?", "Where?" and "How?".
+    A cell of other signs than ticks and stars, such as "?" or "---", has none. Nor has an error, such as "#N/A". A cell
+    "yes", a tick and stars are no value for "Who?", "When?", "Where?" and "How?".
 
     :param question: The question.
     :param value: The text of the cell.
@@ -71,11 +93,14 @@ def is_value(question: str, value: str) -> bool:
     """
     value = value.strip()
     is_sign = _SIGNS.fullmatch(value) is not None
-    has_text = any(map(str.isalnum, value))
-    if _ERROR.fullmatch(value) or not (is_sign or has_text):
+    has_letter_or_digit = any(map(str.isalnum, value))
+    is_empty = not is_sign and not has_letter_or_digit
+    if is_empty or _ERROR.fullmatch(value):
         return False
-    is_yes_or_no = is_sign or _YES_OR_NO.fullmatch(value) is not None
-    return not is_yes_or_no or _ASKS_THING.match(question) is None
+
+    answers_only_yes_or_no = is_sign or _YES_OR_NO.fullmatch(value) is not None
+    asks_thing = _ASKS_THING.match(question) is not None
+    return not (answers_only_yes_or_no and asks_thing)
 
 
 def is_other_kind(question: str, fit: Fit) -> bool:
@@ -87,67 +112,95 @@ def is_other_kind(question: str, fit: Fit) -> bool:
     :param fit: The row.
     :returns: Whether the value may be no answer.
     """
-    value, asked = fit.value.strip(), question.strip().lower()
-    if _OPEN.fullmatch(value):
+    value = fit.value.strip()
+    if _LEAVES_OPEN.fullmatch(value):
         return True
-    names_nobody = _NOBODY.fullmatch(value) or _DONE.fullmatch(fit.column_name)
-    if asked.startswith("who") and names_nobody:
+
+    asked = question.strip().lower()
+    if asked.startswith("who") and _tells_nobody(value, fit.column_name):
         return True
-    has_time = words_of(value).days or _TIME.search(value)
-    if asked.startswith("when") and not has_time:
+    if asked.startswith("when") and not _tells_time(value):
         return True
-    # Among prices, a text such as "on request" is no price.
-    if not _ASKS_PRICE.search(question) or _FREE.fullmatch(value):
-        return False
-    others = [cell for cell in _other_values(fit) if cell]
+    return _ASKS_PRICE.search(question) is not None and _is_no_price(value, fit)
+
+
+def _tells_nobody(value: str, column_name: str) -> bool:
+    """Check whether a cell names nobody, because it says so, or because its column says that something was done."""
+    return _NOBODY.fullmatch(value) is not None or _DONE.fullmatch(column_name) is not None
+
+
+def _tells_time(value: str) -> bool:
+    """Check whether a cell has a date or a time. For example, ``_tells_time("from 9 Uhr")`` returns ``True``."""
+    has_date = bool(words_of(value).days)
+    return has_date or _TIME.search(value) is not None
+
+
+def _is_no_price(value: str, fit: Fit) -> bool:
+    """Check whether a text such as "on request" stands among prices, in a column of numbers."""
     has_digit = any(map(str.isdigit, value))
-    return bool(others) and not has_digit and all(map(_is_number, others))
+    if has_digit or _PRICE_IN_WORDS.fullmatch(value):
+        return False
+    other_prices = [cell for cell in _cells_of_other_rows(fit) if cell]
+    return bool(other_prices) and all(map(_is_number, other_prices))
+
+
+def _cells_of_other_rows(fit: Fit) -> list[str]:
+    """List the cells of the other rows in the column that the question names; empty if it names none."""
+    if fit.column is None:
+        return []
+    other_lines = [line for line in fit.table.lines.values() if line is not fit.line]
+    return column_cells(other_lines, fit.column)
 
 
 def _is_number(cell: str) -> bool:
-    """Check whether a cell is a number, with or without a unit, or a number of several parts as of a telephone."""
+    """Check whether a cell is a number with or without a unit, or has no letters, as the phone number "0471 220-11"."""
     return read_amount(cell) is not None or not any(map(str.isalpha, cell))
-
-
-def _other_values(fit: Fit) -> list[str]:
-    """List the cells of the other rows in the column that the question names."""
-    lines = [line for line in fit.table.lines.values() if line is not fit.line]
-    return [] if fit.column is None else column_cells(lines, fit.column)
 
 
 def is_for_other_quantity(question: str, fit: Fit) -> bool:
     """Check whether the value is for another quantity than the question names.
 
-    An example is "price of a kg of mash" for a row with the unit "15 kg".
+    An example is "price of a kg of mash" for a row with the unit "15 kg": the price is that of 15 kg.
 
     :param question: The question.
     :param fit: The row.
-    :returns: Whether a cell or a column has the unit with a number that the question lacks.
+    :returns: Whether another cell, or the name of the column, has a unit of the question with a number that the
+        question lacks.
     """
-    # A number alone is no unit. A unit that stands in the name of the row's subject is told by the question too.
-    units = {word.stem for word in fit.places if not word.is_number}
+    units_of_question = {word.stem for word in fit.places if not word.is_number}
     for text in (fit.column_name, *fit.other_cells.values()):
-        numbered: Mapping[str, str] = {stem_of(match[2]): match[1] for match in _NUMBERED.finditer(text)}
-        for unit, number in numbered.items():
-            if unit in units and number not in _SINGLE and number not in fit.stems:
+        for unit, number in _numbers_of_units(text).items():
+            is_asked_unit = unit in units_of_question
+            is_asked_number = number in _ONE or number in fit.stems
+            if is_asked_unit and not is_asked_number:
                 return True
     return False
 
 
+def _numbers_of_units(text: str) -> dict[str, str]:
+    """Return for each unit in a text its number. If a unit stands there twice, its last number counts.
+
+    For example, ``_numbers_of_units("Sack 15 kg")`` returns ``{"kg": "15"}``.
+    """
+    return {stem_of(quantity["unit"]): quantity["number"] for quantity in _QUANTITY.finditer(text)}
+
+
 def is_of_part(question: str, fit: Fit) -> bool:
-    """Check whether an amount belongs to a thing between the row's subject and the amount.
+    """Check whether an amount is the cost of a service, while the question asks for all that something cost.
 
     An example is "How much did Ember cost?" for the row "Ember, Vaccination, 57.10" of the columns "Horse, Treatment,
-    Cost".
+    Cost". Between the horse and the cost stands the treatment, so 57.10 is the cost of the vaccination.
 
     :param question: The question.
     :param fit: The row.
-    :returns: Whether a service that the question lacks stands between them.
+    :returns: Whether a column of services stands between the amount and the nearest column left of it that has a word
+        of the question.
     """
     if fit.column is None or not _HOW_MUCH.match(question) or read_amount(fit.value) is None:
         return False
-    telling_columns = [column for places in fit.telling.values() for column in places]
-    # The last column left of the amount that tells which row is meant.
-    nearest = max((column for column in telling_columns if column < fit.column), default=fit.column)
-    between = [column for column in fit.other_cells if nearest < column < fit.column]
-    return any(_SERVICE.fullmatch(fit.table.columns[column]) for column in between)
+
+    columns_of_words = [column for columns in fit.telling.values() for column in columns]
+    # If no word of the question stands left of the amount, no column is between.
+    nearest = max((column for column in columns_of_words if column < fit.column), default=fit.column)
+    columns_between = [column for column in fit.other_cells if nearest < column < fit.column]
+    return any(_SERVICE.fullmatch(fit.table.columns[column]) for column in columns_between)
