@@ -236,41 +236,91 @@ def is_question(message: str, instructed: bool = False) -> bool:
     :returns: True if the message looks like a question, which may have a few statements beside it.
     """
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    long_lines = [line for line in lines if _count(line) > _MAX_GREETING]
     text = " ".join(lines)
-    words = _count(text)
-    has_mark = QUESTION_MARK.search(text)
-    # A quotation mark or a bracket may follow the question mark.
-    ends_with_mark = QUESTION_MARK.search(text[-4:])
-
-    # "When" is not in the list, because "When Ada leaves, we will ..." is a statement.
-    begins_as_question = text.casefold().partition(" ")[0] in ("who", "what", "which", "how")
-    most_words = _MAX_CONTEXT if begins_as_question else _MAX_WITHOUT_MARK
-    if has_mark:
-        most_words = _MAX_WORDS
-    is_list = len(_ITEM_NUMBER.findall(text)) > 1
-    if words > most_words or _TEXT_SIGN.search(text) or _TWO_LABELS.search(text) or is_list:
-        return False
-    # Of several lines, only one may be longer than a greeting, and this line must ask.
-    has_speaker = _SPEAKER.search(text)
-    if len(lines) > 1 and (len(long_lines) > 1 or has_speaker or not all(map(QUESTION_MARK.search, long_lines))):
-        return False
-    if TASK_ON_TEXT.match(text) and (words > _MAX_ASIDE or len(lines) > 1 or has_speaker):
-        return False
+    has_mark = QUESTION_MARK.search(text) is not None
     if instructed and not has_mark:
         return False
+    if _is_longer_text(text, has_mark) or _is_text_of_lines(lines) or _is_task(lines):
+        return False
+    return not _states_too_much(text, has_mark)
 
-    if ends_with_mark:
+
+def _is_longer_text(text: str, has_mark: bool) -> bool:
+    """Check whether a message has too many words for a question, or the form of a longer text: code, labels or a list.
+
+    :param text: The message on one line.
+    :param has_mark: Whether it has a question mark.
+    :returns: Whether the message is a text rather than a question.
+    """
+    first_word, _, _ = text.casefold().partition(" ")
+    if has_mark:
+        most_words = _MAX_WORDS
+    elif first_word in ("who", "what", "which", "how"):
+        # "When" is not in the list, because "When Ada leaves, we will ..." is a statement.
+        most_words = _MAX_CONTEXT
+    else:
+        most_words = _MAX_WITHOUT_MARK
+
+    if _count(text) > most_words:
+        return True
+    is_list = len(_ITEM_NUMBER.findall(text)) > 1
+    return is_list or _TEXT_SIGN.search(text) is not None or _TWO_LABELS.search(text) is not None
+
+
+def _is_text_of_lines(lines: Sequence[str]) -> bool:
+    """Check whether a message of several lines is a text, such as a conversation.
+
+    It is none if only one line is longer than a greeting, this line asks, and no line may have a speaker's name.
+    """
+    if len(lines) < 2:
+        return False
+    long_lines = [line for line in lines if _count(line) > _MAX_GREETING]
+    all_ask = all(map(QUESTION_MARK.search, long_lines))
+    return len(long_lines) > 1 or not all_ask or _has_speaker(lines)
+
+
+def _is_task(lines: Sequence[str]) -> bool:
+    """Check whether a message requests work on a text, such as "Summarise", and may have the text with it."""
+    text = " ".join(lines)
+    if not TASK_ON_TEXT.match(text):
+        return False
+    return _count(text) > _MAX_ASIDE or len(lines) > 1 or _has_speaker(lines)
+
+
+def _has_speaker(lines: Sequence[str]) -> bool:
+    """Check whether a message has a sign that may separate a speaker's name from what the speaker says."""
+    return _SPEAKER.search(" ".join(lines)) is not None
+
+
+def _states_too_much(text: str, has_mark: bool) -> bool:
+    """Check whether the statements of a message are too many or too long for a question with a little context.
+
+    :param text: The message on one line.
+    :param has_mark: Whether it has a question mark.
+    :returns: Whether there are more statements, or more words in them, than the limits allow.
+    """
+    if _ends_with_mark(text):
         most_statements, most_stated_words = 2, _MAX_CONTEXT
     elif has_mark or text.endswith(_FULL_STOPS):
         most_statements, most_stated_words = 1, _MAX_ASIDE
     else:
-        most_statements, most_stated_words = 1, words
+        # A message without any mark is all one statement. How long it may be, `_is_longer_text` has checked.
+        most_statements, most_stated_words = 1, _count(text)
+
     stated_words = _words_of_statements(text)
     if len(stated_words) > most_statements or sum(stated_words) > most_stated_words:
-        return False
+        return True
+    # Behind the first colon, a text may have been pasted.
     behind_colon = re.split(r"[:\uff1a]", text, maxsplit=1)[1:]
-    return max(_words_of_statements(*behind_colon), default=0) <= _MAX_AFTER_COLON
+    return max(_words_of_statements(*behind_colon), default=0) > _MAX_AFTER_COLON
+
+
+def _ends_with_mark(text: str) -> bool:
+    """Check whether a text ends with a question mark, behind which up to three quotation marks and brackets may stand.
+
+    For example, ``_ends_with_mark('(Who paid?)"')`` returns ``True``.
+    """
+    return QUESTION_MARK.search(text[-4:]) is not None
 
 
 def split_question(message: str) -> tuple[str, list[str]]:
@@ -316,7 +366,7 @@ def split_question(message: str) -> tuple[str, list[str]]:
         return ("", [message]) if is_statement else (message, [])
 
     questions: list[str] = []
-    marked = [sentence for sentence in sentences if QUESTION_MARK.search(sentence[-4:])]
+    marked = [sentence for sentence in sentences if _ends_with_mark(sentence)]
     for sentence in filter(None, sentences):
         # Step 4: the whole sentence is a statement.
         is_asked = sentence in marked
@@ -357,6 +407,7 @@ def _split_sentences(text: str) -> list[str]:
     # Before a sure question, a sentence also ends at stops and at words such as "so".
     begins = sorted(places)
     for sign in _BEFORE_QUESTION.finditer(text):
+        # The beginning of the sentence in which the sign stands.
         begin = begins[bisect_right(begins, sign.start()) - 1]
         # The beginning of a long part says enough, and keeps the time of a long message short.
         part = text[begin : min(sign.start(), begin + _QUESTION_CHARACTERS)]
@@ -424,18 +475,25 @@ def _split_sentence(sentence: str) -> tuple[list[str], list[str]]:
 def _find_stated(clauses: Sequence[str], sentence: str) -> list[str]:
     """List the clauses of a sentence that are statements."""
     *before, last = clauses
+    # Before the last clause, a number with any word beside it is a statement.
     stated = [clause for clause in before if _is_long(clause, _MAX_GREETING, 1)]
+
     has_short_begin = all(_count(clause) <= _MAX_GREETING for clause in before)
     is_one_question = has_short_begin and _is_spanish_question(sentence, last)
     if before and not is_one_question:
         # Behind a statement, more than two words with a number may be its end, because a stop behind a number ends the
         # clause too early: "9. kesäkuuta 62 miljoonalla".
         may_be_end = bool(stated) and not _may_ask(last)
-        if _is_long(last, _MAX_GREETING, _MAX_WITH_NUMBER if may_be_end else _MAX_GREETING):
+        most_with_digit = _MAX_WITH_NUMBER if may_be_end else _MAX_GREETING
+        if _is_long(last, _MAX_GREETING, most_with_digit):
             stated.append(last)
+
     if QUESTION_MARK.search(last):
         stated += [clause for clause in before if clause not in stated and _tells_briefly(clause)]
-    if last in stated and _surely_asks(last) and not any(map(_may_ask, before)):
+
+    # The form does not show which of two long clauses asks. But the last one does if it alone begins as a question.
+    asks_last_alone = _surely_asks(last) and not any(map(_may_ask, before))
+    if last in stated and asks_last_alone:
         # The clauses before may be an introduction, such as "Quick question:". They may also be a short statement, so
         # they are left out in any case.
         return before
@@ -448,13 +506,16 @@ def _clauses(sentence: str) -> list[str]:
     For example, ``_clauses("Boat 1974 | Who paid?")`` returns ``["Boat 1974", "Who paid?"]``, and
     ``_clauses("Who directed Mad Max: Fury Road?")`` returns ``["Who directed Mad Max: Fury Road?"]``.
     """
-    places = [0, len(sentence)]
+    is_text = len(sentence) > _LONGEST_WITH_TITLES
+    parts: list[str] = []
+    begin = 0
     for sign in _CLAUSE_END.finditer(sentence):
-        has_titles = len(sentence) <= _LONGEST_WITH_TITLES
-        if not (has_titles and _is_in_title(sentence[: sign.start()], sentence[sign.end() :])):
-            places[-1:-1] = sign.span()
-    parts = (sentence[start:end].strip() for start, end in zip(places[::2], places[1::2], strict=True))
-    return [part for part in parts if any(map(str.isalnum, part))]
+        if not is_text and _is_in_title(sentence[: sign.start()], sentence[sign.end() :]):
+            continue
+        parts.append(sentence[begin : sign.start()])
+        begin = sign.end()
+    parts.append(sentence[begin:])
+    return [part.strip() for part in parts if any(map(str.isalnum, part))]
 
 
 def _is_spanish_question(sentence: str, clause: str) -> bool:
@@ -512,14 +573,27 @@ def _asks_behind(sign: str, text: str) -> bool:
     and behind "what" and "which" a verb must follow. For example, ``_asks_behind("and", "what is it?")`` returns
     ``True``, and ``_asks_behind("and", "what kind of artist?")`` returns ``False``.
     """
-    first, second = (*normalize_words(text).split(maxsplit=2), "", "")[:2]
-    if not sign[0].isalpha():
-        # A single full stop may belong to an abbreviation.
+    is_stop = not sign[0].isalpha()
+    if is_stop:
+        if _surely_asks(text):
+            return True
+        # A single full stop may belong to an abbreviation. Behind "..." the sentence goes on in lower case, and asks.
         has_dots = len(sign.strip()) > 1 or "…" in sign
-        return _surely_asks(text) or (has_dots and QUESTION_MARK.search(text) is not None and not text[0].isupper())
+        return has_dots and QUESTION_MARK.search(text) is not None and not text[0].isupper()
+
+    first, second = _first_two(normalize_words(text))
     if first in ("what", "which"):
         return second in _VERBS | _INVERTED
     return first not in _VERBS and _surely_asks(text)
+
+
+def _first_two(text: str) -> tuple[str, str]:
+    """Return the first and the second word of a text; empty for each word that it lacks.
+
+    For example, ``_first_two("who paid it")`` returns ``("who", "paid")``.
+    """
+    first, second, *_ = (*text.split(maxsplit=2), "", "")
+    return first, second
 
 
 def _split_commas(clause: str) -> tuple[str, list[str]]:
@@ -531,31 +605,53 @@ def _split_commas(clause: str) -> tuple[str, list[str]]:
     ``("", ["Our rent is 1,200 euros, why?"])``.
     """
     parts = _COMMA.split(clause)
-    stated = [part for part in parts if len(parts) > 1 and _states_number(part, _MAX_WITH_NUMBER)]
-    if _begins_question(clause):
-        # In an English question, a part behind a comma is mostly a place or an answer to choose from. So only a part
-        # that says something about a person is a statement, or a part with a number that is no list of names.
-        about_person = [part for part in parts[1:] if _ABOUT_PERSON.match(part) and _states_number_or_name(part)]
-        stated = [part for part in parts if part in about_person or (part in stated and not _is_list_of_names(part))]
-    elif len(parts) > 1:
-        stated = [part for part in parts if part in stated or _states_number_or_name(part)]
-    # A short statement before a question: "Quandt leaves Varnholt, who pays?"
-    if QUESTION_MARK.search(parts[-1]):
-        stated = [part for part in parts if part in stated or (part is not parts[-1] and _tells_briefly(part))]
-        # A longer one stands first, and what follows asks by its first words: "my landlord drinks too much, is ...?"
-        if _tells(parts[0]) and _surely_asks(parts[-1]):
-            stated = [part for part in parts if part in stated or part is parts[0]]
-        # What is a question by its first words is none, although it may have a number.
-        stated = [part for part in stated if part is not parts[-1] or not _surely_asks(part)]
-    if len(stated) == len(parts) > 1:
+    if len(parts) == 1:
+        return clause, []
+
+    stated = _find_stated_parts(parts, clause)
+    if len(stated) == len(parts):
         # No part begins as a question does. Then a part with a question word and without a number asks.
         stated = [part for part in parts if _NUMBER.search(part) or not _WORDS_ANYWHERE.search(part)]
     if not stated:
         return clause, []
-    left = [part for part in parts if part not in stated]
-    remainder = ", ".join(left)
-    has_lost_question = parts[-1] in stated and not any(map(_may_ask, left))
-    return ("", [clause]) if has_lost_question or _count(remainder) < _MIN_QUESTION else (remainder, stated)
+
+    asking = [part for part in parts if part not in stated]
+    remainder = ", ".join(asking)
+    has_lost_question = parts[-1] in stated and not any(map(_may_ask, asking))
+    is_too_short = _count(remainder) < _MIN_QUESTION
+    return ("", [clause]) if has_lost_question or is_too_short else (remainder, stated)
+
+
+def _find_stated_parts(parts: Sequence[str], clause: str) -> list[str]:
+    """List the parts of a clause that are statements, by their numbers and names, and by how short they are.
+
+    :param parts: The parts between the commas, two or more.
+    :param clause: The clause.
+    :returns: The statements, in the order of the parts.
+    """
+    with_number = [part for part in parts if _states_number(part, _MAX_WITH_NUMBER)]
+    if _begins_question(clause):
+        # In an English question, a part behind a comma is mostly a place or an answer to choose from. So only a part
+        # that says something about a person is a statement, or a part with a number that is no list of names.
+        about_person = [part for part in parts[1:] if _ABOUT_PERSON.match(part) and _states_number_or_name(part)]
+        no_list = [part for part in with_number if not _is_list_of_names(part)]
+        stated = [part for part in parts if part in about_person or part in no_list]
+    else:
+        stated = [part for part in parts if part in with_number or _states_number_or_name(part)]
+
+    *before, last = parts
+    if not QUESTION_MARK.search(last):
+        return stated
+
+    # The last part has the question mark. A short statement may stand before it: "Quandt leaves Varnholt, who pays?"
+    stated_before = [part for part in before if part in stated or _tells_briefly(part)]
+    # A longer one stands first, and what follows asks by its first words: "my landlord drinks too much, is ...?"
+    is_first_stated = _tells(before[0]) and _surely_asks(last)
+    if is_first_stated and before[0] not in stated_before:
+        stated_before = [before[0], *stated_before]
+    # What is a question by its first words is no statement, although it may have a number.
+    is_last_stated = last in stated and not _surely_asks(last)
+    return [*stated_before, last] if is_last_stated else stated_before
 
 
 def _is_heading(line: str) -> bool:
@@ -580,12 +676,13 @@ def _is_in_title(before: str, behind: str) -> bool:
     """
     words = [word for word in before.split() if not word.isdecimal()]
     title = [*words[-1:], *behind.split()[:2]]
-    return len(words) > 1 and len(title) > 1 and _begins_question(before) and all(word[0].isupper() for word in title)
+    has_words_beside = len(words) > 1 and len(title) > 1
+    return has_words_beside and _begins_question(before) and all(word[0].isupper() for word in title)
 
 
 def _begins_question(text: str) -> bool:
     """Check whether a text begins as an English question does: "Who paid", "Is it", "Do you"."""
-    first, second = (*text.casefold().split(maxsplit=2), "", "")[:2]
+    first, second = _first_two(text.casefold())
     # "Do" is a preposition in Polish, and a verb in Italian ("do a ..."). So a subject must follow.
     return first in _FIRST_WORDS or (first == "do" and second in _SUBJECTS)
 
@@ -596,7 +693,8 @@ def _states_number(text: str, most: int) -> bool:
     For example, ``_states_number("our rent is 1,200 euros", 3)`` returns ``True``, and
     ``_states_number("In 1945", 2)`` returns ``False``.
     """
-    return bool(_NUMBER.search(_REMARK.sub("", text))) and _count(text) > most and not _begins_question(text)
+    has_number = _NUMBER.search(_REMARK.sub("", text)) is not None
+    return has_number and _count(text) > most and not _begins_question(text)
 
 
 def _states_number_or_name(text: str) -> bool:
@@ -610,8 +708,10 @@ def _states_name(text: str, most: int) -> bool:
     A word may be a name unless it begins with a lower-case letter. In scripts without capitals, each word may be one.
     For example, ``_states_name("our boss Quandt leaves", 3)`` returns ``True``.
     """
-    has_name = any(word[:1].isalpha() and not word[0].islower() for word in text.split()[1:] or [text])
-    return _count(text) > most and (has_name or bool(_NUMBER.search(text)))
+    # The first word has a capital letter in any case. A text of one word, as in a script without spaces, is looked at.
+    words = text.split()[1:] or [text]
+    has_name = any(word[:1].isalpha() and not word[0].islower() for word in words)
+    return _count(text) > most and (has_name or _NUMBER.search(text) is not None)
 
 
 def _may_ask(text: str) -> bool:
@@ -621,7 +721,7 @@ def _may_ask(text: str) -> bool:
     statement in that language is never sent. For example, ``_may_ask("Please tell me who paid")`` returns ``True``,
     and ``_may_ask("the boat which Ada built")`` returns ``False``.
     """
-    first, second = (*normalize_words(text).removeprefix("please ").split(maxsplit=2), "", "")[:2]
+    first, second = _first_two(normalize_words(text).removeprefix("please "))
     if first in _REQUEST_VERBS or not _EARLY_WORDS.isdisjoint((first, second)):
         return True
     return _begins_question(text) or _WORDS_ANYWHERE.search(text) is not None
@@ -634,19 +734,24 @@ def _surely_asks(clause: str) -> bool:
     ``_surely_asks("in welchem Jahr starb Johann?")`` returns ``True``, and
     ``_surely_asks("when Ilse Quandt leaves we pay?")`` returns ``False``.
     """
-    first, second = (*normalize_words(clause).split(maxsplit=2), "", "")[:2]
-    anywhere = _WORDS_ANYWHERE.search(clause)
+    first, second = _first_two(normalize_words(clause))
     # Behind a comma, a statement may stand.
-    if len(_COMMA.split(clause)) > 1 or (first in _SUBORDINATE and second not in _INVERTED | _FIRST_WORDS):
+    has_comma = _COMMA.search(clause) is not None
+    # "When Ada leaves" is a statement, and "When does Ada leave" is a question.
+    begins_statement = first in _SUBORDINATE and second not in _INVERTED | _FIRST_WORDS
+    if has_comma or begins_statement:
         return False
-    return (
-        first in _FIRST_WORDS
-        or first in _EARLY_WORDS
-        or (first in _PREPOSITIONS and second in _EARLY_WORDS)
-        or (first in _INVERTED and second in _INVERTED_SUBJECTS)
-        # In a script without blanks, the first word cannot be found, so a question word may be anywhere.
-        or (anywhere is not None and not anywhere[0].isascii())
-    )
+
+    begins_with_question_word = first in _FIRST_WORDS or first in _EARLY_WORDS
+    # "In which", "zu wem".
+    has_preposition = first in _PREPOSITIONS and second in _EARLY_WORDS
+    # "Can we", "has it".
+    has_verb_and_subject = first in _INVERTED and second in _INVERTED_SUBJECTS
+    if begins_with_question_word or has_preposition or has_verb_and_subject:
+        return True
+    # In a script without blanks, the first word cannot be found, so a question word may be anywhere.
+    word_anywhere = _WORDS_ANYWHERE.search(clause)
+    return word_anywhere is not None and not word_anywhere[0].isascii()
 
 
 def _is_long(text: str, most: int, most_with_digit: int) -> bool:
@@ -661,7 +766,7 @@ def _words_of_statements(text: str = "") -> list[int]:
     """
     places = [0, *(after for _, after, _ in sentence_ends(text)), len(text)]
     sentences = (text[start:end].strip() for start, end in pairwise(places))
-    counts = [_count(sentence) for sentence in sentences if not QUESTION_MARK.search(sentence[-4:])]
+    counts = [_count(sentence) for sentence in sentences if not _ends_with_mark(sentence)]
     return [words for words in counts if words > _MAX_GREETING]
 
 
