@@ -11,7 +11,8 @@ its weights is left out. Prints the AUC of ten-fold cross-validation with its in
 `--write` puts them into the file that the product reads.
 
 A prediction describes its passages without their tables. `--index` names a collection in which the passages are looked
-up, with all that the reader needs to read a row; a passage that no such collection has is read from its description.
+up (below `PREFRAG_DATA_DIR`, which is `runs/small_model/data` for these cells), with all that the reader needs to read
+a row; a passage that no such collection has is read from its description.
 """
 
 import json

@@ -19,6 +19,7 @@ from prefrag.components.reader.question_form import looks_english
 from prefrag.components.reader.span_features import WordWeight, question_weights, stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.state.places import heading_of
+from prefrag.components.text.number_words import VALUE_OF_NUMBER_WORD
 from prefrag.components.text.sentences import cut_text, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
 from prefrag.components.text.title_mentions import normalize_words, title_key
@@ -41,14 +42,6 @@ _MAX_READ = 60_000
 # An answer with at most this many words may be only a name. Its language is then unclear. Its first word may have a
 # capital letter because it is a name, and not because a sentence begins.
 _FEW_WORDS = 3
-# Number words and their digits. A model writes "5 years" where a passage has "five years". The word "one" is left out,
-# because it mostly is no number.
-_FIGURES = {
-    word: str(number)
-    for number, word in enumerate(
-        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
-    )
-}
 # The maximum number of further sentences in a chain. The answer to "Who founded the school that trained the designer of
 # X?" stands two passages away from X.
 _LINKS = 2
@@ -351,7 +344,7 @@ class _Forms(NamedTuple):
     """The words of a text in forms that can be compared.
 
     :param words: The words in lower case. Numbers stand also without separators of thousands. The words from "two" to
-        "twelve" stand also as digits.
+        "twenty" stand also as digits.
     :param stems: The stems of the words, and the parts of joined words.
     """
 
@@ -376,7 +369,8 @@ def _forms(text: str) -> _Forms:
     parts = {part for part in all_parts if part and not part.isdigit()}
 
     names = {word.removesuffix("'s") for word in words}
-    figures = {_FIGURES[word] for word in words & _FIGURES.keys()}
+    # "5" for "five": a model writes "5 years" where a passage has "five years". The word "one" mostly is no number.
+    figures = {str(VALUE_OF_NUMBER_WORD[word]) for word in words & VALUE_OF_NUMBER_WORD.keys() if word != "one"}
     longer = [word for word in plain | parts if word.isalpha() and len(word) > 3]
     stems = {stem(word).rstrip("s") for word in longer}
     return _Forms(frozenset(plain | words | names | figures), frozenset(parts | stems))

@@ -20,7 +20,7 @@ from prefrag.components.text.sentences import shown_sentences
 
 # The following limits are probabilities, from 0 to 1, that a small model's answer is right.
 # With at least this probability, the answer is given to the user. Below, it is "not_found".
-GIVEN = 0.6
+GIVEN = 0.65
 # With at least this probability, the answer may be called "stated". Below, it is only "probably".
 STATED = 0.85
 # With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.reader.reader import Candidate, Judgement
-from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer, estimate
+from prefrag.components.reasoner.answer_check import GIVEN, AnswerSigns, check_answer, estimate
 from tests.for_each import for_each
 
 YARD = Document(content="The yard won the Halvard Prize in 1969. It stands in Brennholm.", meta={"title": "Yard"})
@@ -70,14 +70,14 @@ class TestOfASmallModel:
     @for_each(
         "judged, cover, signs",
         (0.0, 0.3, AnswerSigns(mean_logprob=-0.1)),
-        (0.3, 0.7, AnswerSigns(is_forced=True, mean_logprob=-0.1)),
+        (0.1, 0.6, AnswerSigns(is_forced=True, mean_logprob=-0.1)),
         (0.0, 0.5, AnswerSigns()),
     )
     def test_one_that_they_support_too_little_is_not(self, judged, cover, signs):
         checked = check("1969", judged=judged, cover=cover, signs=signs)
 
         assert checked.certainty == "not_found"
-        assert checked.probability < 0.6
+        assert checked.probability < GIVEN
 
     def test_doubt_about_its_sentence_lowers_its_probability(self):
         sure, doubtful = (Judgement(0.5, 1.0, is_doubtful=is_doubtful) for is_doubtful in (False, True))
