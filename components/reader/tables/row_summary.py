@@ -44,6 +44,8 @@ _OPERATIONS = frozenset(("list", "total", "sum"))
 _COUNTING = frozenset(("number", "amount"))
 # A sign or word, in English or German, between the values of one cell. It matches "Red, Blue" and "Red and Blue".
 _PARTS = re.compile(r"[,;/&\n]|\sand\s|\sund\s", re.IGNORECASE)
+# A number with a short unit. It matches "10 kg" in "Dog up to 10 kg". It does not match "Van 4", "5th" and "9 am".
+_MEASURE = re.compile(r"\d\s?(?!(?:st|nd|rd|th|am|pm)\b)(?:[a-z]{1,3}|[AVW])\b")
 
 
 class _Choice(NamedTuple):
@@ -274,6 +276,9 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     distinct = list(reversed(by_key.values()))
 
     is_sure = _lists_all(choice, column)
+    if is_count and any(map(_MEASURE.search, distinct)):
+        # Rows such as "Dog up to 10 kg" and "Dog over 25 kg" are kinds of things. How many things there are is unknown.
+        return None
     if is_count:
         return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice, is_sure)
     if len(distinct) > _MOST_LISTED:

@@ -54,6 +54,19 @@ def test_a_cell_of_several_values_is_not_counted(cells: tuple[str, ...], text: s
     assert text_of("How many colours are there?", table) == text
 
 
+@for_each(
+    "cells, text",
+    (("Cat", "Dog up to 10 kg", "Dog over 25 kg"), None),
+    (("Lamp 40 W", "Lamp 60 W", "Torch"), None),
+    (("Van 1", "Van 2", "Van 4"), "3, counted in 3 rows"),
+    (("5th form", "Chess at 9 am", "Drums"), "3, counted in 3 rows"),
+)
+def test_kinds_of_things_are_not_counted_as_things(cells: tuple[str, ...], text: str | None) -> None:
+    table = passage("Pet | Monthly\n" + "\n".join(f"{cell} | {number}.50" for number, cell in enumerate(cells)))
+
+    assert text_of("How many pets are there?", table) == text
+
+
 @for_each("cell", "", '"', "ditto")
 def test_a_cell_that_stands_for_the_one_above_is_not_left_out(cell: str) -> None:
     table = passage(f"Day | Course | Fee\nMonday | Yoga | 10\n{cell} | Drums | 20\nTuesday | Chess | 5")
