@@ -33,6 +33,8 @@ _TABLE_TAG = re.compile(r"<(/?)table\b[^<>]{0,1000}>", re.IGNORECASE)
 _LAYOUT = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "pre", "form", "textarea", "article", "nav"))
 # A table with a cell of more characters than this has no data, either.
 _LONGEST_CELL = 500
+# The two ways in which a cell is marked as a name: it is an element ``<th>``, or begins with bold letters.
+_IS_NAME, _IS_BOLD = 0, 1
 # A table with more rows than this is not read as a table.
 _MOST_ROWS = 100_000
 
@@ -145,17 +147,17 @@ class _Cell(NamedTuple):
     :param pieces: The pieces of its text.
     :param down: How many rows the cell covers.
     :param across: How many columns the cell covers.
-    :param is_name: Whether the cell is a name of a row or a column (``<th>``).
+    :param marks: The ways in which the cell is marked as a name of a row or a column, `_IS_NAME` or `_IS_BOLD`.
     """
 
     pieces: list[str]
     down: int
     across: int
-    is_name: bool
+    marks: set[int]
 
     def placed(self) -> PlacedCell:
         """Return the cell with its whole text."""
-        return PlacedCell("".join(self.pieces).strip(), self.down, self.across)
+        return PlacedCell("".join(self.pieces).strip(), self.down, self.across, self.marks)
 
 
 class _TableReader(HTMLParser):
@@ -180,10 +182,13 @@ class _TableReader(HTMLParser):
             down = _whole_number(attributes.get("rowspan"))
             across = _whole_number(attributes.get("colspan"))
             self._pieces = []
-            self._rows[-1].append(_Cell(self._pieces, down, across, is_name=tag == "th"))
+            self._rows[-1].append(_Cell(self._pieces, down, across, {_IS_NAME} if tag == "th" else set()))
         elif tag == "caption":
             self._pieces = []
         elif self._pieces is not None:
+            is_first = not "".join(self._pieces).strip()
+            if tag in ("b", "strong") and is_first and self._rows:
+                self._rows[-1][-1].marks.add(_IS_BOLD)
             # The tags listed here separate words. Other tags, such as `<b>`, do not.
             self._pieces.append(" " if tag in ("br", "p", "div", "li") else "")
 
@@ -216,7 +221,7 @@ class _TableReader(HTMLParser):
         headers = []
         for number, row in enumerate(rows):
             placed_rows.append([cell.placed() for cell in row])
-            if all(cell.is_name for cell in row):
+            if all(_IS_NAME in cell.marks for cell in row):
                 headers.append(number)
         if any(len(cell.text) > _LONGEST_CELL for row in placed_rows for cell in row):
             return None

@@ -11,7 +11,7 @@ import re
 import zipfile
 from calendar import month_name
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -28,6 +28,7 @@ from prefrag.indexing.readers.struck_office_text import (
     STRUCK,
     HiddenLines,
     hidden_lines,
+    is_on,
     note_left_out,
     strike_rtf,
     strike_slide_text,
@@ -87,6 +88,10 @@ _UNCOMPUTED_ADVICE = "without a stored value: open the file in its program, and 
 _MOST_MERGED = 1_000_000
 # Bold names of columns are looked for only in this many rows at the beginning of a sheet.
 _MOST_HEADER_ROWS = 1_000
+# Marked labels are looked for only in rows with at most this many cells.
+_MOST_MARKED_CELLS = 24
+# The colours of a background that nobody sees: white.
+_WHITE = ("", "AUTO", "FFFFFF", "FFFFFFFF", "00FFFFFF")
 # The namespace of the elements in a Word file.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 # The title that PowerPoint writes if an author gave none.
@@ -271,6 +276,9 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
     # The number in the file of each row in `rows`.
     numbers: list[int] = []
     headers = set()
+    # The cells with bold letters, and those with a background.
+    bold: set[tuple[int, int]] = set()
+    filled: set[tuple[int, int]] = set()
     # The hidden columns with text.
     hidden_columns = set()
     for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS)):
@@ -294,12 +302,26 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             continue
         if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in cells):
             headers.add(len(rows))
+        if number < _MOST_HEADER_ROWS and len(cells) <= _MOST_MARKED_CELLS:
+            # openpyxl counts columns from 1.
+            bold |= {(len(rows), cell.column - 1) for cell in cells if cell.font.b}
+            filled |= {(len(rows), cell.column - 1) for cell in cells if _is_filled(cell)}
         rows.append(line)
         numbers.append(number)
 
     left_out["hidden column"] += len(hidden_columns)
     spans = spans_of_kept(_merged_cells(xml), numbers)
-    return without_columns(Grid(rows, spans, frozenset(headers)), hidden.columns)
+    return without_columns(Grid(rows, spans, frozenset(headers), (bold, filled)), hidden.columns)
+
+
+def _is_filled(cell: Any) -> bool:
+    """Check whether a cell of a sheet has a background that is not white."""
+    if cell.fill.fill_type != "solid":
+        return False
+    colour = cell.fill.fgColor
+    # The first colour of a theme is that of the paper.
+    is_paper = colour.type == "theme" and colour.theme == 0 and not colour.tint
+    return not is_paper and (colour.type != "rgb" or colour.rgb not in _WHITE)
 
 
 def _is_left_out(cell: Any, line: list[str]) -> bool:
@@ -445,9 +467,10 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
     A heading begins with its mark. An item of a list begins with a hyphen. A table is one text of several lines.
     """
     levels, lists = _word_style_kinds(document.styles)
+    bold_styles, header_styles = _word_marking_styles(document.styles.element)
     for element in _body_elements(document.element.body):
         if element.tag == f"{_WORD}tbl":
-            lines = list(write_grid(_word_grid(element), outline))
+            lines = list(write_grid(_word_grid(element, bold_styles, header_styles), outline))
             if lines:
                 yield "\n".join(lines)
             continue
@@ -484,12 +507,39 @@ def _word_style_kinds(styles: Any) -> tuple[dict[str | None, int], set[str | Non
     return levels, lists
 
 
-def _word_grid(table: Any) -> Grid:
+def _word_marking_styles(styles: Any) -> tuple[set[str | None], set[str | None]]:
+    """Return the IDs of the styles with bold letters, and of the styles of tables that mark the first row."""
+    bold: set[str | None] = set()
+    headers: set[str | None] = set()
+    for style in styles.iter(f"{_WORD}style"):
+        style_id = style.get(f"{_WORD}styleId")
+        if is_on(style.find(f"{_WORD}rPr/{_WORD}b")):
+            bold.add(style_id)
+        parts = style.iterchildren(f"{_WORD}tblStylePr")
+        if any(part.get(f"{_WORD}type") == "firstRow" for part in parts):
+            headers.add(style_id)
+    return bold, headers
+
+
+def _word_grid(
+    table: Any, bold_styles: Collection[str | None] = (), header_styles: Collection[str | None] = ()
+) -> Grid:
     """Return the cells of a table in a Word file.
 
     A merged cell that covers several rows is stored in each of these rows. The property ``vMerge`` of a cell is
     "restart" where such a merged cell begins, and has another value where the merged cell above continues.
+
+    :param table: The element of the table.
+    :param bold_styles: The IDs of the styles with bold letters.
+    :param header_styles: The IDs of the styles of tables that mark the first row.
     """
+    style = table.find(f"{_WORD}tblPr/{_WORD}tblStyle")
+    look = table.find(f"{_WORD}tblPr/{_WORD}tblLook")
+    has_header_style = style is not None and style.get(f"{_WORD}val") in header_styles
+    has_marked_row = has_header_style and (look is None or look.get(f"{_WORD}firstRow") != "0")
+    # The cells with bold letters, and those with a background.
+    bold: set[tuple[int, int]] = set()
+    filled: set[tuple[int, int]] = set()
     rows: list[list[str]] = []
     spans: list[Span] = []
     # For each column in which a merged cell goes on downwards: the position of the merged cell in `spans`.
@@ -502,6 +552,11 @@ def _word_grid(table: Any) -> Grid:
         for cell in row.iterchildren(f"{_WORD}tc"):
             column = len(line)
             width = _word_cell_width(cell)
+            is_marked = has_marked_row and number == 0
+            if is_marked or _is_bold_cell(cell, bold_styles):
+                bold.add((number, column))
+            if is_marked or _is_filled_cell(cell):
+                filled.add((number, column))
             merged = _word_value(cell, "vMerge")
             begins_merged_cell = merged == "restart"
             continues_merged_cell = merged is not None and not begins_merged_cell and column in begun
@@ -519,7 +574,28 @@ def _word_grid(table: Any) -> Grid:
             line.append(text)
             line += [""] * (width - 1)
         rows.append(line)
-    return Grid(rows, spans, frozenset(headers))
+    return Grid(rows, spans, frozenset(headers), (bold, filled))
+
+
+def _is_bold_cell(cell: Any, bold_styles: Collection[str | None]) -> bool:
+    """Check whether the first words in a cell of a Word file are bold."""
+    for run in cell.iter(f"{_WORD}r"):
+        has_words = any((text.text or "").strip() for text in run.iter(f"{_WORD}t"))
+        if not has_words:
+            continue
+        own = run.find(f"{_WORD}rPr/{_WORD}b")
+        if own is not None:
+            return is_on(own)
+        paragraph = next(run.iterancestors(f"{_WORD}p"), run)
+        styles = (run.find(f"{_WORD}rPr/{_WORD}rStyle"), paragraph.find(f"{_WORD}pPr/{_WORD}pStyle"))
+        return any(style is not None and style.get(f"{_WORD}val") in bold_styles for style in styles)
+    return False
+
+
+def _is_filled_cell(cell: Any) -> bool:
+    """Check whether a cell of a Word file has a background that is not white."""
+    shading = cell.find(f"{_WORD}tcPr/{_WORD}shd")
+    return shading is not None and shading.get(f"{_WORD}fill", "auto").upper() not in _WHITE
 
 
 def _word_cell_width(cell: Any) -> int:

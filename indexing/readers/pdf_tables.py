@@ -215,8 +215,13 @@ def _name_columns_of_rest(
     outline = Outline()
     copy = Grid([[*row] for row in table.grid.rows], table.grid.spans, table.grid.headers)
     outline.read("\n".join(write_grid(copy, outline)))
+    last_row = [cell for cell in copy.rows[-1] if cell]
     if outline.rows and outline.rows[-1][1].columns:
-        names = [*outline.rows[-1][1].columns]
+        written = outline.rows[-1][1]
+        # The rows of a form or of a turned table are no rows of the page, so their names are no names of its columns.
+        if [cell for cell in written.rows[-1].cells if cell] != last_row:
+            return
+        names = [*written.columns]
         spans = [span._replace(row=span.row + 1) for span in rest.grid.spans]
         named = Grid([names, *rest.grid.rows], spans, frozenset([0]))
         next_tables[0] = rest._replace(grid=named, words=[[], *rest.words])
@@ -291,7 +296,7 @@ def _plain(text: str) -> str:
 
 
 def _words_of_row(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield the words of each row of a table that is written with some letters.
+    """Yield the words of each row of a table that is written with some letters, or of a form.
 
     :param table: The table. Its grid is changed.
     :param wanted: The letters of the written row. Many letters may also be a part of the row.
@@ -302,6 +307,10 @@ def _words_of_row(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int
         row = written.rows[number]
         letters = _plain(written.write(row))
         if letters != wanted and (len(wanted) < _LEAST_LETTERS or wanted not in letters):
+            continue
+        # A form is written as a single row.
+        if len(outline.rows) == 1:
+            yield [word for words in table.words for word in words]
             continue
         cells = [cell for cell in row.cells if cell]
         for grid_row, words in zip(table.grid.rows, table.words, strict=True):

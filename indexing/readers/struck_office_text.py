@@ -103,7 +103,7 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
 
     count = 0
     for row in list(root.iter(f"{_WORD}tr")):
-        if _is_on(row.find(f"{_WORD}trPr/{_WORD}hidden")):
+        if is_on(row.find(f"{_WORD}trPr/{_WORD}hidden")):
             row.getparent().remove(row)
             count += 1
     # The rows of tables from which a text is removed.
@@ -169,10 +169,10 @@ def _own_properties(properties: Any) -> dict[str, bool]:
     if properties is None:
         return {}
     elements = {name: properties.find(f"{_WORD}{name}") for name in _WORD_PROPERTIES}
-    return {name: _is_on(element) for name, element in elements.items() if element is not None}
+    return {name: is_on(element) for name, element in elements.items() if element is not None}
 
 
-def _is_on(element: Any) -> bool:
+def is_on(element: Any) -> bool:
     """Check whether a property of a Word file exists and is not turned off."""
     return element is not None and element.get(f"{_WORD}val", "1") not in _OFF
 

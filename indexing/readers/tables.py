@@ -10,6 +10,7 @@ as a person sees them. :func:`write_grid` then writes each row of each table in 
 4. Merged cells hold a text that belongs to several rows or columns.
 5. A row with a single cell inside a table names the group of the rows below it.
 6. In some tables each column is a record, and the first column names the fields.
+7. A form has a label before each value. :mod:`form` reads it, and it is written as a single row.
 """
 
 import re
@@ -17,10 +18,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise, zip_longest
+from itertools import chain, dropwhile, groupby, pairwise, zip_longest
 from typing import NamedTuple
 
 from prefrag.components.text.table_rows import Row, Table
+from prefrag.indexing.passage_splitting import MOST_CHARACTERS, MOST_WORDS
+from prefrag.indexing.readers.form import FormCell, Pair, read_form
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.report import CannotRead
 
@@ -78,6 +81,8 @@ _WEEKDAY = re.compile(
 _DIGITS = re.compile(r"\d+")
 # This many rows below the names of columns show whether the columns hold numbers.
 _MOST_VALUE_ROWS = 3
+# A form has at most this many rows.
+_MOST_FORM_ROWS = 500
 # A table whose columns are its records has at most this many rows, and at most this many columns.
 _MOST_SIDEWAYS = 40
 
@@ -103,11 +108,13 @@ class PlacedCell(NamedTuple):
     :param text: The text.
     :param down: How many rows the cell covers.
     :param across: How many columns the cell covers.
+    :param marks: The numbers of the ways in which the file marks the cell as a name.
     """
 
     text: str
     down: int
     across: int
+    marks: Collection[int] = ()
 
 
 @dataclass
@@ -118,11 +125,14 @@ class Grid:
         has its text only in its first row and column; the other cells that it covers are "".
     :param spans: The merged cells.
     :param headers: The numbers of the rows, from 0, that the file itself marks as names of columns.
+    :param marks: For each way in which the file marks single cells as names, such as bold letters or a background, the
+        row and the column of the cells that are marked so.
     """
 
     rows: list[list[str]]
     spans: Sequence[Span] = ()
     headers: frozenset[int] = frozenset()
+    marks: Sequence[Collection[tuple[int, int]]] = ()
 
 
 def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = ()) -> Grid:
@@ -137,12 +147,14 @@ def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = (
     """
     grid: list[list[str]] = []
     spans: list[Span] = []
+    # The row and the column of the cells that are marked, by the way of marking.
+    marked: dict[int, set[tuple[int, int]]] = {}
     # For each column that a cell from above covers: the first row below that cell.
     covered: dict[int, int] = {}
 
     for number, cells in enumerate(rows):
         line: list[str] = []
-        for text, down, across in cells:
+        for text, down, across, *ways in cells:
             while covered.get(len(line), 0) > number:
                 line.append("")
             column = len(line)
@@ -153,11 +165,14 @@ def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = (
                 spans.append(Span(number, column, max(1, down), width))
                 first_row_below = number + down
                 covered |= dict.fromkeys(range(column, column + width), first_row_below)
+            for way in chain.from_iterable(ways):
+                marked.setdefault(way, set()).add((number, column))
             line.append(text)
             line += [""] * (width - 1)
         grid.append(line)
 
-    return Grid(grid, spans, frozenset(headers))
+    marks = [marked.get(way, set()) for way in range(max(marked, default=-1) + 1)]
+    return Grid(grid, spans, frozenset(headers), marks)
 
 
 def write_grid(grid: Grid, outline: Outline) -> Iterator[str]:
@@ -196,8 +211,9 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     merged_columns = _copy_merged_cells(grid.rows, grid.spans)
     # The texts that stand directly above the next block, and may be the title of its tables.
     above: list[str] = []
-    # The last table that was read at each place. The key is the column at which the table begins.
+    # The last table that was read at each place. The key is the column at which the table begins. A form is none.
     earlier: dict[int, Table] = {}
+    is_later = False
     # The column after the last of each merged cell, by the row and the column in which it begins.
     merged_ends = {(span.row, span.column): span.column + span.columns for span in grid.spans}
     rows = [_NumberedRow(number, cells) for number, cells in enumerate(grid.rows)]
@@ -208,24 +224,35 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             above = list(dict.fromkeys("".join(row.cells) for row in block))
             continue
 
-        is_later = bool(earlier)
         if is_later:
             yield from _take_notes(above)
         runs = _runs_of_columns([row.cells for row in block])
+        if len(runs) > 1 and _is_wide_form(block, grid, merged_columns):
+            (begin, _), *_, (_, end) = runs
+            runs = [(begin, end)]
         if len(runs) > 1:
             above += _take_shared_titles(block, runs, merged_ends)
         merged_in_block = {row.number: merged_columns[row.number] for row in block if row.number in merged_columns}
         for begin, end in runs:
-            hints = _HeaderHints(_columns_of_part(merged_in_block, begin, end), grid.headers, is_later)
+            merged_in_part = _columns_of_part(merged_in_block, begin, end)
+            hints = _HeaderHints(merged_in_part, grid.headers, is_later, grid.marks, begin)
             rows_of_run = [_NumberedRow(row.number, row.cells[begin:end]) for row in block]
             if len(runs) > 1:
                 _restore_lone_cells(rows_of_run, hints.merged_columns)
             for part in _split_at_blank_rows(rows_of_run):
-                table, lines = _read_table(part, hints, above, earlier.get(begin), outline)
+                titles, lines = _read_titles(part, hints, above)
+                yield from lines
+                pairs = _read_pairs(part, hints)
+                if pairs:
+                    earlier.pop(begin, None)
+                    yield from _write_form(pairs, titles, outline)
+                    continue
+                table, lines = _read_table(part, hints, titles, earlier.get(begin), outline)
                 earlier[begin] = table
                 yield from lines
                 yield from _write_new_rows(table, outline)
         above = []
+        is_later = True
     yield from above
 
 
@@ -273,6 +300,10 @@ class _HeaderHints(NamedTuple):
     marked: frozenset[int]
     # Whether another table stands above.
     is_later: bool
+    # For each way of marking single cells, the row and the column of each marked cell in the grid.
+    marks: Sequence[Collection[tuple[int, int]]]
+    # The first column of the table in the grid.
+    first_column: int
 
 
 def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int, list[tuple[int, int]]]:
@@ -439,26 +470,107 @@ def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     return [(first_begin, last_end)]
 
 
+def _read_titles(block: list[_NumberedRow], hints: _HeaderHints, above: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Remove the titles of a table from a block of rows.
+
+    :param block: The rows without a blank row between them. They are changed.
+    :param hints: What helps to recognise the header.
+    :param above: The texts that stand above the block.
+    :returns: The titles, and the notes above them that belong to no table.
+    """
+    titles = [*above, *_take_titles(block, above)]
+    # The last text stands directly above the table, so it is the title even if it is a sentence.
+    notes = _take_notes(titles[:-1]) if hints.is_later else []
+    return titles[len(notes) :], notes
+
+
+def _is_wide_form(block: Sequence[_NumberedRow], grid: Grid, merged_columns: dict[int, list[tuple[int, int]]]) -> bool:
+    """Check whether the parts of a block beside each other, with a gap between them, are one form."""
+    hints = _HeaderHints(merged_columns, grid.headers, False, grid.marks, 0)
+    below_titles = list(dropwhile(lambda row: _is_lone(row.cells), block))
+    return bool(below_titles) and bool(_read_pairs(below_titles, hints))
+
+
+def _read_pairs(block: Sequence[_NumberedRow], hints: _HeaderHints) -> list[Pair]:
+    """Read the labels and values of a block of rows that is a form; empty if it is none.
+
+    :param block: The rows without a blank row between them, and without titles.
+    :param hints: What helps to recognise the header, and the labels.
+    """
+    marked = _count_marked_rows(block, hints)
+    has_header = marked > 0 and not all(row.number in hints.marked for row in block)
+    if has_header or len(block) > _MOST_FORM_ROWS:
+        return []
+    width = max(len(row.cells) for row in block)
+    all_cells = _form_cells(block, hints, range(width))
+    # An empty column may be a gap, or hold values that nobody has filled in yet.
+    filled = {column for row in block for column in _own_columns(row, hints) if row.cells[column]}
+    filled_cells = _form_cells(block, hints, sorted(filled))
+    return read_form(all_cells) or read_form(filled_cells)
+
+
+def _own_columns(row: _NumberedRow, hints: _HeaderHints) -> list[int]:
+    """Return the columns of a row in which a cell begins. The others are covered by merged cells."""
+    spans = hints.merged_columns.get(row.number, [])
+    covered = {column for begin, end in spans for column in range(begin + 1, end)}
+    return [column for column in range(len(row.cells)) if column not in covered]
+
+
+def _form_cells(block: Sequence[_NumberedRow], hints: _HeaderHints, columns: Collection[int]) -> list[list[FormCell]]:
+    """Return some columns of a block of rows as the cells of a form. A merged cell is one cell."""
+    rows: list[list[FormCell]] = []
+    for row in block:
+        is_over_all = hints.merged_columns.get(row.number) == []
+        if is_over_all:
+            rows.append([FormCell("".join(row.cells), frozenset())])
+            continue
+        own = set(_own_columns(row, hints))
+        cells: list[FormCell] = []
+        for column in columns:
+            if column >= len(row.cells):
+                cells.append(FormCell("", frozenset()))
+            elif column in own:
+                place = (row.number, hints.first_column + column)
+                ways = frozenset(way for way, places in enumerate(hints.marks) if place in places)
+                cells.append(FormCell(row.cells[column], ways))
+        rows.append(cells)
+    return rows
+
+
+def _write_form(pairs: Sequence[Pair], titles: Sequence[str], outline: Outline) -> Iterator[str]:
+    """Write the labels and values of a form as a table with a single row, whose columns are the labels.
+
+    A long form, and sentences in boxes, become a line for each pair or sentence, which are no rows.
+    """
+    title, lines = _join_titles(titles)
+    yield from lines
+    texts = [f"{pair.label}: {pair.value}" if pair.label else pair.value for pair in pairs]
+    written = [title, *texts]
+    n_words = sum(len(text.split()) for text in written)
+    is_short = n_words <= MOST_WORDS and sum(map(len, written)) + 2 * len(written) <= MOST_CHARACTERS
+    if is_short and any(pair.label for pair in pairs):
+        table = Table(outline.count_table(), title, tuple(_number_names([pair.label for pair in pairs])))
+        table.rows.append(Row("", tuple(pair.value for pair in pairs)))
+        yield from _write_new_rows(table, outline)
+        return
+    yield from filter(None, written)
+
+
 def _read_table(
-    block: list[_NumberedRow], hints: _HeaderHints, above: list[str], earlier: Table | None, outline: Outline
+    block: list[_NumberedRow], hints: _HeaderHints, titles: list[str], earlier: Table | None, outline: Outline
 ) -> tuple[Table, list[str]]:
     """Read the table in a block of rows.
 
-    :param block: The rows without a blank row between them. Titles are removed.
+    :param block: The rows without a blank row between them, and without titles.
     :param hints: What helps to recognise the header.
-    :param above: The texts that stand above the block.
+    :param titles: The titles of the table.
     :param earlier: The table above this block that begins at the same column; None if there is none.
     :param outline: The outline of the file, which numbers the tables.
     :returns: The table, and the lines above it that belong to no table. The table is ``earlier`` itself if the block
         continues that table.
     """
-    titles = [*above, *_take_titles(block, above)]
-    # The last text stands directly above the table, so it is the title even if it is a sentence.
-    notes = _take_notes(titles[:-1]) if hints.is_later else []
-    titles = titles[len(notes) :]
-    titles += _take_caption(block, hints)
+    titles = [*titles, *_take_caption(block, hints)]
     title, lines = _join_titles(titles)
-    lines = [*notes, *lines]
     if earlier is not None and not titles and _continues(block, earlier, hints):
         earlier.rows += _rows_with_groups(block, hints)
         return earlier, lines
@@ -824,15 +936,15 @@ def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
     """Check whether each column of a table is a record, and the first column names the fields.
 
     An example are the rows ``["City", "Rome", "Oslo"]`` and ``["People", "2800000", "700000"]``. In such a table, the
-    values of one row either all have digits or all have none, and rows of both kinds exist. A table of two columns is
-    checked in another way: all cells of its first column must end in a colon, as in "City:".
+    values of one row either all have digits or all have none, and rows of both kinds exist. Such a table has at least
+    three columns, because two columns may be a form, which :func:`read_form` knows.
 
     :param rows: The rows of the table.
     :param depth: The number of first rows that seem to name columns. The values of these rows tell nothing.
     :returns: Whether the columns are records.
     """
     width = len(rows[0])
-    has_size = 2 <= width <= _MOST_SIDEWAYS and 2 <= len(rows) <= _MOST_SIDEWAYS
+    has_size = 2 < width <= _MOST_SIDEWAYS and 2 <= len(rows) <= _MOST_SIDEWAYS
     if not has_size:
         return False
     is_full = all(len(row) == width and all(row) for row in rows)
@@ -846,8 +958,6 @@ def _is_sideways(rows: Sequence[Sequence[str]], depth: int) -> bool:
     if len(different_labels) < len(rows):
         return False
 
-    if width == 2:
-        return all(label.endswith(":") for label in labels)
     # For each row, whether its values have digits.
     kinds = [set(map(_has_digit, row[1:])) for row in rows]
     is_alike_in_rows = all(len(kinds_in_row) == 1 for kinds_in_row in kinds)
@@ -1010,7 +1120,8 @@ def without_columns(grid: Grid, hidden: Collection[int]) -> Grid:
             row += [""] * (first_shown + 1 - len(row))
             row[first_shown] = row[span.column]
     shown_rows = [_without_cells(row, hidden) for row in rows]
-    return Grid(shown_rows, spans, grid.headers)
+    marks = [{(row, places[column]) for row, column in cells if column not in hidden} for cells in grid.marks]
+    return Grid(shown_rows, spans, grid.headers, marks)
 
 
 def _without_cells(row: Sequence[str], hidden: Collection[int]) -> list[str]:

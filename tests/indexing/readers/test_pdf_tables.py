@@ -181,6 +181,32 @@ def test_the_lines_of_a_form_stay_as_they_are():
     assert rows_of(lines(3, 2) + words(form)) == []
 
 
+FORM = [
+    ["Customer", "Castle Green", "Date", "3 May 2026"],
+    ["Engineer", "Tomasz", "Order", "4711"],
+    ["Site", "Mill Lane", "Phone", "0471 220 11"],
+]
+FORM_ROW = (
+    "Customer: Castle Green; Date: 3 May 2026; Engineer: Tomasz; Order: 4711; Site: Mill Lane; Phone: 0471 220 11"
+)
+
+
+def test_form_of_four_columns_is_one_row_that_is_marked():
+    page = lines(3, 4) + words(FORM)
+
+    assert rows_of(page) == [FORM_ROW]
+    marks = draw_page(make_drawn_pdf([page]), 1, FORM_ROW)["marks"]
+    assert [mark["text"].strip() for mark in marks][:4] == ["Customer", "Castle Green", "Date", "3 May 2026"]
+
+
+def test_labels_of_a_form_name_no_columns_of_the_next_page():
+    rest = [["Pump", "2", "Seal", "3"], ["Valve", "4", "Pipe", "5"]]
+
+    rows = rows_of(lines(3, 4) + words(FORM), lines(2, 4) + words(rest))
+
+    assert not any("Customer: Pump" in row for row in rows)
+
+
 def test_a_text_of_several_lines_is_no_row_of_its_own():
     rows = [["Day", "Fee"], ["Saturday", "5 but not for those with\na company telephone\nor a van"]]
     drawn = lines(1, 2) + across(3.5, 2) + "".join(down(number, 3.5) for number in range(3))
