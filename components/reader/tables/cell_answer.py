@@ -88,8 +88,10 @@ def answer_with_cell(
     cells = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
     telling = [word for word in words if _is_in(word, cells)]
     is_current = not fit.table.is_outdated(telling, documents)
+    # Another form may have the same labels, so its other cells must say which form is meant.
+    is_told = bool(set[int]().union(*fit.places.values()) - {fit.column})
     # An unknown row may have the same name.
-    is_sure = is_current and fit.table.is_whole and not find_row_doubt(question, fit)
+    is_sure = is_current and is_told and fit.table.is_whole and not find_row_doubt(question, fit)
     return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
 
 
@@ -273,7 +275,7 @@ def _fit(
     if column is None and price_column not in telling:
         column = price_column
     identified = set[int]().union(*places.values()) - {column}
-    if not identified:
+    if not identified and not table.is_record:
         return None
 
     for word in rest:

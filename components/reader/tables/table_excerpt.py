@@ -67,6 +67,11 @@ class TableExcerpt:
         """Whether all rows of the table are known."""
         return len(self.lines) == self.size
 
+    @property
+    def is_record(self) -> bool:
+        """Whether the table is a single row, such as a form, so that its columns alone say which cell is meant."""
+        return self.size == 1 and self.is_whole
+
     def cells(self, row: Row) -> Iterator[tuple[int, str]]:
         """List the cells of a row that are not empty.
 

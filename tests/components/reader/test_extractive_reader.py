@@ -1,6 +1,7 @@
 """The shipped reader, on passages about a made-up place."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from haystack import Document
@@ -9,8 +10,10 @@ from prefrag.components.reader import extractive_reader
 from prefrag.components.reader.extractive_reader import ROW_RIGHT, ExtractiveReader
 from prefrag.components.reader.reader_files import SHIPPED_READER
 from prefrag.components.text.table_rows import Row, Table, write_tables
+from prefrag.indexing.file_conversion import FileConverter
 from tests.components.serialisation import rebuilt
 from tests.for_each import for_each
+from tests.indexing.office import make_docx
 
 HALL = Document(
     content="Every sensor is compared with a reference here. The hall opened in 1966 next to the harbour of Pellhaven.",
@@ -371,3 +374,19 @@ def test_yes_or_no_from_a_row_is_not_stated(question: str) -> None:
     assert [found.probability for found in reader.read(question, [document])] == [0.5, 0.5]
     plain = replace(document, meta={"title": "file"})
     assert reader.read(question, [plain])[0].probability >= reader.threshold
+
+
+def test_form_in_a_word_file_answers_by_its_labels(reader):
+    rows = (("Customer", "Castle Green", "Date", "3 May 2026"), ("Engineer", "Tomasz", "Order", "4711"))
+
+    def write(document) -> None:
+        table = document.add_table(rows=2, cols=4)
+        for row, texts in zip(table.rows, rows, strict=True):
+            for cell, text in zip(row.cells, texts, strict=True):
+                cell.text = text
+
+    [form] = FileConverter().passages(Path("Job sheet.docx"), make_docx(write))
+
+    assert form.content == "Customer: Castle Green; Date: 3 May 2026; Engineer: Tomasz; Order: 4711"
+    assert reader.read("Who is the engineer?", [form])[0].text == "Tomasz"
+    assert reader.read("Who is the engineer of order 4711?", [form])[0].probability >= reader.threshold

@@ -3,7 +3,7 @@
 from haystack import Document
 
 from prefrag.components.reader.tables.row_answer import answer_from_rows
-from tests.components.reader.tables.table_passages import INVOICES, STAFF, passage, text_of
+from tests.components.reader.tables.table_passages import INVOICES, STAFF, is_stated, passage, text_of
 from tests.for_each import for_each
 
 
@@ -193,3 +193,29 @@ def test_a_column_beside_the_price_is_not_the_price(name: str) -> None:
 @for_each("value", "+£3", "B3", "31.12.2026", "5%")
 def test_a_price_is_an_amount(value: str) -> None:
     assert text_of("How much is the lamp?", passage(f"Item | Price\nLamp | {value}\nChair | 7")) is None
+
+
+JOB = "Customer | Engineer | Order\nCastle Green | Tomasz | 4711"
+
+
+@for_each(
+    "question, text, is_sure",
+    ("Who is the engineer?", "Tomasz", False),
+    ("What is the order number?", "4711", False),
+    ("Who is the engineer of Castle Green?", "Tomasz", True),
+    ("Who is the customer of order 4711?", "Castle Green", True),
+    ("Who is the engineer of Mill House?", None, False),
+    ("Who is the plumber?", None, False),
+)
+def test_form_is_asked_by_its_labels(question: str, text: str | None, is_sure: bool) -> None:
+    table = passage(JOB)
+
+    assert text_of(question, table) == text
+    assert is_stated(question, table) == is_sure
+
+
+def test_two_forms_with_other_values_give_no_answer() -> None:
+    other = passage("Customer | Engineer | Order\nQuay Bakery | Ian | 4712", title="other", number=2)
+
+    assert text_of("Who is the engineer?", passage(JOB), other) is None
+    assert text_of("Who is the engineer of Quay Bakery?", passage(JOB), other) == "Ian"
