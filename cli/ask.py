@@ -24,7 +24,6 @@ from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import ModelOption, apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
-from prefrag.components.state.option_texts import OPTION_TEXTS
 from prefrag.errors import BadInput, Missing, PrefragError
 
 # Heavy modules are imported where they are used, so that --help is instant.
@@ -41,17 +40,17 @@ _TRIAL_CALLS = 4
 # The question of the demo. Its answer needs several of the invented documents.
 DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
-# Options that `prefrag ask` and `prefrag chat` share.
+# Options that `prefrag ask` and `prefrag chat` share. The help of an option without a text is that of `RunOptions`.
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]
-SourceOption = Annotated[list[str] | None, typer.Option(help="A source to search (repeatable); by default all.")]
-PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=OPTION_TEXTS["preferred"])]
-TopKOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["top_k"])]
-MaxStepsOption = Annotated[int | None, typer.Option(help=OPTION_TEXTS["max_steps"])]
-FolderOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["folders"])]
-KindOption = Annotated[list[str] | None, typer.Option(help=OPTION_TEXTS["kinds"])]
-SinceOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["since"])]
-UntilOption = Annotated[str | None, typer.Option(metavar="DATE", help=OPTION_TEXTS["until"])]
-FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=OPTION_TEXTS["filters"])]
+SourcesOption = Annotated[
+    list[str] | None, typer.Option("--source", help="A source to search (repeatable); by default all.")
+]
+PreferredOption = Annotated[str | None, typer.Option("--prefer", metavar="SOURCE")]
+NumberOption = Annotated[int | None, typer.Option()]
+FoldersOption = Annotated[list[str] | None, typer.Option("--folder")]
+KindsOption = Annotated[list[str] | None, typer.Option("--kind")]
+DateOption = Annotated[str | None, typer.Option(metavar="DATE")]
+FiltersOption = Annotated[str | None, typer.Option(metavar="JSON")]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is stopped; by default 600.")
 ]
@@ -72,14 +71,14 @@ def ask(
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of the web.")
     ] = None,
     collection: CollectionOption = None,
-    source: SourceOption = None,
-    prefer: PreferOption = None,
-    top_k: TopKOption = None,
-    max_steps: MaxStepsOption = None,
-    folder: FolderOption = None,
-    kind: KindOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
+    sources: SourcesOption = None,
+    preferred: PreferredOption = None,
+    top_k: NumberOption = None,
+    max_steps: NumberOption = None,
+    folders: FoldersOption = None,
+    kinds: KindsOption = None,
+    since: DateOption = None,
+    until: DateOption = None,
     filters: FiltersOption = None,
     deadline: DeadlineOption = None,
     web: WebOption = None,
@@ -91,8 +90,17 @@ def ask(
     quiet: QuietOption = False,
 ) -> None:
     """Answer a question, and show each step as it happens."""
-    options = read_options(source, prefer, top_k, max_steps, filters)
-    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
+    options = read_options(
+        sources=sources,
+        preferred=preferred,
+        top_k=top_k,
+        max_steps=max_steps,
+        folders=folders,
+        kinds=kinds,
+        since=since,
+        until=until,
+        filters=filters,
+    )
     if corpus is not None and collection is not None:
         raise BadInput("Give --corpus or --collection, not both.")
     set_up(pipeline, collection, deadline, web, model)
@@ -151,25 +159,15 @@ def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> No
         try_models(pipeline, _TRIAL_SECONDS / _TRIAL_CALLS, wait=0.0)
 
 
-def read_options(
-    source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
-) -> dict[str, Any]:
-    """Collect the options of a command as options of the run.
+def read_options(filters: str | None, **options: object) -> dict[str, Any]:
+    """Turn the options of a command into options of the run.
 
-    :param source: The sources to search. None or an empty list means all.
-    :param prefer: The source to search first. None means the default of the pipeline.
-    :param top_k: How many documents a search returns. None means the default of the pipeline.
-    :param max_steps: How many steps a run may take. None means the default of the pipeline.
     :param filters: The filters as JSON. None means no filters.
+    :param options: The other options, by their names in :class:`~prefrag.components.state.run_options.RunOptions`. None
+        means the default of the pipeline.
     :raises BadInput: If the filters are not a JSON object.
     """
-    return {
-        "sources": source or None,
-        "preferred": prefer,
-        "top_k": top_k,
-        "max_steps": max_steps,
-        "filters": _read_filters(filters),
-    }
+    return {**options, "filters": _read_filters(filters)}
 
 
 def set_up(

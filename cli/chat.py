@@ -32,14 +32,14 @@ _HELP = """\
 def chat(
     pipeline: ask.PipelineOption = "prefrag",
     collection: CollectionOption = None,
-    source: ask.SourceOption = None,
-    prefer: ask.PreferOption = None,
-    top_k: ask.TopKOption = None,
-    max_steps: ask.MaxStepsOption = None,
-    folder: ask.FolderOption = None,
-    kind: ask.KindOption = None,
-    since: ask.SinceOption = None,
-    until: ask.UntilOption = None,
+    sources: ask.SourcesOption = None,
+    preferred: ask.PreferredOption = None,
+    top_k: ask.NumberOption = None,
+    max_steps: ask.NumberOption = None,
+    folders: ask.FoldersOption = None,
+    kinds: ask.KindsOption = None,
+    since: ask.DateOption = None,
+    until: ask.DateOption = None,
     filters: ask.FiltersOption = None,
     deadline: ask.DeadlineOption = None,
     web: ask.WebOption = None,
@@ -50,8 +50,17 @@ def chat(
 
     Without a terminal, each line of standard input is a question. The first question that fails sets the exit code.
     """
-    options = ask.read_options(source, prefer, top_k, max_steps, filters)
-    options |= {"folders": folder, "kinds": kind, "since": since, "until": until}
+    options = ask.read_options(
+        sources=sources,
+        preferred=preferred,
+        top_k=top_k,
+        max_steps=max_steps,
+        folders=folders,
+        kinds=kinds,
+        since=since,
+        until=until,
+        filters=filters,
+    )
     # `set_up` applies --web or --no-web to this variable. A later command /web replaces that option.
     web_of_user = os.environ.get("PREFRAG_WEB")
     ask.set_up(pipeline, collection, deadline, web, model)

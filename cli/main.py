@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from prefrag.cli.ask import ask
 from prefrag.cli.chat import chat
@@ -52,6 +52,26 @@ def list_pipelines(
         typer.echo(mermaid(load(draw)))
 
 
+class _Command(TyperCommand):
+    """A command whose options without a text have that of the option of a run with this name."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters of the command.
+
+        :param ctx: The context of the command line.
+        """
+        parameters = super().get_params(ctx)
+        options = [parameter for parameter in parameters if isinstance(parameter, TyperOption)]
+        without_text = [option for option in options if option.help is None]
+        if without_text:
+            # This imports Pydantic, so it is done for the command that was called alone.
+            from prefrag.components.state.run_options import RunOptions
+
+            for option in without_text:
+                option.help = RunOptions.model_fields[option.name].description
+        return parameters
+
+
 class _CommandOrFolder(TyperGroup):
     """Lets users write `prefrag ~/Documents` for `prefrag FOLDER ~/Documents`.
 
@@ -83,7 +103,7 @@ def _make_group(name: str, description: str, commands: dict[str, Callable[..., N
         pretty_exceptions_enable=False,
     )
     for command_name, command in commands.items():
-        group.command(command_name, epilog=EXIT_CODES)(report_errors()(command))
+        group.command(command_name, cls=_Command, epilog=EXIT_CODES)(report_errors()(command))
     return group
 
 

@@ -65,7 +65,7 @@ def evaluate(
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1)] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run only the first questions, up to this number.")] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Questions to run at the same time; 4 by default.")

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
 
-from prefrag.components.state.option_texts import OPTION_TEXTS
 from prefrag.errors import BadInput
 
 AnswerType = Literal["short", "yes_no", "multiple_choice"]
@@ -40,14 +39,33 @@ class RunOptions(BaseModel):
     sources: list[str] | None = Field(
         None, description="The sources that may be searched; by default all that the pipeline has."
     )
-    preferred: str | None = Field(None, description=OPTION_TEXTS["preferred"])
-    top_k: StrictInt | None = Field(None, description=OPTION_TEXTS["top_k"])
-    max_steps: StrictInt | None = Field(None, description=OPTION_TEXTS["max_steps"])
-    folders: list[str] | None = Field(None, max_length=100, description=OPTION_TEXTS["folders"])
-    kinds: list[str] | None = Field(None, max_length=100, description=OPTION_TEXTS["kinds"])
-    since: str | None = Field(None, description=OPTION_TEXTS["since"])
-    until: str | None = Field(None, description=OPTION_TEXTS["until"])
-    filters: dict[str, Any] | None = Field(None, description=OPTION_TEXTS["filters"])
+    preferred: str | None = Field(None, description="The source that is searched first.")
+    top_k: StrictInt | None = Field(None, description="Documents per retrieval.")
+    max_steps: StrictInt | None = Field(
+        None, description="The maximum number of steps, up to the limit of the pipeline."
+    )
+    folders: list[str] | None = Field(
+        None,
+        max_length=100,
+        description="A folder of the collection with all below it, such as contracts or Letters/2024; several may be "
+        "given.",
+    )
+    kinds: list[str] | None = Field(
+        None, max_length=100, description="A kind of file, such as pdf, docx, mail or .xlsx; several may be given."
+    )
+    since: str | None = Field(
+        None,
+        description="Only documents whose first lines or name give a date in or after this year, month or day "
+        "(2024-06-15).",
+    )
+    until: str | None = Field(
+        None,
+        description="Only documents whose first lines or name give a date in or before this year, month or day "
+        "(2024-06-15).",
+    )
+    filters: dict[str, Any] | None = Field(
+        None, description="A Haystack metadata filter on the documents. It is applied by the sources that can filter."
+    )
     documents: list[AttachedDocument] | None = Field(
         None, description="Texts that belong to the question. The model reads them, but no query is made from them."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.cli.main import main
+from prefrag.components.state.run_options import RunOptions
 from prefrag.version import find_version
 from tests.cli.running import prefrag
 from tests.for_each import for_each
@@ -21,6 +22,15 @@ COMMANDS = (
 @for_each("command", "", "documents", "train", *COMMANDS)
 def test_help_lists_the_exit_codes(command: str):
     assert "Exit codes" in prefrag(*command.split(), "--help").stdout
+
+
+@for_each("command", "ask", "chat", "evaluate")
+def test_option_of_a_run_has_its_text_from_run_options(command: str):
+    lines = prefrag(command, "--help").stdout.splitlines()
+    [line_of_option] = [line for line in lines if "--top-k" in line]
+    first_word, *_ = str(RunOptions.model_fields["top_k"].description).split()
+
+    assert first_word in line_of_option
 
 
 def test_the_version_is_one_line():
