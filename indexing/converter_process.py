@@ -98,7 +98,7 @@ class ConverterProcess:
         self.loss = reply["loss"]
         return [Document(**passage) for passage in reply["passages"]]
 
-    def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, Any]:
+    def draw(self, data: bytes, page: int, sentence: str = "") -> dict[str, object]:
         """Draw a page of a PDF.
 
         :param data: The bytes of the PDF.
@@ -282,7 +282,7 @@ def main(seconds: float, memory: int, parent: int) -> None:
         replies.flush()
 
 
-def _reply(converter: FileConverter, request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+def _reply(converter: FileConverter, request: Mapping[str, Any], data: bytes) -> dict[str, object]:
     """Draw a page or convert a file, as a request asks. Return the reply."""
     if "draw" in request:
         return {"drawn": draw_page(data, request["draw"], request["sentence"])}

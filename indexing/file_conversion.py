@@ -64,7 +64,7 @@ from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 # change how passages are made. Then all files count as changed and are read again.
 _RECIPE = 18
 # The class name and the settings of Haystack's converter, by the form of the file.
-_CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
+_CONVERTERS: dict[str, tuple[str, dict[str, object]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
     forms.MARKDOWN: ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
     # Only the main text of a page is extracted. The default settings suit news. They would lose much of notes and
@@ -118,7 +118,7 @@ class _Converted(NamedTuple):
 
     title: str
     marked: str
-    meta: Mapping[str, Any]
+    meta: Mapping[str, object]
 
 
 class _Passage(NamedTuple):
@@ -179,7 +179,7 @@ class FileConverter:
         _set_standing(texts, path, folders)
 
         id_of_file = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
-        meta_of_file: dict[str, Any] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
+        meta_of_file: dict[str, object] = {"file_path": str(path), "folder": str(path.parent), "file_name": path.name}
         meta_of_file |= {"file_hash": file_hash, "file_size": len(data), "split_count": len(texts)}
         if modified is not None:
             meta_of_file["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
@@ -424,8 +424,8 @@ def _own_title(stated: str, path: Path, form: str, text: str, headings: Sequence
 
 
 def _meta_of_file(
-    path: Path, form: str, own_title: str, converted_meta: Mapping[str, Any], first_text: str
-) -> dict[str, Any]:
+    path: Path, form: str, own_title: str, converted_meta: Mapping[str, object], first_text: str
+) -> dict[str, object]:
     """Return the metadata from the content of a file that is the same for all its passages.
 
     :param path: The path of the file.
@@ -448,9 +448,9 @@ def _meta_of_file(
     return {**own_fields, **dated, "title": title, "kind": form}
 
 
-def _meta_of_passage(passage: _Passage, form: str) -> dict[str, Any]:
+def _meta_of_passage(passage: _Passage, form: str) -> dict[str, object]:
     """Return the metadata of a passage that other passages of its file may not have: tables, place and sections."""
-    meta: dict[str, Any] = {**write_tables(passage.rows)}
+    meta: dict[str, object] = {**write_tables(passage.rows)}
     if form == forms.CODE:
         meta["line"] = passage.place
     elif passage.place is not None:
@@ -478,7 +478,7 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
     :param folders: The names of the folders above the file.
     """
     # The standing of each document.
-    standings: dict[tuple[Any, ...], str | None] = {}
+    standings: dict[tuple[object, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments count as separate documents.
         document = meta.get("mail"), meta.get("attachment"), meta["title"]

@@ -11,17 +11,22 @@ The functions in this module write marks into Markdown, HTML and the lines of PD
 calls :meth:`Outline.mark`, and writes the mark at the beginning of the line. Rows of tables are marked in the same way.
 """
 
+from __future__ import annotations
+
 import html
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.components.text.sentences import cut_text, ends_with_stop
 from prefrag.components.text.table_rows import Table
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 # The rare character on both sides of the number in a mark. Nobody types this character. It is printable, because the
 # extraction from HTML drops unprintable characters. It is a punctuation mark, so that Markdown emphasis right after it
@@ -243,7 +248,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def _heading_words(content: str, parser: Any) -> str:
+def _heading_words(content: str, parser: MarkdownIt) -> str:
     """Return the words of a heading without Markdown signs. For example, "[Set up](x.md)" gives "Set up" and spaces."""
     words = []
     for inline in parser.parseInline(content[:_MOST_READ]):

@@ -153,7 +153,7 @@ def _leaves(message: Message) -> Iterator[Any]:
             yield part
 
 
-def _decode(part: Any) -> str:
+def _decode(part: Message) -> str:
     """Return the text of a part of a mail; "" if the part cannot be read as text."""
     # Skip a part that cannot be read as text, because the other parts may still be readable.
     with suppress(CannotRead):
@@ -161,13 +161,13 @@ def _decode(part: Any) -> str:
     return ""
 
 
-def _content(part: Any) -> bytes:
+def _content(part: Message) -> bytes:
     """Return the bytes of a part of a mail, decoded from base64 or the like."""
     content = part.get_payload(decode=True)
     return content if isinstance(content, bytes) else b""
 
 
-def _header(message: Any, name: str) -> str:
+def _header(message: Message, name: str) -> str:
     """Return the decoded value of a header field in one line; "" if the mail does not have the field."""
     # An encoded value is several times longer than its text. It is cut again when it is decoded.
     value = str(message.get(name) or "")[: _MOST_HEAD * _MOST_ENCODED]

@@ -6,6 +6,8 @@ removes. Word, PowerPoint and Excel files are zip archives of XML, so :func:`che
 would take too much memory.
 """
 
+from __future__ import annotations
+
 import io
 import re
 import zipfile
@@ -17,7 +19,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import islice
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from prefrag.components.text.counted import counted
@@ -37,6 +39,12 @@ from prefrag.indexing.readers.struck_office_text import (
 )
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, without_columns, write_grid
 from prefrag.indexing.report import CannotRead
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.styles.styles import Styles
+    from lxml.etree import _Element as LxmlElement
+    from pptx.table import Table
 
 # The maximum number of bytes of all XML files in an archive, when unpacked. An archive with more is refused, because a
 # few kilobytes can unpack to gigabytes. Parsed XML takes ten times its size in memory, so this limit is lower than the
@@ -139,7 +147,7 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     styles = word_styles(document.styles.element)
     struck = strike_word_text(document.element.body, styles)
 
-    def note_text(element: Any) -> str:
+    def note_text(element: LxmlElement) -> str:
         """Return the text of a note, and count what is struck out in it."""
         nonlocal struck
         struck += strike_word_text(element, styles)
@@ -359,7 +367,7 @@ def _shown(cell: Any) -> str:
     return show_cell(value, cell.number_format)
 
 
-def _is_struck(piece: Any) -> bool:
+def _is_struck(piece: object) -> bool:
     """Check whether a piece of the text of a cell is struck through. A piece without a font of its own is not."""
     font = getattr(piece, "font", None)
     return bool(getattr(font, "strike", False))
@@ -443,7 +451,7 @@ def check_xml(beginning: bytes, name: str) -> None:
         """Refuse the file. The parser calls this function at a DOCTYPE declaration."""
         raise CannotRead(f"its part {name} has a DOCTYPE declaration, so the file may be malicious")
 
-    def note_element(tag: str, _: Any) -> None:
+    def note_element(tag: str, _: object) -> None:
         """Note an element. The parser calls this function at each opening tag."""
         begun.append(tag)
 
@@ -461,7 +469,7 @@ def check_xml(beginning: bytes, name: str) -> None:
         raise CannotRead(f"its part {name} has no XML element in its first megabyte")
 
 
-def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
+def _word_blocks(document: Document, outline: Outline) -> Iterator[str]:
     """Yield the paragraphs and tables of a Word file.
 
     A heading begins with its mark. An item of a list begins with a hyphen. A table is one text of several lines.
@@ -491,7 +499,7 @@ def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
             yield text
 
 
-def _word_style_kinds(styles: Any) -> tuple[dict[str | None, int], set[str | None]]:
+def _word_style_kinds(styles: Styles) -> tuple[dict[str | None, int], set[str | None]]:
     """Return the level of each style of headings, by the ID of the style, and the IDs of the styles of list items."""
     levels: dict[str | None, int] = {}
     lists: set[str | None] = set()
@@ -507,7 +515,7 @@ def _word_style_kinds(styles: Any) -> tuple[dict[str | None, int], set[str | Non
     return levels, lists
 
 
-def _word_marking_styles(styles: Any) -> tuple[set[str | None], set[str | None]]:
+def _word_marking_styles(styles: LxmlElement) -> tuple[set[str | None], set[str | None]]:
     """Return the IDs of the styles with bold letters, and of the styles of tables that mark the first row."""
     bold: set[str | None] = set()
     headers: set[str | None] = set()
@@ -522,7 +530,7 @@ def _word_marking_styles(styles: Any) -> tuple[set[str | None], set[str | None]]
 
 
 def _word_grid(
-    table: Any, bold_styles: Collection[str | None] = (), header_styles: Collection[str | None] = ()
+    table: LxmlElement, bold_styles: Collection[str | None] = (), header_styles: Collection[str | None] = ()
 ) -> Grid:
     """Return the cells of a table in a Word file.
 
@@ -577,7 +585,7 @@ def _word_grid(
     return Grid(rows, spans, frozenset(headers), (bold, filled))
 
 
-def _is_bold_cell(cell: Any, bold_styles: Collection[str | None]) -> bool:
+def _is_bold_cell(cell: LxmlElement, bold_styles: Collection[str | None]) -> bool:
     """Check whether the first words in a cell of a Word file are bold."""
     for run in cell.iter(f"{_WORD}r"):
         has_words = any((text.text or "").strip() for text in run.iter(f"{_WORD}t"))
@@ -592,19 +600,19 @@ def _is_bold_cell(cell: Any, bold_styles: Collection[str | None]) -> bool:
     return False
 
 
-def _is_filled_cell(cell: Any) -> bool:
+def _is_filled_cell(cell: LxmlElement) -> bool:
     """Check whether a cell of a Word file has a background that is not white."""
     shading = cell.find(f"{_WORD}tcPr/{_WORD}shd")
     return shading is not None and shading.get(f"{_WORD}fill", "auto").upper() not in _WHITE
 
 
-def _word_cell_width(cell: Any) -> int:
+def _word_cell_width(cell: LxmlElement) -> int:
     """Return how many columns a cell of a table in a Word file covers."""
     digits = (_word_value(cell, "gridSpan") or "")[:5]
     return min(int(digits), MOST_COLUMNS) if digits.isdecimal() else 1
 
 
-def _word_value(cell: Any, name: str) -> str | None:
+def _word_value(cell: LxmlElement, name: str) -> str | None:
     """Return the value of a property of a cell.
 
     The value is "" if the property has no value, and None if the cell does not have the property.
@@ -613,7 +621,7 @@ def _word_value(cell: Any, name: str) -> str | None:
     return None if element is None else element.get(f"{_WORD}val", "")
 
 
-def _body_elements(parent: Any) -> Iterator[Any]:
+def _body_elements(parent: LxmlElement) -> Iterator[LxmlElement]:
     """Yield the elements that are paragraphs or tables, including those inside forms and cover pages."""
     for element in parent.iterchildren():
         if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
@@ -622,7 +630,7 @@ def _body_elements(parent: Any) -> Iterator[Any]:
             yield from _body_elements(element)
 
 
-def _word_text(element: Any) -> str:
+def _word_text(element: LxmlElement) -> str:
     """Return the text of a paragraph or a cell.
 
     The text of a tracked deletion is left out, because that text has another tag.
@@ -640,7 +648,7 @@ def _word_text(element: Any) -> str:
     return "".join(pieces)
 
 
-def _slide_grid(table: Any) -> Grid:
+def _slide_grid(table: Table) -> Grid:
     """Return the cells of a table on a slide."""
     rows: list[list[str]] = []
     spans = []

@@ -4,11 +4,17 @@ The readers of Word and Excel files append these texts to the main text. The lib
 return them, so the functions here read the XML parts of the file.
 """
 
+from __future__ import annotations
+
 import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from lxml.etree import _Element as LxmlElement
 
 # The XML namespace of the elements in Word files.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -26,7 +32,7 @@ _PARTS = {
 _COMMENTS = re.compile(r"xl/comments/?(?:comment)?\d*\.xml", re.IGNORECASE)
 
 
-def word_notes(document: Any, read_text: Callable[[Any], str]) -> Iterator[str]:
+def word_notes(document: Document, read_text: Callable[[LxmlElement], str]) -> Iterator[str]:
     """Yield the page headers, page footers, footnotes, endnotes and comments of a Word file.
 
     :param document: The file as the library python-docx opens it.

@@ -16,15 +16,21 @@ of their letters on the page, and puts the lines of the left column before those
 The reader of PDF files calls :func:`find_lines` for each page.
 """
 
+from __future__ import annotations
+
 import ctypes
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.components.text.sentences import ends_with_stop
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
+    from pypdfium2.raw import FS_RECTF
 
 # A gap is wide if it is wider than this many times the height of the letters. Two columns have a wide gap between them.
 # The gaps between the words of a justified text are smaller.
@@ -88,7 +94,7 @@ class Segment(NamedTuple):
     top: float
 
 
-def find_lines(part: Any, text: str) -> list[tuple[int, int]]:
+def find_lines(part: PdfTextPage, text: str) -> list[tuple[int, int]]:
     """Find the lines of a page, in the order in which people read them.
 
     :param part: The text page object of pypdfium2.
@@ -149,7 +155,7 @@ def _split(text: str) -> Iterator[tuple[int, int]]:
 class Boxes:
     """The boxes of the characters of a page. The functions of PDFium are called directly, which is faster."""
 
-    def __init__(self, part: Any) -> None:
+    def __init__(self, part: PdfTextPage) -> None:
         from pypdfium2.raw import FS_RECTF, FPDFText_GetLooseCharBox
 
         self._read = FPDFText_GetLooseCharBox
@@ -157,7 +163,7 @@ class Boxes:
         self._box = FS_RECTF()
         self._to = ctypes.byref(self._box)
 
-    def __getitem__(self, place: int) -> Any:
+    def __getitem__(self, place: int) -> FS_RECTF:
         """Return the box of a character, in points. The next call overwrites this box.
 
         :param place: The position of the character in the text of the page.

@@ -4,10 +4,12 @@ The file converter calls :func:`read_pdf` in a process of its own. The bookmarks
 no bookmarks, its lines in large letters are the headings. Page numbers and repeated headers and footers are removed.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
 from prefrag.indexing.readers.pdf_columns import find_lines
@@ -15,6 +17,9 @@ from prefrag.indexing.readers.pdf_tables import PageTable, find_tables, insert_t
 from prefrag.indexing.readers.running_lines import take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 # A PDF with more characters than this is refused.
 _MOST_TEXT = 100_000_000
@@ -97,7 +102,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
     return title, "\f".join(written)
 
 
-def _read_pages(document: Any, with_sizes: bool) -> list[_Page]:
+def _read_pages(document: PdfDocument, with_sizes: bool) -> list[_Page]:
     """Read all pages of a PDF, as :func:`_read_page` does. Raise :class:`CannotRead` if their text is too long."""
     pages: list[_Page] = []
     room = _MOST_TEXT
@@ -110,7 +115,7 @@ def _read_pages(document: Any, with_sizes: bool) -> list[_Page]:
     return pages
 
 
-def _read_page(document: Any, number: int, with_sizes: bool) -> _Page:
+def _read_page(document: PdfDocument, number: int, with_sizes: bool) -> _Page:
     """Read one page.
 
     :param document: The opened PDF.
@@ -152,7 +157,7 @@ def _join(lines: list[str], next_lines: list[str]) -> str:
     return text if goes_on else f"{text}\n\n"
 
 
-def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[float]:
+def _sizes(part: PdfTextPage, text: str, places: Sequence[tuple[int, int]]) -> list[float]:
     """Measure the height of the first character of each line, in points. The height of a blank line is 0."""
     sizes: list[float] = []
     for begin, end in places:
@@ -166,7 +171,7 @@ def _sizes(part: Any, text: str, places: Sequence[tuple[int, int]]) -> list[floa
     return sizes
 
 
-def _bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
+def _bookmarks(document: PdfDocument) -> dict[int, list[tuple[int, str]]]:
     """Return the bookmarks of each page, by the number of the page from 0. A bookmark is its level and its title."""
     bookmarks: dict[int, list[tuple[int, str]]] = {}
     for bookmark in document.get_toc(max_depth=_MOST_LEVELS):

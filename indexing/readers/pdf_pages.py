@@ -4,18 +4,23 @@ The page that shows the sources of an answer uses :func:`draw_page`. It lays the
 the page, and highlights the cited sentence.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.pdf_columns import find_lines
 from prefrag.indexing.readers.pdf_tables import find_row
 from prefrag.indexing.report import CannotRead
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
 
 # The width of the picture in pixels. The picture of a very long page is narrower, because of the next limit.
 _WIDTH = 1_400
@@ -60,7 +65,7 @@ class _Letters(NamedTuple):
     line_numbers: Sequence[int]
 
 
-def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
+def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, object]:
     """Draw one page, and find the positions of its lines.
 
     Call this function in a process with limits, because PDFium itself has no limits of time and memory.
@@ -119,7 +124,7 @@ def draw_page(data: bytes, number: int, sentence: str = "") -> dict[str, Any]:
         document.close()
 
 
-def _page_with(document: Any, number: int, sentence: str) -> int:
+def _page_with(document: PdfDocument, number: int, sentence: str) -> int:
     """Return the number of the page that has a sentence.
 
     The result is ``number`` or the next page. It is ``number`` if neither page has the sentence.
@@ -135,7 +140,7 @@ def _page_with(document: Any, number: int, sentence: str) -> int:
     return number + 1 if _find(next_page.get_textpage(), sentence) else number
 
 
-def _runs(text: Any, parts: Sequence[tuple[int, int]], box: _Box) -> Iterator[dict[str, Any]]:
+def _runs(text: PdfTextPage, parts: Sequence[tuple[int, int]], box: _Box) -> Iterator[dict[str, object]]:
     """Yield the text and the position of each line in some parts of a page.
 
     :param text: The text page object of pypdfium2.
@@ -160,7 +165,7 @@ def _runs(text: Any, parts: Sequence[tuple[int, int]], box: _Box) -> Iterator[di
         yield {"text": words, **place}
 
 
-def _rects(text: Any, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[float, float, float, float]]:
+def _rects(text: PdfTextPage, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[float, float, float, float]]:
     """Yield the left, bottom, right and top edge of each line in some parts of a page, in points."""
     for first, length in parts:
         # `get_rect` refers to the part for which `count_rects` was called last.
@@ -168,7 +173,7 @@ def _rects(text: Any, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[float,
             yield text.get_rect(number)
 
 
-def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
+def _find(page: PdfTextPage, sentence: str) -> list[tuple[int, int]]:
     """Find a sentence on a page. Only letters and digits are compared, so lines may end anywhere in the sentence.
 
     :param page: The text page object of pypdfium2.
@@ -195,7 +200,7 @@ def _find(page: Any, sentence: str) -> list[tuple[int, int]]:
     return _parts(first, last, letters)
 
 
-def _find_rest(page_before: Any, page: Any, sentence: str) -> list[tuple[int, int]]:
+def _find_rest(page_before: PdfTextPage, page: PdfTextPage, sentence: str) -> list[tuple[int, int]]:
     """Find the rest of a sentence that begins on the page before.
 
     The rest must begin the page. Lines that stand at the top of both pages may stand before it.
@@ -239,7 +244,7 @@ def _plain_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _letters(page: Any) -> _Letters:
+def _letters(page: PdfTextPage) -> _Letters:
     """Return the letters and digits of a page.
 
     :param page: The text page object of pypdfium2.

@@ -10,12 +10,18 @@ that they are a table. This module reads what is drawn, and joins it to frames:
 The module :mod:`pdf_tables` writes the words of the page into the cells.
 """
 
+from __future__ import annotations
+
 import ctypes
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
+    from pypdfium2.raw import FPDF_PAGEOBJECT
 
 # A page with more drawn objects or more edges than this is a drawing or a map. Then no rulings are read.
 _MOST_OBJECTS = 100_000
@@ -97,7 +103,7 @@ def _without_repetition(rows: list[list[int]]) -> list[list[int]]:
     return [row for number, row in enumerate(rows) if not number or row != rows[number - 1]]
 
 
-def find_rulings(page: Any) -> tuple[list[Ruling], list[Ruling]]:
+def find_rulings(page: PdfPage) -> tuple[list[Ruling], list[Ruling]]:
     """Find the visible horizontal and vertical lines of a page.
 
     :param page: The page object of pypdfium2.
@@ -128,14 +134,19 @@ class _Reader:
         self._objects = 0
         self._edges = 0
 
-    def edges(self, page: Any) -> Iterator[tuple[_Point, _Point]]:
+    def edges(self, page: PdfPage) -> Iterator[tuple[_Point, _Point]]:
         """Yield the two ends of each visible edge on the page, in points. It stops if there are too many."""
         import pypdfium2.raw as raw
 
         yield from self._objects_in(page, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, _SAME, 0)
 
     def _objects_in(
-        self, parent: Any, count: Callable[..., int], get: Callable[..., Any], matrix: _Matrix, level: int
+        self,
+        parent: PdfPage | FPDF_PAGEOBJECT,
+        count: Callable[..., int],
+        get: Callable[..., FPDF_PAGEOBJECT],
+        matrix: _Matrix,
+        level: int,
     ) -> Iterator[tuple[_Point, _Point]]:
         """Yield the edges of the objects of a page or of a form.
 
@@ -163,7 +174,7 @@ class _Reader:
                     drawn, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, inner, level + 1
                 )
 
-    def _path(self, path: Any, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
+    def _path(self, path: FPDF_PAGEOBJECT, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
         """Yield the edges of a path. Of a thin filled rectangle, only its middle line is yielded."""
         import pypdfium2.raw as raw
 
@@ -187,7 +198,7 @@ class _Reader:
                 yield from pairwise(points)
 
 
-def _is_visible(read: Callable[..., int], path: Any) -> bool:
+def _is_visible(read: Callable[..., int], path: FPDF_PAGEOBJECT) -> bool:
     """Check whether a path is drawn in a colour that is not white. A pattern counts as a colour.
 
     :param read: The function of PDFium that reads the colour.
@@ -199,7 +210,7 @@ def _is_visible(read: Callable[..., int], path: Any) -> bool:
     return opacity.value > 0 and min(red.value, green.value, blue.value) < _WHITE
 
 
-def _outlines(path: Any, size: int, matrix: _Matrix) -> Iterator[list[_Point]]:
+def _outlines(path: FPDF_PAGEOBJECT, size: int, matrix: _Matrix) -> Iterator[list[_Point]]:
     """Yield the points of each part of a path that is drawn without lifting the pen. A curve divides it, too.
 
     :param path: The path.
@@ -235,7 +246,7 @@ def _middle_line(points: Sequence[_Point]) -> tuple[_Point, _Point] | None:
     return None
 
 
-def _matrix_of(drawn: Any) -> _Matrix:
+def _matrix_of(drawn: FPDF_PAGEOBJECT) -> _Matrix:
     """Return the matrix of a drawn object, which says where it stands."""
     import pypdfium2.raw as raw
 

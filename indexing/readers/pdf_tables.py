@@ -13,12 +13,14 @@ The cells become a :class:`Grid`, as the tables of Word do. The reader of PDF fi
 page, and then :func:`insert_tables` for all pages.
 """
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.pdf_aligned_tables import read_aligned, read_stacks
@@ -26,6 +28,10 @@ from prefrag.indexing.readers.pdf_cells import Cells, Layout, Piece, divide_rows
 from prefrag.indexing.readers.pdf_columns import Boxes, find_lines
 from prefrag.indexing.readers.pdf_rulings import Frame, find_frames, find_rulings
 from prefrag.indexing.readers.tables import Grid, Span, write_grid
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+    from pypdfium2.raw import FS_RECTF
 
 # The sign that stands for a table in the text of a page until the table is written. Nobody types this sign.
 TABLE = "\u205d"
@@ -68,7 +74,7 @@ class PageTable(NamedTuple):
 
 
 def find_tables(
-    page: Any, part: Any, text: str, lines: list[tuple[int, int]]
+    page: PdfPage, part: PdfTextPage, text: str, lines: list[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], list[PageTable]]:
     """Find the tables of a page.
 
@@ -130,7 +136,7 @@ def _is_form(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _read_all(
-    page: Any, text: str, words: Sequence[Piece], boxes: Boxes
+    page: PdfPage, text: str, words: Sequence[Piece], boxes: Boxes
 ) -> Iterator[tuple[Layout, Cells, tuple[float, ...]]]:
     """Yield the numbers of the cells, the words and the borders of each table of a page. Tables may overlap.
 
@@ -268,7 +274,7 @@ def write_tables(texts: Sequence[str], grids: Sequence[Grid], outline: Outline) 
     ]
 
 
-def find_row(part: Any, sentence: str) -> list[tuple[int, int]]:
+def find_row(part: PdfTextPage, sentence: str) -> list[tuple[int, int]]:
     """Find the row of a table from which a sentence was written, such as "Item: Tea; Price: 3".
 
     :param part: The text page object of pypdfium2.
@@ -362,7 +368,7 @@ def _fill_cells(frame: Frame, words: Sequence[Piece], boxes: Boxes) -> tuple[Cel
     return cells, crossing
 
 
-def _cell_of(frame: Frame, box: Any) -> int | None:
+def _cell_of(frame: Frame, box: FS_RECTF) -> int | None:
     """Return the number of the cell in which the middle of a letter stands; None if it stands outside the frame."""
     return frame.cell_at((box.left + box.right) / 2, (box.top + box.bottom) / 2)
 

@@ -5,13 +5,20 @@ may be the source of an answer. The functions here change the XML of a file in p
 readers write the count into :attr:`Outline.loss` by :func:`note_left_out`.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from lxml.etree import _Element as LxmlElement
 
 # The namespaces of Word, of the drawings in PowerPoint, and of OpenDocument.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -87,7 +94,7 @@ def note_left_out(outline: Outline, number: int, noun: str) -> None:
         outline.loss = f"{outline.loss}; {loss}" if outline.loss else loss
 
 
-def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int:
+def strike_word_text(root: LxmlElement, styles: dict[str | None, frozenset[str]]) -> int:
     """Remove the struck-out and hidden texts and the hidden rows from a part of a Word file.
 
     A row of a table of which nothing is left is removed, because an empty row would look like the end of the table. The
@@ -107,7 +114,7 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
             row.getparent().remove(row)
             count += 1
     # The rows of tables from which a text is removed.
-    changed = set[Any]()
+    changed: set[LxmlElement] = set()
     for paragraph in root.iter(f"{_WORD}p"):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
         inherited = _properties_of(style, styles)
@@ -123,17 +130,17 @@ def strike_word_text(root: Any, styles: dict[str | None, frozenset[str]]) -> int
     return count
 
 
-def _innermost_row(element: Any, row_tag: str) -> set[Any]:
+def _innermost_row(element: LxmlElement, row_tag: str) -> set[LxmlElement]:
     """Return the row of a table in which an element directly stands; an empty set outside a table."""
     return set(islice(element.iterancestors(row_tag), 1))
 
 
-def _has_text(row: Any, text_tag: str) -> bool:
+def _has_text(row: LxmlElement, text_tag: str) -> bool:
     """Check whether a row has an element of text that is not blank."""
     return any(text.text and text.text.strip() for text in row.iter(text_tag))
 
 
-def word_styles(styles: Any) -> dict[str | None, frozenset[str]]:
+def word_styles(styles: LxmlElement) -> dict[str | None, frozenset[str]]:
     """Return the properties of each style of a Word file that strike text through or hide it.
 
     :param styles: The root element of the styles.
@@ -164,7 +171,7 @@ def word_styles(styles: Any) -> dict[str | None, frozenset[str]]:
     return styles_with_bases
 
 
-def _own_properties(properties: Any) -> dict[str, bool]:
+def _own_properties(properties: LxmlElement | None) -> dict[str, bool]:
     """Return which properties of :data:`_WORD_PROPERTIES` an element `rPr` turns on or off."""
     if properties is None:
         return {}
@@ -172,17 +179,17 @@ def _own_properties(properties: Any) -> dict[str, bool]:
     return {name: is_on(element) for name, element in elements.items() if element is not None}
 
 
-def is_on(element: Any) -> bool:
+def is_on(element: LxmlElement | None) -> bool:
     """Check whether a property of a Word file exists and is not turned off."""
     return element is not None and element.get(f"{_WORD}val", "1") not in _OFF
 
 
-def _properties_of(style: Any, styles: dict[str | None, frozenset[str]]) -> frozenset[str]:
+def _properties_of(style: LxmlElement | None, styles: dict[str | None, frozenset[str]]) -> frozenset[str]:
     """Return the properties of the style that an element `pStyle` or `rStyle` names."""
     return frozenset() if style is None else styles.get(style.get(f"{_WORD}val"), frozenset())
 
 
-def _is_struck_run(run: Any, inherited: frozenset[str], styles: dict[str | None, frozenset[str]]) -> bool:
+def _is_struck_run(run: LxmlElement, inherited: frozenset[str], styles: dict[str | None, frozenset[str]]) -> bool:
     """Check whether a run of a Word file is struck through or hidden, by itself, by its style or by its paragraph."""
     properties = run.find(f"{_WORD}rPr")
     if properties is None:
@@ -193,7 +200,7 @@ def _is_struck_run(run: Any, inherited: frozenset[str], styles: dict[str | None,
     return any(is_on.values())
 
 
-def strike_slide_text(root: Any) -> int:
+def strike_slide_text(root: LxmlElement) -> int:
     """Remove the struck-out texts from a slide or its notes, and the rows of tables of which nothing is left.
 
     :param root: The element of the slide.
@@ -201,7 +208,7 @@ def strike_slide_text(root: Any) -> int:
     """
     count = 0
     # The rows of tables from which a text is removed.
-    changed = set[Any]()
+    changed: set[LxmlElement] = set()
     for kind in ("r", "fld"):
         for run in root.iter(f"{_DRAWING}{kind}"):
             properties = run.find(f"{_DRAWING}rPr")
@@ -220,7 +227,7 @@ def strike_slide_text(root: Any) -> int:
     return count
 
 
-def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
+def strike_open_document(body: Element, roots: Iterable[Element]) -> int:
     """Remove the struck-out and hidden texts from an OpenDocument file.
 
     A row of a table of which nothing is left is removed, because an empty row would look like the end of the table.
@@ -252,7 +259,7 @@ def strike_open_document(body: Any, roots: Iterable[Any]) -> int:
     return count
 
 
-def _is_hidden_element(element: Any, hidden_styles: set[_StyleKey]) -> bool:
+def _is_hidden_element(element: Element, hidden_styles: set[_StyleKey]) -> bool:
     """Check whether an element of an OpenDocument file is struck through or hidden, by its style or by itself."""
     if _style_of(element) in hidden_styles or element.get(f"{_TEXT}is-hidden") == "true":
         return True
@@ -260,7 +267,7 @@ def _is_hidden_element(element: Any, hidden_styles: set[_StyleKey]) -> bool:
     return is_section and bool(element.get(f"{_TEXT}display") == "none")
 
 
-def _style_of(element: Any) -> _StyleKey:
+def _style_of(element: Element) -> _StyleKey:
     """Return the style of an element of an OpenDocument file."""
     family = _FAMILIES.get(element.tag)
     if not family:
@@ -269,12 +276,12 @@ def _style_of(element: Any) -> _StyleKey:
     return family, element.get(f"{space}style-name")
 
 
-def _has_open_text(row: Any) -> bool:
+def _has_open_text(row: Element) -> bool:
     """Check whether a row of an OpenDocument file has text."""
     return any(text.strip() for text in row.itertext())
 
 
-def _hidden_styles(roots: Iterable[Any]) -> set[_StyleKey]:
+def _hidden_styles(roots: Iterable[Element]) -> set[_StyleKey]:
     """Return the styles of texts, paragraphs and cells that strike text through or hide it.
 
     Several styles may have the same name, if they are of different families or stand in different parts of a file.
@@ -305,7 +312,7 @@ def _hidden_styles(roots: Iterable[Any]) -> set[_StyleKey]:
     return hidden
 
 
-def _strikes(properties: Any) -> bool | None:
+def _strikes(properties: Element | None) -> bool | None:
     """Check whether the properties of a text strike it through or hide it. None if they do not say it."""
     if properties is None:
         return None

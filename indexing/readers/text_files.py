@@ -308,7 +308,7 @@ def _blocks(node: Any, depth: int, outline: Outline) -> Iterator[str]:
                 yield words
 
 
-def _is_block(node: Any) -> bool:
+def _is_block(node: object) -> bool:
     """Check whether a node of docutils is a block, such as a paragraph or a field, and no part of a text."""
     from docutils import nodes
 
