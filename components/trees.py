@@ -51,7 +51,7 @@ class BoostedTrees:
         # before it.
         self._roots = np.cumsum([0, *sizes])[:-1]
 
-        def join(key: str, kind: Any) -> np.ndarray[Any, Any]:
+        def join(key: str, kind: type[object]) -> np.ndarray:
             """Return the values of a key for the nodes of all trees."""
             return np.concatenate([np.array(tree[key], kind) for tree in model["trees"]])
 
@@ -78,7 +78,7 @@ class BoostedTrees:
             nodes = np.unique(children[nodes])
             self._depth += 1
 
-    def _sums(self, rows: object) -> np.ndarray[Any, Any]:
+    def _sums(self, rows: object) -> np.ndarray:
         """Walk all rows down all trees together, and add up the values of the leaves that each row reaches.
 
         The result has a row for each row of features, and a column for each class.
@@ -108,7 +108,7 @@ class BoostedTrees:
             sums.append(np.cumsum(ends_of_class, 1, dtype=np.float32)[:, -1])
         return np.stack(sums, 1) + self._base
 
-    def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
+    def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray) -> list[float]:
         """Compute the probability of the positive class for each row. Several threads may call this method at once.
 
         :param rows: The features of each row.
@@ -118,7 +118,7 @@ class BoostedTrees:
             return []
         return self.scores(rows)
 
-    def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
+    def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray) -> list[dict[str, float]]:
         """Compute the probability of each class for each row. Only for trees with several classes.
 
         :param rows: The features of each row.
@@ -131,7 +131,7 @@ class BoostedTrees:
         shares = powers / powers.sum(1, keepdims=True)
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in shares]
 
-    def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
+    def scores(self, rows: Sequence[Sequence[float]] | np.ndarray) -> list[float]:
         """Compute a score for each row.
 
         :param rows: The features of each row.

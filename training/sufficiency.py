@@ -6,6 +6,8 @@ whether these passages include all gold passages. To get both labels, the gold p
 source, or only into the other source (``web``), or into both.
 """
 
+from __future__ import annotations
+
 import math
 import random
 import tempfile
@@ -15,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from haystack import Document
@@ -37,6 +39,9 @@ from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import fit as fit_pairs
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees
 
+if TYPE_CHECKING:
+    from xgboost import Booster
+
 # The preferred source, with the user's own files.
 LOCAL = "local"
 # The other source.
@@ -45,7 +50,7 @@ WEB = "web"
 # source. "divided": the corpus says which source has which passage, or a draw decides.
 PLACES = ("home", "web", "divided")
 # The settings of XGBoost.
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 3,
@@ -173,7 +178,7 @@ def train_sufficiency(
     return result
 
 
-def fit(states: Sequence[FoundSoFar], seed: int) -> Any:
+def fit(states: Sequence[FoundSoFar], seed: int) -> Booster:
     """Train trees on states. Each dataset has the same weight.
 
     Each state is used twice: with the probability of the extractive reader's answer, and without it. So the trees can
@@ -206,7 +211,7 @@ def _without_answer(state: FoundSoFar) -> FoundSoFar:
     return replace(state, row=tuple(row))
 
 
-def measure(booster: Any, states: Sequence[FoundSoFar], threshold: float) -> Ranked:
+def measure(booster: Booster, states: Sequence[FoundSoFar], threshold: float) -> Ranked:
     """Measure trees on the states of one dataset.
 
     A question for which the preferred source finds nothing has no state, so it is not measured.

@@ -4,6 +4,8 @@ The commands of `prefrag train` that train trees share this code: checks of the 
 file of the trees.
 """
 
+from __future__ import annotations
+
 import importlib
 import json
 import math
@@ -13,13 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from prefrag.components.trees import BoostedTrees, TreesMissing
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
+
+if TYPE_CHECKING:
+    from xgboost import Booster
 
 T = TypeVar("T")
 
@@ -77,7 +83,7 @@ class TreeTraining:
         if self._on_progress is not None:
             self._on_progress(progress)
 
-    def keep(self, booster: Any) -> None:
+    def keep(self, booster: Booster) -> None:
         """Write the trees to the output file. An older file is replaced only when the new file is complete.
 
         :param booster: The trees, as XGBoost's ``Booster``.
@@ -126,7 +132,7 @@ def mean_of_trees(first: Path, second: Path, output: Path) -> None:
     output.write_text(json.dumps(mean, separators=(",", ":")), encoding="utf-8")
 
 
-def import_xgboost() -> Any:
+def import_xgboost() -> ModuleType:
     """Import XGBoost, which trains trees but is not needed to run them.
 
     :returns: The module.
@@ -141,8 +147,13 @@ def import_xgboost() -> Any:
 
 
 def fit_trees(
-    settings: Mapping[str, Any], rounds: int, rows: Any, names: Sequence[str], objective: Any = None, **labels: Any
-) -> Any:
+    settings: Mapping[str, object],
+    rounds: int,
+    rows: object,
+    names: Sequence[str],
+    objective: object = None,
+    **labels: object,
+) -> Booster:
     """Train trees on rows of features.
 
     :param settings: The settings of XGBoost. They should allow only one thread: the same rows then give the same trees.
@@ -155,10 +166,11 @@ def fit_trees(
     """
     xgboost = import_xgboost()
     matrix = xgboost.DMatrix(rows, feature_names=list(names), nthread=1, **labels)
-    return xgboost.train(dict(settings), matrix, rounds, obj=objective)
+    booster: Booster = xgboost.train(dict(settings), matrix, rounds, obj=objective)
+    return booster
 
 
-def read_booster(booster: Any) -> BoostedTrees:
+def read_booster(booster: Booster) -> BoostedTrees:
     """Convert a trained XGBoost model to :class:`BoostedTrees`, without writing a file.
 
     :param booster: The trees, as XGBoost's ``Booster``.

@@ -124,7 +124,7 @@ _NEAREST = 8
 # The smallest divisor. It prevents a division by zero.
 _ALMOST_NOTHING = 1e-3
 
-Values = np.ndarray[Any, np.dtype[Any]]
+Values = np.ndarray
 
 
 def pair_features(
@@ -199,7 +199,7 @@ class _Pairs:
         comparison[np.arange(len(self.front)), self.front] = 0
 
 
-def _measure(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute the features of pairs by name, each with a value per pair or one value for all pairs."""
     return {
         **_measure_cover(texts, pairs),
@@ -217,7 +217,7 @@ def _measure(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_cover(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_cover(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute which of the question's words the passages have."""
     asked_weight: Any = texts.in_question @ texts.weights
     covered = texts.share(texts.holds * texts.in_question, asked_weight)
@@ -243,7 +243,7 @@ def _measure_cover(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_shared_words(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_shared_words(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute which words the passages share that the question lacks."""
     other = texts.other_words
     other_weight = np.maximum(other @ texts.weights, _ALMOST_NOTHING)
@@ -267,7 +267,7 @@ def _measure_shared_words(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_titles(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_titles(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute which words of titles the passages and the question have."""
     a, b, front = pairs.a, pairs.b, pairs.front
     weights, titles = texts.weights, texts.titles
@@ -294,7 +294,7 @@ def _measure_titles(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_names(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_names(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute which names, numbers and other words of the question the passages have."""
     names, holds = texts.names, texts.holds
     names_weight = names @ texts.weights
@@ -312,7 +312,7 @@ def _measure_names(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_fit(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_fit(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute the BM25 scores of the passages for the question."""
     fit = texts.bm25 @ texts.in_question
     (fit_rank,) = _ranks(fit[None, :])
@@ -329,7 +329,7 @@ def _measure_fit(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_chain(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_chain(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute the BM25 scores of the second passage for queries that are made from the question and the first one."""
     b, front = pairs.b, pairs.front
 
@@ -356,7 +356,7 @@ def _measure_chain(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
     }
 
 
-def _measure_links(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Any]:
+def _measure_links(texts: "_Texts", pairs: _Pairs) -> Mapping[str, Values | float]:
     """Compute which whole titles the question and the passages mention."""
     mentions = _mentions(texts, pairs.front)
     has_link = mentions.by_front >= 0
@@ -428,7 +428,7 @@ class _Texts:
         words: Values = self.holds * (1 - self.in_question)
         return words
 
-    def share(self, marked: Values, whole: Any) -> Values:
+    def share(self, marked: Values, whole: Values | float) -> Values:
         """Divide the weight of the marked words in each row by the weight of the whole."""
         shares: Values = (marked @ self.weights) / np.maximum(whole, _ALMOST_NOTHING)
         return shares

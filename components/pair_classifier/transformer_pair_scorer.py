@@ -4,11 +4,13 @@ The model reads the question and two documents, and returns the probability that
 functions that encode and pad its inputs are also used in its training.
 """
 
+from __future__ import annotations
+
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,6 +19,13 @@ from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pa
 from prefrag.components.text.term_statistics import passage_text
 from prefrag.settings import settings
 
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+# The inputs of the model by name, as arrays with a row per pair and a column per token.
+Inputs = dict[str, np.ndarray]
+# Computes the outputs of the model for each row of inputs.
+Forward = Callable[[Inputs], list[list[float]]]
 # The number of pairs that the model reads at once.
 _BATCH = 32
 # The maximum number of tokens of a question. A longer question is cut.
@@ -64,8 +73,8 @@ class TransformerPairScorer(Block):
         self.backend = backend
         self.device = device
         self.document_tokens = document_tokens
-        self._tokenizer: Any = None
-        self._forward: Callable[[dict[str, Any]], list[list[float]]] | None = None
+        self._tokenizer: PreTrainedTokenizerBase | None = None
+        self._forward: Forward | None = None
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
@@ -121,7 +130,7 @@ class TransformerPairScorer(Block):
             scores += [self._probability(logits) for logits in self._forward(inputs)]
         return scores
 
-    def _encode(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+    def _encode(self, question: str, pairs: Sequence[Pair]) -> Inputs:
         """Encode a question with each pair as the inputs of the model."""
         # The fast tokenizers cannot be used by two threads at once.
         with self._lock:
@@ -132,7 +141,7 @@ class TransformerPairScorer(Block):
                 document_tokens=self.document_tokens,
             )
 
-    def _check_length(self, tokenizer: Any, model: str) -> None:
+    def _check_length(self, tokenizer: PreTrainedTokenizerBase, model: str) -> None:
         """Raise ValueError if a question and two documents of the set length do not fit into the model's window."""
         needed = QUESTION_TOKENS + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
         # Tokenizers without a limit report a very large number.
@@ -159,8 +168,11 @@ class TransformerPairScorer(Block):
 
 
 def encode_pairs(
-    tokenizer: Any, questions: Sequence[str], pairs: Sequence[tuple[str, str]], document_tokens: int | None = None
-) -> dict[str, Any]:
+    tokenizer: PreTrainedTokenizerBase,
+    questions: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    document_tokens: int | None = None,
+) -> Inputs:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for use.
 
     If the two texts of a pair do not fit into the model's window, the longer text is cut. If this is not enough, each
@@ -173,7 +185,7 @@ def encode_pairs(
     :returns: The inputs of the model by name, as arrays with a row per pair. All rows are padded to the longest row.
     """
     # For each text, where its tokens begin and end. Each text is tokenised once, although it may be in many pairs.
-    offsets: dict[str, Any] = {}
+    offsets: dict[str, list[tuple[int, int]]] = {}
     for question, pair in zip(questions, pairs, strict=True):
         for text in (question, *pair):
             if text not in offsets:
@@ -207,7 +219,7 @@ def encode_pairs(
     return dict(tokenizer(cut_questions, cut_pairs, padding=True, return_tensors="np"))
 
 
-def fewest_tokens(config: Any) -> int:
+def fewest_tokens(config: PretrainedConfig) -> int:
     """Return the minimum number of tokens with which the attention of BigBird stays sparse.
 
     A single shorter input switches a loaded BigBird to full attention without a warning, for all later inputs, too.
@@ -220,7 +232,7 @@ def fewest_tokens(config: Any) -> int:
     return int((5 + 2 * config.num_random_blocks) * config.block_size + config.block_size)
 
 
-def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
+def pad_inputs(inputs: Inputs, fewest: int, padding: int) -> Inputs:
     """Pad the inputs of a model to a minimum length.
 
     :param inputs: The inputs by name, as arrays with a row per text and a column per token.
@@ -239,7 +251,7 @@ def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, A
     return padded
 
 
-def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
+def _torch_model(model: str, device: str | None) -> Forward:
     """Load a model with PyTorch. Return a function that computes the outputs of the model for each row of inputs."""
     import torch
     from transformers import AutoModelForSequenceClassification
@@ -258,7 +270,7 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
     fewest = fewest_tokens(network.config)
     padding = network.config.pad_token_id or 0
 
-    def forward(inputs: dict[str, Any]) -> list[list[float]]:
+    def forward(inputs: Inputs) -> list[list[float]]:
         inputs = pad_inputs(inputs, fewest, padding)
         with torch.inference_mode():
             tensors = {name: torch.from_numpy(array).to(place) for name, array in inputs.items()}
@@ -268,7 +280,7 @@ def _torch_model(model: str, device: str | None) -> Callable[[dict[str, Any]], l
     return forward
 
 
-def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], list[list[float]]]:
+def _onnx_model(model: str, device: str | None) -> Forward:
     """Load a model with ONNX Runtime. Return a function as :func:`_torch_model` does."""
     import onnxruntime
 
@@ -282,7 +294,7 @@ def _onnx_model(model: str, device: str | None) -> Callable[[dict[str, Any]], li
     session = onnxruntime.InferenceSession(str(path), providers=providers)
     names = {node.name for node in session.get_inputs()}
 
-    def forward(inputs: Mapping[str, object]) -> list[list[float]]:
+    def forward(inputs: Inputs) -> list[list[float]]:
         [output] = session.run(["logits"], {name: array for name, array in inputs.items() if name in names})
         logits: list[list[float]] = output.tolist()
         return logits

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from prefrag.components.reader.reader_input import ReaderInput
 from prefrag.components.reader.span_candidates import SENTENCE_BORDER, SpanCandidate
 
 # An array of numbers.
-Values = np.ndarray[Any, Any]
+Values = np.ndarray
 # The lowest log probability of a start or an end. Lower values are set to this value.
 LEAST = -25.0
 # The maximum number of tokens of a span.

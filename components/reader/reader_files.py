@@ -3,13 +3,15 @@
 The card holds the thresholds of the reader. A process loads each reader once.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import threading
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +19,10 @@ from prefrag.components.reader.encoder_scores import Scored
 from prefrag.components.reader.reader import ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer
 from prefrag.components.reader.span_features import word_weights
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
 
 # The folder of the reader that is shipped with the package.
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -64,7 +70,7 @@ class ReaderCard:
 class ReaderParts:
     """The loaded card, tokenizer and encoder of a reader."""
 
-    def __init__(self, tokenizer: Any, session: Any, card: ReaderCard):
+    def __init__(self, tokenizer: Tokenizer, session: InferenceSession, card: ReaderCard):
         """Keep the loaded parts.
 
         :param tokenizer: The tokenizer of the encoder.

@@ -4,14 +4,19 @@ The sequence begins with the question. Each passage follows, with its title befo
 remembers where the token stands in its passage, so that spans of tokens become spans of text.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefrag.components.text.sentences import WORD_EDGE
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 # The maximum number of tokens of an input, the question and all passages together.
 LONGEST = 512
@@ -46,7 +51,7 @@ class ReaderInput:
     end: list[int]
 
 
-def load_tokenizer(file: Path) -> Any:
+def load_tokenizer(file: Path) -> Tokenizer:
     """Load the tokenizer of an encoder, with truncation and padding switched off.
 
     :param file: A ``tokenizer.json``.
@@ -139,7 +144,7 @@ class _Tokens(NamedTuple):
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def _tokens(tokenizer: Any, text: str, most: int) -> _Tokens:
+def _tokens(tokenizer: Tokenizer, text: str, most: int) -> _Tokens:
     """Tokenise a text, up to a maximum number of tokens."""
     # Texts are not encoded as a batch: the tokenizer would use threads, which costs more time than it saves here.
     encoding = tokenizer.encode(text, add_special_tokens=False)

@@ -4,6 +4,8 @@ The trees learn from simulated runs over questions whose needed passages are kno
 source is searched. For each passage found, the trees learn whether it is needed.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import random
@@ -14,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, as_row
 from prefrag.components.judge.tree_judge import COST_OF_LEAVING, find_unknown, keep_probability, least_probability
@@ -27,8 +29,11 @@ from prefrag.training.judge_classifier.home import TITLES, home_steps, read_arti
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
+if TYPE_CHECKING:
+    from xgboost import Booster
+
 # The settings of XGBoost, chosen by cross-validation on the training questions of the four shared datasets.
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 6,
@@ -207,7 +212,7 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
                 yield TrainingStep(dataset.name, step, measures=False)
 
 
-def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
+def fit(steps: Sequence[TrainingStep], seed: int) -> Booster:
     """Train trees to tell which passages of a step are needed.
 
     :param steps: The steps.
@@ -277,12 +282,12 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
     return HeldBack(name, len(steps), right / len(steps), rejected / needed if needed else 0.0)
 
 
-def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:
+def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, object]]:
     """Make steps, and return them as plain JSON values."""
     return [_write_step(sample) for sample in run()]
 
 
-def _write_step(sample: TrainingStep) -> dict[str, Any]:
+def _write_step(sample: TrainingStep) -> dict[str, object]:
     """Return a step as plain JSON values."""
     # The texts of the passages are not written, because the trees learn only from features.
     step = sample.step

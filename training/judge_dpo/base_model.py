@@ -1,10 +1,9 @@
 """Load the model to train: a folder, a name on the Hugging Face hub, or a GGUF file."""
 
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 # Training is refused if a step would change less than this share of the weights, from 0 to 1. Rounding would undo the
 # change of the others.
@@ -13,7 +12,7 @@ _LEAST_MOVED = 0.5
 _MOST_SAMPLED = 1_000_000
 
 
-def load_model(model: str, weights: str = "float32") -> Any:
+def load_model(model: str, weights: str = "float32") -> PreTrainedModel:
     """Load a causal language model.
 
     :param model: A folder, a name on the Hugging Face hub, or a GGUF file.
@@ -42,7 +41,7 @@ def load_model(model: str, weights: str = "float32") -> Any:
     return loaded
 
 
-def load_tokenizer(model: str) -> Any:
+def load_tokenizer(model: str) -> PreTrainedTokenizerBase:
     """Load the tokenizer of a model.
 
     :param model: A folder, a name on the Hugging Face hub, or a GGUF file.
@@ -64,7 +63,7 @@ def load_tokenizer(model: str) -> Any:
     return tokenizer
 
 
-def check_weights(model: Any, learning_rate: float) -> None:
+def check_weights(model: PreTrainedModel, learning_rate: float) -> None:
     """Check that the number type of the weights is fine enough for the learning rate.
 
     A step of an Adam optimiser adds about the learning rate to a weight. In bfloat16, rounding mostly gives the old

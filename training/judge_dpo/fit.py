@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer
 
@@ -221,7 +222,9 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
+def check_lengths(
+    rows: Sequence[dict[str, Any]], tokenizer: PreTrainedTokenizerBase, config: PretrainedConfig, max_length: int | None
+) -> int:
     """Check that no pair is so long that TRL would silently cut or drop it.
 
     :param rows: The pairs.
@@ -260,7 +263,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
     return max(lengths)
 
 
-def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
+def check_prepared(prepared: Dataset, rows: Sequence[dict[str, Any]], tokenizer: PreTrainedTokenizerBase) -> None:
     """Check that the trainer has dropped no pair, and that its prompts are those that a server makes.
 
     :param prepared: The dataset that the trainer has prepared.
@@ -314,7 +317,11 @@ def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
 
 
 def _make_trainer(
-    model: Any, tokenizer: Any, arguments: DPOConfig, rows: Sequence[dict[str, Any]], settings: FitSettings
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    arguments: DPOConfig,
+    rows: Sequence[dict[str, Any]],
+    settings: FitSettings,
 ) -> DPOTrainer:
     """Make the trainer for a model, with a reference model or a LoRA."""
     needed = ("prompt", "chosen", "rejected", "chat_template_kwargs")
@@ -358,8 +365,8 @@ def _make_trainer(
 
 def _measure_before(
     work: Path,
-    model: Any,
-    tokenizer: Any,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
     held_out: Sequence[dict[str, Any]],
     settings: FitSettings,
     on_progress: Callable[[str], None],
@@ -375,7 +382,7 @@ def _measure_before(
     return dict(json.loads(file.read_text(encoding="utf-8")))
 
 
-def _write_gguf(adapter: Path, model: Any, file: Path, on_progress: Callable[[str], None]) -> str | None:
+def _write_gguf(adapter: Path, model: PreTrainedModel, file: Path, on_progress: Callable[[str], None]) -> str | None:
     """Write a LoRA as a file for llama.cpp, and return its name. None if this is not possible for the model."""
     try:
         write_gguf_adapter(adapter, model.config, file)

@@ -84,7 +84,7 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     writer.close()
 
 
-def _reorder_rows(tensor: Any, heads: int) -> Any:
+def _reorder_rows(tensor: np.ndarray, heads: int) -> np.ndarray:
     """Reorder the rows of each attention head, as llama.cpp expects them.
 
     The rows of a head belong together in pairs. In transformers, the first rows of all pairs come first, and then all

@@ -11,10 +11,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import DynamicCache
+from transformers import DynamicCache, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
 # The architectures whose layers are called as `LowerLayers` calls them.
@@ -42,7 +41,7 @@ class LowerLayers:
     :raises ValueError: If the model has not so many layers, or if it is of an unknown kind.
     """
 
-    def __init__(self, model: Any, upper_layers: int, folder: Path, beginning: Sequence[int] = ()):
+    def __init__(self, model: PreTrainedModel, upper_layers: int, folder: Path, beginning: Sequence[int] = ()):
         config = model.config
         layers = config.num_hidden_layers
         if not 1 <= upper_layers < layers:
@@ -70,8 +69,8 @@ class LowerLayers:
         input_ids: torch.Tensor | None = None,
         attention_mask: torch.Tensor | None = None,
         use_cache: bool | None = None,
-        **others: Any,
-    ) -> Any:
+        **others: object,
+    ) -> BaseModelOutputWithPast:
         """Return the last hidden states of texts, as the model does. Texts may be padded at their ends."""
         starts_padded = attention_mask is not None and not bool(attention_mask[:, 0].all())
         if input_ids is None or starts_padded or use_cache is not False:
@@ -116,7 +115,7 @@ class LowerLayers:
 
     @torch.no_grad()
     def _compute_lower(
-        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, Any]
+        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, object]
     ) -> torch.Tensor:
         """Compute the output of the lower layers, or read it from its file."""
         digest = hashlib.sha256(repr((packed.tolist(), shared, self._count)).encode()).hexdigest()
@@ -138,7 +137,7 @@ class LowerLayers:
         return read
 
     def _run_lower(
-        self, embedded: torch.Tensor, arguments: dict[str, Any], begin: int, cache: DynamicCache | None = None
+        self, embedded: torch.Tensor, arguments: dict[str, object], begin: int, cache: DynamicCache | None = None
     ) -> torch.Tensor:
         """Run the lower layers on tokens. ``begin`` says how many tokens before them are in the cache."""
         tokens = slice(begin, begin + embedded.shape[1])

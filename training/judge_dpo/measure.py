@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from prefrag.components.judge.model_judge import read_judgement
 from prefrag.training.judge_dpo.pairs import canonical_reply
 
 
 def measure(
-    model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int = 512, batch: int = 8
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    steps: Sequence[dict[str, Any]],
+    reply_tokens: int = 512,
+    batch: int = 8,
 ) -> dict[str, Any]:
     """Measure a model in two ways.
 
@@ -58,7 +63,7 @@ def measure(
 
 @torch.no_grad()
 def _write_verdicts(
-    model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, steps: Sequence[dict[str, Any]], reply_tokens: int
 ) -> list[bool | None]:
     """Let the model write a verdict for each step. None if the verdict is cut off or cannot be read."""
     prompts = [tokenize_prompt(tokenizer, step) for step in steps]
@@ -94,7 +99,9 @@ def _write_verdicts(
 
 
 @torch.no_grad()
-def log_probabilities(model: Any, tokenizer: Any, step: dict[str, Any], replies: Sequence[str]) -> list[float]:
+def log_probabilities(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, step: dict[str, Any], replies: Sequence[str]
+) -> list[float]:
     """Compute the log probabilities with which a model would write replies to the prompt of a step.
 
     :param model: The model.
@@ -123,7 +130,7 @@ def log_probabilities(model: Any, tokenizer: Any, step: dict[str, Any], replies:
     return sums
 
 
-def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
+def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> list[int]:
     """Return the tokens of a prompt, as the model's server makes them.
 
     :param tokenizer: The tokenizer of the model.

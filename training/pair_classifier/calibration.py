@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 # An array of numbers.
-Values = np.ndarray[Any, np.dtype[Any]]
+Values = np.ndarray
 # The scores, from 0 to 1, are divided into this number of ranges.
 _BINS = 10
 

@@ -7,7 +7,6 @@ passage the score of the best pair that contains it.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ _LEAST_HESSIAN = 1e-4
 _DIGITS = 6
 
 # An array of numbers.
-Values = np.ndarray[Any, np.dtype[Any]]
+Values = np.ndarray
 
 
 class PassageLoss:
@@ -59,7 +58,7 @@ class PassageLoss:
         self._needed = np.asarray(needed, np.float64)
         self._weights = np.asarray(weights, np.float64)
 
-    def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
+    def __call__(self, margins: Values, _matrix: object) -> tuple[Values, Values]:
         """Compute the first and the second derivative of the loss for each pair.
 
         :param margins: The trees' score of each pair, in log odds.

@@ -5,8 +5,8 @@ The gold passages of a question tell which of the documents are needed.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -38,7 +38,7 @@ class Pool:
     gold: frozenset[str]  # the ids of the gold passages of the question
     documents: tuple[Document, ...]  # the documents of the first stage, best first
     pairs: tuple[Pair, ...]  # the pairs that the classifier scores
-    features: Any  # the features of the pairs, one row for each pair; see `pair_features`
+    features: np.ndarray  # the features of the pairs, one row for each pair; see `pair_features`
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:

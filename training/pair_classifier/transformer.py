@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from prefrag.components.pair_classifier.transformer_pair_scorer import QUESTION_TOKENS, encode_pairs, fewest_tokens
 from prefrag.errors import Missing
@@ -164,12 +171,12 @@ def _check_pairs(learnt: Sequence[PairExample], held_back: Sequence[PairExample]
         )
 
 
-def _find_positive(examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _find_positive(examples: Sequence[PairExample]) -> NDArray[np.bool_]:
     """Return for each pair whether it is positive, which means that both documents are needed."""
     return np.array([example.needed == 2 for example in examples], dtype=bool)
 
 
-def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+def _write_card(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write the model card of a training."""
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
     counts_head = ["pairs to learn from", "both documents needed", "one needed", "none needed"]
@@ -203,7 +210,13 @@ class Classifier:
     :param device: The device on which the transformer runs.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, document_tokens: int | None, device: torch.device):
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        document_tokens: int | None,
+        device: torch.device,
+    ):
         self.model = model.to(device)
         self.tokenizer = tokenizer
         self.device = device
@@ -287,7 +300,7 @@ class Classifier:
 
         return train_phase(self.model, lengths, loss, phase, seed, checkpoint, on_progress)
 
-    def scores(self, examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[Any]]:
+    def scores(self, examples: Sequence[PairExample]) -> np.ndarray:
         """Score pairs.
 
         :param examples: The pairs.
@@ -354,7 +367,9 @@ def find_base(name: str) -> str:
     return BASES.get(name, name)
 
 
-def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -> dict[str, list[int]]:
+def _encode(
+    tokenizer: PreTrainedTokenizerBase, example: PairExample, document_tokens: int | None
+) -> dict[str, list[int]]:
     """Tokenize a pair. The result has the inputs of the transformer, by name."""
     encoded = encode_pairs(tokenizer, [example.question], [(example.first, example.second)], document_tokens)
     return {name: array[0].tolist() for name, array in encoded.items()}
@@ -370,7 +385,7 @@ def _read_pairs(
 ) -> dict[str, DatasetPairs]:
     """Draw the pairs of each dataset, or read them from the file of an earlier call."""
 
-    def draw() -> dict[str, Any]:
+    def draw() -> dict[str, object]:
         records = {}
         for dataset in datasets:
             on_progress(f"Retrieving for {dataset.name}")

@@ -1,11 +1,13 @@
 """Train the decision trees of the :class:`TreePairScorer`, and measure how many more gold passages they find."""
 
+from __future__ import annotations
+
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from haystack import Document
@@ -20,9 +22,12 @@ from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out
 
+if TYPE_CHECKING:
+    from xgboost import Booster
+
 # The settings of XGBoost, chosen by cross-validation on the training questions of the four shared datasets. Other
 # values give similar results.
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 4,
@@ -53,7 +58,7 @@ _MANY_QUESTIONS = 400
 # The bonus that the first passage of the search gets beside the classifier's score. The n-th gets 1/n of it.
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 # An array of numbers.
-Values = np.ndarray[Any, np.dtype[Any]]
+Values = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def train_pairs(
     return Training(training.output, len(gathered), pairs, held_back, training.seconds)
 
 
-def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
+def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Booster:
     """Train trees that score passages or pairs.
 
     :param gathered: The questions with their pairs.
@@ -128,7 +133,7 @@ def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     return fit_trees(settings, ROUNDS, features, FEATURES, PassageLoss(gathered))
 
 
-def recall(gathered: Sequence[Pool], booster: object, label: Label = "passage") -> tuple[float, float, float]:
+def recall(gathered: Sequence[Pool], booster: Booster, label: Label = "passage") -> tuple[float, float, float]:
     """Measure how many gold passages trees select.
 
     Trees for passages are measured with the selection ``fill``, and trees for pairs with ``cfs``.
@@ -155,7 +160,7 @@ def _share(pool: Pool, documents: Iterable[Document]) -> float:
     return len(selected_gold) / len(pool.gold)
 
 
-def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
+def select_forward(pool: Pool, booster: Booster, k: int = SELECTED_AT) -> list[Document]:
     """Select documents as the selection ``cfs`` does.
 
     :param pool: The question with its documents and pairs.
@@ -183,7 +188,7 @@ class _KnownScores:
         return [self._scores[tuple(map(identity, pair))] for pair in pairs]
 
 
-def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
+def shares_found(gathered: Sequence[Pool], booster: Booster, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
     """Measure, for each question, which share of its gold passages is among the first passages.
 
     :param gathered: The questions with their pairs.

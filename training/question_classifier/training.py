@@ -3,13 +3,15 @@
 The trees choose how much retrieval a question needs. They see only features of the question's words.
 """
 
+from __future__ import annotations
+
 import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, QuestionClass
 from prefrag.components.adaptive_rag.question_features import FEATURES, question_features
@@ -21,8 +23,11 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_single_hop
 from prefrag.training.tree_training import Training, TreeTraining, fit_trees, leave_out, read_booster
 
+if TYPE_CHECKING:
+    from xgboost import Booster
+
 # The settings of XGBoost, chosen by cross-validation on the training questions. The results hardly depend on them.
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "objective": "multi:softprob",
     "tree_method": "hist",
     "max_depth": 3,
@@ -183,7 +188,7 @@ def write_shares(shares: Mapping[str, float]) -> str:
     return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)
 
 
-def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
+def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Booster:
     """Train trees on labelled questions. Each dataset has the same weight, whatever its size.
 
     :param labelled: The questions with their classes.

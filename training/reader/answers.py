@@ -11,11 +11,13 @@ Each kind of trees has to learn from results that are as good as those for new q
 into parts, and each part is answered by trees that were trained on the other parts (:func:`cross_fit`).
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,8 +34,11 @@ from prefrag.evaluation.metrics.answers import acc_word, em, f1, fair
 from prefrag.training.reader.examples import Example
 from prefrag.training.tree_training import fit_trees
 
+if TYPE_CHECKING:
+    from xgboost import Booster
+
 # The settings of XGBoost for the span trees, chosen by cross-validation on the training questions.
-SPAN_SETTINGS: dict[str, Any] = {
+SPAN_SETTINGS: dict[str, object] = {
     "objective": "rank:pairwise",
     "lambdarank_pair_method": "topk",
     "lambdarank_num_pair_per_sample": 12,
@@ -48,11 +53,11 @@ SPAN_SETTINGS: dict[str, Any] = {
 # The number of span trees.
 SPAN_ROUNDS = 250
 # The settings for the choice trees. These choose among only five answers, so they are smaller and learn more slowly.
-CHOICE_SETTINGS: dict[str, Any] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
+CHOICE_SETTINGS: dict[str, object] = {**SPAN_SETTINGS, "max_depth": 4, "eta": 0.05, "min_child_weight": 10}
 # The number of choice trees.
 CHOICE_ROUNDS = 200
 # The settings for the yes/no trees.
-YES_NO_SETTINGS: dict[str, Any] = {
+YES_NO_SETTINGS: dict[str, object] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 3,
@@ -79,7 +84,7 @@ _UNLIKELIER = (
 # The same, as XGBoost expects it: 1 for rising, -1 for falling. All other features may do both.
 _DIRECTIONS = {**dict.fromkeys(_LIKELIER.split(), 1), **dict.fromkeys(_UNLIKELIER.split(), -1)}
 # The settings for the sure trees.
-SURE_SETTINGS: dict[str, Any] = {
+SURE_SETTINGS: dict[str, object] = {
     **YES_NO_SETTINGS,
     "max_depth": 4,
     "eta": 0.03,
@@ -117,9 +122,9 @@ class ReadExample:
     example: Example  # the question with its passages
     scores: EncoderScores | None  # the encoder's scores; None for a yes/no question
     spans: Spans  # the spans with their features; empty for a yes/no question
-    yes_no: Any  # the features of a yes/no question; None for other questions
+    yes_no: np.ndarray | None  # the features of a yes/no question; None for other questions
     choice: str | None  # the answer if the question asks which of two things is earlier or later, else None
-    right: Any  # for each span, 1 if it is a right answer, 0 if not
+    right: np.ndarray  # for each span, 1 if it is a right answer, 0 if not
     look: SecondLook  # lets the encoder check a candidate once more
     weight: WordWeight  # returns the weight of a word
 
@@ -130,8 +135,8 @@ class Ranked:
 
     read: ReadExample  # the example
     places: list[int]  # the index of each answer's span, best first
-    rows: Any  # the features for the choice among the answers
-    right: Any  # for each answer, 1 if it is right, 0 if not
+    rows: np.ndarray  # the features for the choice among the answers
+    right: np.ndarray  # for each answer, 1 if it is right, 0 if not
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ class Given:
 
     read: ReadExample  # the example
     text: str  # the answer; empty if there is none
-    features: Any  # the features for the probability; None if the answer is not a span that trees chose
+    features: np.ndarray | None  # the features for the probability; None if the answer is not a span that trees chose
     probability: float  # the estimated probability, from 0 to 1, that the answer is right
     # True if the answer's sentence is about another time or thing than the question, see `Shares.other_time`.
     answers_another_question: bool = False
@@ -206,7 +211,7 @@ def dataset_of(example: Example) -> str:
     return example.origin.partition("-")[0]
 
 
-def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
+def fit_spans(examples: Iterable[ReadExample], seed: int) -> Booster:
     """Train the trees that rank spans.
 
     :param examples: The examples. Only those with right and wrong spans are used.
@@ -219,14 +224,16 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     return _fit_ranking({**SPAN_SETTINGS, "seed": seed}, SPAN_ROUNDS, rows, span_features.FEATURES, right)
 
 
-def _fit_ranking(settings: dict[str, Any], rounds: int, rows: Any, names: Sequence[str], right: Sequence[Any]) -> Any:
+def _fit_ranking(
+    settings: Mapping[str, object], rounds: int, rows: np.ndarray, names: Sequence[str], right: Sequence[np.ndarray]
+) -> Booster:
     """Train trees that rank the answers to each question. ``right`` has an array of labels for each question."""
     sizes = [len(of_question) for of_question in right]
     question_numbers = np.repeat(np.arange(len(right)), sizes)
     return fit_trees(settings, rounds, rows, names, label=np.concatenate(right), qid=question_numbers)
 
 
-def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
+def rank(examples: Iterable[ReadExample], spans: Booster) -> list[Ranked]:
     """Rank the answers to each example, and let the encoder check the best answers once more.
 
     :param examples: The examples. Those that are not answered by a choice of spans are left out.
@@ -245,7 +252,7 @@ def rank(examples: Iterable[ReadExample], spans: Any) -> list[Ranked]:
     return rankings
 
 
-def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
+def fit_choice(examples: Iterable[Ranked], seed: int) -> Booster:
     """Train the trees that choose among the best answers.
 
     :param examples: The ranked answers. Only examples with right and wrong answers are used.
@@ -258,7 +265,7 @@ def fit_choice(examples: Iterable[Ranked], seed: int) -> Any:
     return _fit_ranking({**CHOICE_SETTINGS, "seed": seed}, CHOICE_ROUNDS, rows, choice_features.FEATURES, right)
 
 
-def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
+def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Booster:
     """Train the trees that choose between yes and no.
 
     :param examples: The examples. Only yes/no questions whose right answer is yes or no are used.
@@ -266,12 +273,12 @@ def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
     :returns: The trees, as XGBoost's ``Booster``.
     """
     used = [example for example in examples if example.yes_no is not None and _yes_or_no(example) is not None]
-    rows = np.concatenate([example.yes_no for example in used])
+    rows = np.concatenate([example.yes_no for example in used if example.yes_no is not None])
     labels = [float(_yes_or_no(example) == "yes") for example in used]
     return _fit(rows, labels, yes_no_features.FEATURES, {**YES_NO_SETTINGS, "seed": seed}, YES_NO_ROUNDS)
 
 
-def fit_sure(answers: Iterable[Given], seed: int) -> Any:
+def fit_sure(answers: Iterable[Given], seed: int) -> Booster:
     """Train the trees that estimate the probability that an answer is right.
 
     :param answers: The answers. Those without features are left out.
@@ -279,7 +286,7 @@ def fit_sure(answers: Iterable[Given], seed: int) -> Any:
     :returns: The trees, as XGBoost's ``Booster``.
     """
     used = [answer for answer in answers if answer.features is not None]
-    rows = np.concatenate([answer.features for answer in used])
+    rows = np.concatenate([answer.features for answer in used if answer.features is not None])
     labels = [float(answer.is_fair) for answer in used]
     # All datasets have the same weight. Otherwise the largest dataset, which is also the easiest, would dominate.
     sizes = Counter(dataset_of(answer.read.example) for answer in used)
@@ -303,7 +310,7 @@ def _fit(
     settings: Mapping[str, object],
     rounds: int,
     weights: Sequence[float] | None = None,
-) -> Any:
+) -> Booster:
     """Train trees. Their first estimate is the weighted mean of the labels."""
     settings = {**settings, "base_score": float(np.average(labels, weights=weights))}
     return fit_trees(settings, rounds, rows, names, label=labels, weight=weights)
@@ -369,7 +376,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
     return replace(answer, probability=min(answer.probability, share))
 
 
-def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
+def choose(ranked: Iterable[Ranked], choice: Booster) -> list[Given]:
     """Choose an answer to each example, and compute the features for its probability.
 
     :param ranked: The best answers to each example.
@@ -392,7 +399,7 @@ def choose(ranked: Iterable[Ranked], choice: Any) -> list[Given]:
     return answers
 
 
-def answer_by_form(examples: Iterable[ReadExample], yes_no: Any) -> list[Given]:
+def answer_by_form(examples: Iterable[ReadExample], yes_no: Booster) -> list[Given]:
     """Answer the examples that are not answered by a choice of spans.
 
     These are yes/no questions, choices between two things by their dates, and examples without spans, whose answer is
@@ -457,7 +464,7 @@ def cross_fit(
     return ranked, [limit_probability(answer, shares) for answer in estimated]
 
 
-def _mean_probability(trees: Any, before: BoostedTrees | None, features: Any) -> float:
+def _mean_probability(trees: Booster, before: BoostedTrees | None, features: np.ndarray) -> float:
     """Return the mean, in log odds, of the probabilities that two groups of trees estimate.
 
     For example, 0.9 and 0.5 give 0.75.

@@ -6,7 +6,8 @@ shipped classifier would rank them better, because it was trained on some of the
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+
+import numpy as np
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier, by_best_pair
 from prefrag.components.pair_classifier.pair_features import FEATURES
@@ -60,7 +61,7 @@ def retrieve_unseen(
     return ranked
 
 
-def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
+def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[np.ndarray], Iterable[float]]:
     """Train trees, and return the function that scores pairs of passages with them."""
     try:
         return fit(learnt, seed).inplace_predict
@@ -69,7 +70,7 @@ def _fit_or_shipped(learnt: Sequence[Pool], seed: int) -> Callable[[Any], Iterab
         return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 
-def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:
+def _rank(pool: Pool, trees: Callable[[np.ndarray], Iterable[float]]) -> list[str]:
     """Return the ids of a question's passages, ranked by the scores of trees."""
     scores: list[float] = []
     if pool.pairs:
