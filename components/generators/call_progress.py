@@ -104,7 +104,7 @@ def join_chunks(body: bytes) -> dict[str, Any]:
     """
     joined: dict[str, Any] = {"usage": None}
     texts: dict[str, list[str]] = {"content": [], "reasoning_content": []}
-    logprobs: list[Any] = []
+    logprobs: list[object] = []
     finish_reason = None
     for chunk in _read_chunks(body):
         error = chunk.get("error")

@@ -58,13 +58,13 @@ class FoundObject(NamedTuple):
     :param in_prose: Whether words stand before the object on its line. Such an object may be a quotation.
     """
 
-    values: dict[str, Any]
+    values: dict[str, object]
     valid: bool
     end: int
     in_prose: bool
 
 
-def response_format(name: str, schema: Mapping[str, object]) -> dict[str, Any]:
+def response_format(name: str, schema: Mapping[str, object]) -> dict[str, object]:
     """Build the OpenAI ``response_format`` that constrains a reply to a schema.
 
     :param name: The name of the schema, as the server gets it.
@@ -74,7 +74,7 @@ def response_format(name: str, schema: Mapping[str, object]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
-def object_schema(**properties: object) -> dict[str, Any]:
+def object_schema(**properties: object) -> dict[str, object]:
     """Build the JSON schema of an object that has certain properties and no others.
 
     For example, ``object_schema(status={"type": "string"})["required"]`` returns ``["status"]``.
@@ -143,7 +143,7 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     return objects
 
 
-def read_object(text: str, key: str = "") -> dict[str, Any] | None:
+def read_object(text: str, key: str = "") -> dict[str, object] | None:
     """Read one JSON object in a reply.
 
     For example, ``read_object("{'status': 'True'")`` returns ``{"status": "True"}``, although the object has single
@@ -194,7 +194,7 @@ def _find_holder(value: object, key: str) -> dict[str, object] | None:
     return next((holder for holder in holders if holder is not None), None)
 
 
-def _with_lower_keys(values: dict[Any, Any]) -> dict[str, object]:
+def _with_lower_keys(values: dict[object, object]) -> dict[str, object]:
     """Write the keys of an object in lower case. For example, ``_with_lower_keys({"A ": 1})`` returns ``{"a": 1}``."""
     return {str(key).strip().lower(): value for key, value in values.items()}
 
@@ -220,7 +220,7 @@ def repair(value: object, level: int = 0) -> Any:
     return value
 
 
-def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
+def _read_pairs(text: str, start: int) -> tuple[dict[str, object] | None, int]:
     """Read the pairs of key and value of an invalid JSON object.
 
     The object may be cut off, may have single quotes, or may have "True" in place of "true". For example,
@@ -279,7 +279,7 @@ def _unescape(text: str) -> str:
         return text
 
 
-def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
+def read_field(text: str, key: str) -> tuple[object, dict[str, object]]:
     """Read a field from the last object that has it, or else from a line such as ``key: value``.
 
     For example, ``read_field("Verdict. status: True", "status")`` returns ``(None, {})``, because no line begins with
@@ -297,7 +297,7 @@ def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
     # An object in a sentence may be only a quotation. A line such as `key: value` behind this object is preferred.
     # Marks of Markdown and quotes may stand around the key, and "=" or a Chinese colon may stand for the colon.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     end = 0
     if last is not None:
         values = last.values

@@ -62,7 +62,7 @@ class ModelJudge(Block):
         self,
         chat_generator: ChatGenerator,
         prompt: str = _PROMPT,
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
         on_doubt: OnDoubt = "keep",
     ):
         """Set up the judge.
@@ -340,7 +340,7 @@ def read_boolean(value: object) -> bool | None:
     return word["true"] is not None
 
 
-def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
+def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, object]]:
     """Read a verdict from a field of a reply, or from the whole reply if there is no such field.
 
     For example, ``read_verdict('{"status": "True"}', "status")`` returns ``(True, {"status": "True"})``, and

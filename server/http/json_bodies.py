@@ -8,7 +8,6 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -164,7 +163,7 @@ def _bound(body: bytes) -> bytes:
     return json.dumps(content).encode() if is_cut else body
 
 
-def _newest_turns(turns: list[Any]) -> list[Any]:
+def _newest_turns(turns: list[object]) -> list[object]:
     """Return the newest turns of a long conversation. A system message at its beginning stays."""
     first = turns[0]
     newest = turns[-MAX_TURNS:]
@@ -173,10 +172,10 @@ def _newest_turns(turns: list[Any]) -> list[Any]:
     return newest
 
 
-def _check(content: Any) -> None:
+def _check(content: object) -> None:
     """Raise BadInput for a value that Python reads from JSON, but that cannot be used or answered."""
     # The values that are still to be checked, each with its depth.
-    waiting: list[tuple[Any, int]] = [(content, 1)]
+    waiting: list[tuple[object, int]] = [(content, 1)]
     number_of_values = 1
     while waiting:
         value, depth = waiting.pop()
@@ -186,7 +185,7 @@ def _check(content: Any) -> None:
                 raise BadInput(_TOO_DEEP)
             if number_of_values > MAX_VALUES:
                 raise BadInput(f"The body holds more than {MAX_VALUES} values: send less.")
-            inner_values: Iterable[Any] = value
+            inner_values: Iterable[object] = value
             if isinstance(value, dict):
                 if not all(is_text(name) for name in value):
                     raise BadInput(_NO_TEXT)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 
@@ -56,7 +55,7 @@ class PagePictures:
         # Maps the pages that reached a limit, the oldest first, to when they may be tried again.
         self._too_slow: dict[tuple[bytes, int, bool], float] = {}
 
-    async def draw(self, holder: str, path: Path, page: int, sentence: str) -> dict[str, Any]:
+    async def draw(self, holder: str, path: Path, page: int, sentence: str) -> dict[str, object]:
         """Draw a page and mark a sentence on it. If the request is cancelled, the drawing ends.
 
         :param holder: Whose share the picture uses.
@@ -86,7 +85,7 @@ class PagePictures:
             self._idle.append(process)
             self._places.leave(holder)
 
-    async def _draw(self, process: ConverterProcess, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    async def _draw(self, process: ConverterProcess, work: Callable[[], dict[str, object]]) -> dict[str, object]:
         """Run the drawing in a thread. If the request is cancelled, kill the process and wait for the thread."""
         drawing = asyncio.ensure_future(to_thread.run_sync(work, limiter=self._threads))
         try:

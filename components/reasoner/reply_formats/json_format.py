@@ -42,7 +42,7 @@ class JsonFormat(ReplyFormat):
         :returns: ``response_format`` with the schema.
         """
         reason = {"type": "string", "maxLength": 200}
-        evaluation: dict[str, Any] = {}
+        evaluation: dict[str, object] = {}
         if self.self_evaluation:
             labels = [label.value for label in Label]
             evaluation = {"label": {"enum": labels}, "explanation": reason, "suggestions": reason}
@@ -136,7 +136,7 @@ class JsonFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=fields.shorten(text.strip()))
 
 
-def _find_step(text: str) -> dict[str, Any] | None:
+def _find_step(text: str) -> dict[str, object] | None:
     """Find the first object of a reply that has an action, an answer or a query.
 
     If there is no such object, return the first object. None if the reply has no object.
@@ -150,13 +150,13 @@ def _find_step(text: str) -> dict[str, Any] | None:
     return objects[0].values if objects else None
 
 
-def _text(values: dict[str, Any], key: str) -> str:
+def _text(values: dict[str, object], key: str) -> str:
     """Read a field as a text on one line. Only an answer keeps its lines, because they may be a list."""
     text = _join(values.get(key)).strip()
     return text if key == "answer" else " ".join(text.split())
 
 
-def _join(value: Any) -> str:
+def _join(value: object) -> str:
     """Write a value of any type as text, because a model may write a list or an object as its answer.
 
     For example, ``_join(["a", {"text": "1887"}])`` returns ``"a, 1887"``.
@@ -168,7 +168,7 @@ def _join(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _shorten(value: Any) -> Any:
+def _shorten(value: object) -> object:
     """Shorten a text. A long value of another type is written as text and then shortened."""
     if isinstance(value, str):
         return fields.shorten(value)

@@ -157,7 +157,7 @@ def _no_search(query: str) -> str:
     return query
 
 
-def _find_call(text: str) -> tuple[str, Any] | None:
+def _find_call(text: str) -> tuple[str, object] | None:
     """Find a tool call that a model wrote into its text, as a JSON object or as ``<function=name>``.
 
     For example, ``{"name": "Search_Engine", "arguments": {"query": "harbour"}}`` is a call. The result is the name and
