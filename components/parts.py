@@ -51,7 +51,7 @@ def walk_parts(whole: object, descend: Callable[[Any], bool] = lambda part: True
     """
     waiting = [("", whole)]
     # The objects themselves are stored, because the id of an object that is freed may be used again.
-    seen: dict[int, Any] = {}
+    seen: dict[int, object] = {}
     while waiting:
         path, part = waiting.pop()
         if isinstance(part, _PLAIN) or id(part) in seen:
@@ -124,7 +124,7 @@ def read_attribute(part: object, name: str) -> Any:
         return None
 
 
-def _contents(part: Any) -> list[tuple[Any, Any]]:
+def _contents(part: Any) -> list[tuple[object, object]]:
     """List the objects directly inside an object, each with its name or its number."""
     if is_store(part):
         # A store contains no components, only a client with hundreds of objects.

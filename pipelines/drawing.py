@@ -1,15 +1,20 @@
 """Draw a pipeline as a text that many programs show as a picture."""
 
+from __future__ import annotations
+
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 from prefrag.pipelines.blocks import class_of
+
+if TYPE_CHECKING:
+    from haystack.core.pipeline.base import PipelineBase
 
 # The class of components that only merge several paths.
 _JOINER = "BranchJoiner"
 
 
-def mermaid(pipeline: Any) -> str:
+def mermaid(pipeline: PipelineBase) -> str:
     """Draw a pipeline as a Mermaid flowchart, which GitHub, GitLab and many editors show as a picture.
 
     Joiners, which only merge several paths, are drawn as dots. If a component uses several outputs, each arrow shows

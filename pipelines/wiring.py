@@ -4,14 +4,19 @@ Haystack checks only the types of connected inputs and outputs. The checks here 
 pipeline.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import networkx
 
 from prefrag.components.parts import holds_documents, is_store, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
+
+if TYPE_CHECKING:
+    from haystack.core.pipeline.base import PipelineBase
 
 # The component with which each run begins.
 START = "start"
@@ -21,7 +26,7 @@ ANSWER = "answer"
 _NAMING = ("search_", "switch_")
 
 
-def check_wiring(pipeline: object) -> None:
+def check_wiring(pipeline: PipelineBase) -> None:
     """Check that each state can get from `start` to `answer`, through the source for which its query is meant.
 
     Haystack accepts a pipeline with an output that leads nowhere. It also accepts a connection that sends a query for
@@ -58,7 +63,7 @@ def find_empty_stores(pipeline: object) -> list[str]:
     return sentences
 
 
-def _find_open_ends(pipeline: Any) -> Iterator[str]:
+def _find_open_ends(pipeline: PipelineBase) -> Iterator[str]:
     """Describe the mandatory inputs without a connection, and the outputs of a state without a connection."""
     for name, node in pipeline.graph.nodes(data=True):
         for socket in node["input_sockets"].values():
@@ -76,7 +81,7 @@ def _find_open_ends(pipeline: Any) -> Iterator[str]:
                 )
 
 
-def _find_missing_sources(pipeline: Any) -> Iterator[str]:
+def _find_missing_sources(pipeline: PipelineBase) -> Iterator[str]:
     """Describe the sources from which a component chooses although no component searches them."""
     searched: set[str] = set()
     for name in pipeline.graph.nodes:
@@ -90,7 +95,7 @@ def _find_missing_sources(pipeline: Any) -> Iterator[str]:
                 )
 
 
-def _find_wrong_sources(pipeline: Any) -> Iterator[str]:
+def _find_wrong_sources(pipeline: PipelineBase) -> Iterator[str]:
     """Describe the outputs whose state first arrives at another source than the source in the name of the output."""
     for name, node in pipeline.graph.nodes(data=True):
         for socket in node["output_sockets"].values():
@@ -122,7 +127,7 @@ def _sources_of(node: Mapping[str, object]) -> Sequence[str]:
     return getattr(component, "sources", None) or ()
 
 
-def _searched_by(pipeline: Any, name: str) -> set[str]:
+def _searched_by(pipeline: PipelineBase, name: str) -> set[str]:
     """Return the names of the sources that a component searches.
 
     A component without a RetrievalSource counts as a source if `start` names a source with the name of the component.
@@ -135,7 +140,7 @@ def _searched_by(pipeline: Any, name: str) -> set[str]:
     return {name}.intersection(named_by_start)
 
 
-def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
+def _first_sources(pipeline: PipelineBase, receivers: list[str]) -> set[str]:
     """Return the names of the sources that a state from these components reaches first, before any other source."""
     waiting = list(receivers)
     passed: set[str] = set()
@@ -153,7 +158,7 @@ def _first_sources(pipeline: Any, receivers: list[str]) -> set[str]:
     return reached
 
 
-def _find_closed_circles(pipeline: Any) -> Iterator[str]:
+def _find_closed_circles(pipeline: PipelineBase) -> Iterator[str]:
     """Describe the components that no state reaches, and the components from which no state reaches the answer."""
     after_start = networkx.descendants(pipeline.graph, START) | {START}
     before_answer = networkx.ancestors(pipeline.graph, ANSWER) | {ANSWER}

@@ -38,7 +38,9 @@ _NOT_ASKED = "the trees judge alone."
 
 
 @asynccontextmanager
-async def trying_judges(served: Callable[[], Mapping[str, Any]], requests: Collection[Any]) -> AsyncIterator[None]:
+async def trying_judges(
+    served: Callable[[], Mapping[str, object]], requests: Collection[object]
+) -> AsyncIterator[None]:
     """Try the models of the judges in the background, whenever there are no requests.
 
     :param served: Returns the served pipelines by name.
@@ -53,7 +55,7 @@ async def trying_judges(served: Callable[[], Mapping[str, Any]], requests: Colle
             await trying
 
 
-async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection[Any]) -> None:
+async def _try_all(served: Callable[[], Mapping[str, object]], requests: Collection[object]) -> None:
     """Try all models that have not finished their trial, again and again, until this task is cancelled."""
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
@@ -68,14 +70,14 @@ async def _try_all(served: Callable[[], Mapping[str, Any]], requests: Collection
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _is_untried(part: Any) -> bool:
+def _is_untried(part: object) -> bool:
     """Check whether a component is a judge whose model has not finished its trial."""
     if not isinstance(part, AutoJudge) or part.is_named or part.model_judge.call.is_absent:
         return False
     return is_trial_open(part.model_judge.chat_generator)
 
 
-async def _try(judge: AutoJudge, requests: Collection[Any]) -> None:
+async def _try(judge: AutoJudge, requests: Collection[object]) -> None:
     """Let the model judge one state after the other, until a request comes or no state is left.
 
     The result is stored after each state.

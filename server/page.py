@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from haystack.core.pipeline.base import PipelineBase
 from starlette.staticfiles import StaticFiles
 
 from prefrag.components.generators.model_host import find_host
@@ -78,7 +79,7 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
     return router
 
 
-def _find_start(pipeline: Any) -> StateBuilder | None:
+def _find_start(pipeline: PipelineBase) -> StateBuilder | None:
     """Find the `start` component of a pipeline. None if it has none.
 
     Pipelines without this component are not listed, because the page cannot show their results.
@@ -86,11 +87,11 @@ def _find_start(pipeline: Any) -> StateBuilder | None:
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 
-def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
+def _describe(name: str, pipeline: object, start: StateBuilder) -> dict[str, Any]:
     """Describe a pipeline for the page: its sources, the defaults of its options, and its model."""
     # The sources that may not be searched now, and the reason.
     closed, reason = start.closed_sources()
-    sources: list[dict[str, Any]] = []
+    sources: list[dict[str, object]] = []
     for source in start.sources:
         is_closed = source in closed
         description = {"name": source, "external": source in start.external_sources, "open": not is_closed}
@@ -107,7 +108,7 @@ def _describe(name: str, pipeline: Any, start: StateBuilder) -> dict[str, Any]:
     }
 
 
-def _describe_model(pipeline: Any) -> dict[str, Any] | None:
+def _describe_model(pipeline: object) -> dict[str, Any] | None:
     """Describe the model that answers, without the name of its machine. None if the extractive reader answers."""
     reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner)]
     with_model = [reasoner for reasoner in reasoners if not reasoner.is_extractive]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 from haystack import Document, component
 
@@ -95,7 +94,7 @@ class CorrectiveEvaluator:
         strip_threshold: float = -0.5,
         strip_sentences: int = 3,
         prompt: str = "web_keywords",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
     ):
         """Set up the component and its outputs.
 

@@ -121,7 +121,7 @@ class ModelCall:
         self,
         caller: str,
         chat_generator: ChatGenerator,
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
         max_tokens: int = 512,
     ):
         self.caller = caller
@@ -548,7 +548,7 @@ def _whole_text(message: ChatMessage) -> str:
     return message.text or ""
 
 
-def reply_limit(parameters: dict[str, Any]) -> int | None:
+def reply_limit(parameters: Mapping[str, Any]) -> int | None:
     """Read the maximum number of tokens of a reply from generation parameters.
 
     For example, ``reply_limit({"max_tokens": 20})`` returns ``20``.

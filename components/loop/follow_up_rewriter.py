@@ -6,7 +6,6 @@ It runs before anything is searched. A language model rewrites the question. Wit
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from haystack import component
 
@@ -46,7 +45,7 @@ class FollowUpRewriter:
         self,
         chat_generator: ChatGenerator,
         prompt: str = "follow_up_rewriter",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
     ):
         """Set up the component.
 

@@ -43,7 +43,7 @@ class SelfReflector:
         reflection: Reflection | Literal[False] = "reply",
         chat_generator: ChatGenerator | None = None,
         prompt: str = "self_reflector",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
         supplement: Literal["every", "others"] = "every",
     ):
         """Set up the component.

@@ -7,7 +7,7 @@ label, True or False. An answer with the label False leads to one more search.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Literal
 
 from haystack import component
 
@@ -51,7 +51,7 @@ class AnswerReviewer:
         enabled: bool = True,
         on_doubt: Literal["keep", "end"] = "keep",
         prompt: str = "answer_reviewer",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
     ):
         """Set up the component.
 

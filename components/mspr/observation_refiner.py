@@ -6,7 +6,6 @@ short.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from haystack import Document, component
 
@@ -38,7 +37,7 @@ class ObservationRefiner:
         threshold: int = 1_500,
         enabled: bool = True,
         prompt: str = "observation_refiner",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
     ):
         """Set up the component.
 

@@ -88,7 +88,7 @@ class Reasoner:
         answer_format: str | AnswerFormat | dict[str, Any] | None = None,
         must_answer: bool = False,
         prompt: str | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
         self_evaluation: bool = True,
         commonsense: bool = False,
     ):

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
@@ -135,7 +135,7 @@ class PassageCritic:
         weights: dict[str, float] | None = None,
         concurrency: int = 5,
         prompt: str = "passage_critic",
-        generation_kwargs: dict[str, Any] | None = None,
+        generation_kwargs: dict[str, object] | None = None,
     ):
         """Set up the component.
 

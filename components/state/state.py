@@ -351,7 +351,7 @@ class State(Value):
     attempts: list[Attempt] = field(default_factory=list, repr=False, compare=False)
     conversation: Conversation | None = field(default=None, repr=False, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # The conversation has a connection to a model, which cannot be copied to another process.
         return {**vars(self), "conversation": None}
 

@@ -1,6 +1,6 @@
 """The base class of the immutable parts of a state."""
 
-from typing import Any, Self
+from typing import Self
 
 
 class Value:
@@ -13,5 +13,5 @@ class Value:
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self

@@ -83,7 +83,7 @@ class Setup:
         )
         self.block = replacement.build_block() if self._loaded is None else block
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the object's state for a worker process. A loaded pipeline cannot be sent there."""
         if self._loaded is not None:
             raise ValueError("Worker processes cannot use a loaded pipeline: give its name or its YAML file.")

@@ -184,7 +184,7 @@ class _Sampling:
     concurrency: int
     pipeline: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "pipeline": None}
 
     @contextmanager

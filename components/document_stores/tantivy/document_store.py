@@ -110,7 +110,7 @@ class TantivyDocumentStore(Block):
         # The index that the last call used. A call opens the index again only if the folder has another one now.
         self._latest: Index | None = None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> TantivyDocumentStore:
+    def __deepcopy__(self, memo: dict[int, object]) -> TantivyDocumentStore:
         """Make a copy that shares the opened index."""
         copied = TantivyDocumentStore(
             self.path, index=self.index, language=self.language, lock_timeout=self.lock_timeout
