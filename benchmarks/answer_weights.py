@@ -7,7 +7,8 @@
 Reads `predictions.jsonl` in the folders of cells, of `benchmarks.answer_states` or of a whole loop. Of each question,
 the last answer that the model proposed in the format `steps` is an example, with the passages that the run had found;
 the reader judges it, and `list_signs` lists its signs, as in the product. An answer that the product refuses without
-its weights is left out. Prints the AUC of ten-fold cross-validation with its interval over questions, and the weights.
+its weights is left out. Prints the AUC of ten-fold cross-validation with its interval over questions, the weights, and
+how many answers each limit would give.
 `--write` puts them into the file that the product reads.
 
 A prediction describes its passages without their tables. `--index` names a collection in which the passages are looked
@@ -39,6 +40,7 @@ from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MU
 from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 
 FOLDS = 10
+LIMITS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)
 _META = ("title", "source", "date")
 SIGNS = 5  # without the log probability of the answer's tokens
 FEWEST = 20  # examples; fewer fit nothing
@@ -113,19 +115,36 @@ def fit(examples: Sequence[Example]) -> np.ndarray:
     return weights
 
 
-def cross_validate(examples: Sequence[Example]) -> Interval:
-    """Return the AUC of estimates for examples that were not fitted on, with its bootstrap interval over questions."""
+def cross_estimate(examples: Sequence[Example]) -> np.ndarray:
+    """Estimate how likely each example is right, with weights that were not fitted on it."""
     random = np.random.default_rng(SEED)
-    (rows, right), folds = _columns(examples), random.permutation(len(examples)) % FOLDS
+    (rows, _), folds = _columns(examples), random.permutation(len(examples)) % FOLDS
     likely = np.zeros(len(examples))
     for fold in range(FOLDS):
         weights = fit([example for example, own in zip(examples, folds, strict=True) if own != fold])
         likely[folds == fold] = _estimate(rows[folds == fold], weights)
+    return likely
+
+
+def cross_validate(examples: Sequence[Example]) -> Interval:
+    """Return the AUC of estimates for examples that were not fitted on, with its bootstrap interval over questions."""
+    random = np.random.default_rng(SEED)
+    (_, right), likely = _columns(examples), cross_estimate(examples)
     drawn = [random.integers(len(examples), size=len(examples)) for _ in range(_RESAMPLES)]
     areas = [_area(likely[chosen], right[chosen]) for chosen in drawn]
     tail = (100 - CONFIDENCE) / 2
     low, high = np.nanpercentile(areas, [tail, 100 - tail])
     return Interval(_area(likely, right), float(low), float(high), len(examples))
+
+
+def count_given(examples: Sequence[Example]) -> list[str]:
+    """Say for several limits how many answers would be given by estimates of other examples, and how many are right."""
+    (_, right), likely = _columns(examples), cross_estimate(examples)
+    lines = []
+    for limit in LIMITS:
+        is_given = likely >= limit
+        lines.append(f"from {limit:.2f} on: {is_given.sum()} given, {(is_given & right).sum()} right")
+    return lines
 
 
 def _area(likely: np.ndarray, right: np.ndarray) -> float:
@@ -172,6 +191,8 @@ def main(
             f"{name}: {len(chosen)} answers, {right} right, AUC {area.mean:.2f} ({area.low:.2f} to {area.high:.2f})"
         )
         typer.echo(f"  {weights[name]}")
+        for line in count_given(chosen):
+            typer.echo(f"  {line}")
     if write and len(weights) < 2:
         raise typer.BadParameter("both kinds of weights are needed: measure with a server that sends log probabilities")
     if write:

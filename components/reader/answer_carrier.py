@@ -1,9 +1,7 @@
 """Find the sentence of the passages that carries an answer.
 
 A sentence carries an answer if the words of the answer stand in it. The module is used to check answers that a language
-model wrote: :func:`find_carrier` finds the sentence. :func:`measure_chain` measures how much of the question this
-sentence covers, and :func:`measure_context` how much the text around it adds. :func:`is_refusal` recognises replies
-that give no answer.
+model wrote: :func:`find_carrier` finds the sentence, and :func:`is_refusal` recognises replies that give no answer.
 """
 
 import re
@@ -16,13 +14,11 @@ from haystack import Document
 
 from prefrag.components.reader.another_question import ANY_NEGATION
 from prefrag.components.reader.question_form import looks_english
-from prefrag.components.reader.span_features import WordWeight, question_weights, stem, stems_of
+from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
-from prefrag.components.state.places import heading_of
 from prefrag.components.text.number_words import VALUE_OF_NUMBER_WORD
 from prefrag.components.text.sentences import cut_text, shown_sentences
-from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights
-from prefrag.components.text.title_mentions import normalize_words, title_key
+from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 # The share of an answer's own words that its sentence must contain at least, from 0 to 1. This value is for answers
@@ -38,13 +34,10 @@ _VERDICT = re.compile(r"\W*(?:yes|no)\b(?:\W*$|\s?[,;:!\u2013\u2014-]|\.(?!\s*\d
 # A character of a script without blanks between words, such as Chinese.
 _UNSPACED = re.compile(f"[{UNSPACED_SCRIPTS}]")
 # The maximum number of characters that are read of a passage.
-_MAX_READ = 60_000
+MAX_READ = 60_000
 # An answer with at most this many words may be only a name. Its language is then unclear. Its first word may have a
 # capital letter because it is a name, and not because a sentence begins.
 _FEW_WORDS = 3
-# The maximum number of further sentences in a chain. The answer to "Who founded the school that trained the designer of
-# X?" stands two passages away from X.
-_LINKS = 2
 
 
 @dataclass(frozen=True)
@@ -59,19 +52,6 @@ class Carrier:
     document: Document
     sentence: str
     is_whole: bool
-
-
-class _Sentence(NamedTuple):
-    """A sentence that may be linked to a chain.
-
-    :param place: The index of its passage.
-    :param words: Its words, normalised, with a blank at both ends.
-    :param stems: The stems of its words and of the title of its passage.
-    """
-
-    place: int
-    words: str
-    stems: frozenset[str]
 
 
 def is_verdict(answer: str) -> bool:
@@ -169,7 +149,7 @@ def find_carrier(question: str, answer: str, documents: Sequence[Document], is_y
     best_rank = (False, 0.0, 0.0)
     for document in documents:
         title = str(document.meta.get("title") or "")
-        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
+        for sentence in shown_sentences(cut_text(document.content or "", MAX_READ)):
             titled_sentence = f"{title} {sentence}"
             is_whole = bool(find_whole(wanted, sentence) or find_whole(wanted, title))
             share = sum(_stands(word, titled_sentence) for word in own) / max(1, len(own))
@@ -198,99 +178,6 @@ def _is_carried(answer: str, telling: set[str], share: float, title: str, senten
         return False
     least = _LEAST_SHARE if telling else _LEAST_SHARE_OF_WORDS
     return share >= least and all(_stands(word, f"{title} {sentence}", whole=True) for word in telling)
-
-
-def measure_chain(
-    question: str, carrier: Carrier, documents: Sequence[Document], weight: WordWeight
-) -> tuple[float, float]:
-    """Measure how much of a question a carrier covers, and how much the sentences that are linked to the carrier add.
-
-    Facts may form a chain over several passages. A sentence is linked to the chain if it names the title of a passage
-    in the chain. It is also linked if a sentence in the chain names the title of its passage.
-
-    The measure is needed because an answer may be about another thing of the same kind. Then the chain lacks the words
-    that distinguish the two things.
-
-    :param question: The question.
-    :param carrier: The sentence with the answer.
-    :param documents: The passages that were shown.
-    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
-    :returns: The share of the question's weight that the carrier covers, and the share that the chain adds. Both are
-        from 0 to 1.
-    """
-    asked = question_weights(question, weight)
-    titles = [str(document.meta.get("title") or "") for document in documents]
-    keys = [title_key(title) for title in titles]
-    passage_of_carrier = next(place for place, document in enumerate(documents) if document is carrier.document)
-
-    sentences: list[_Sentence] = []
-    for place, document in enumerate(documents):
-        for sentence in shown_sentences(cut_text(document.content or "", _MAX_READ)):
-            sentences.append(_link(place, titles[place], sentence))
-
-    first = _link(passage_of_carrier, titles[passage_of_carrier], carrier.sentence)
-    chain, covered = [first], set(first.stems)
-    cover = alone = sum_of_weights(asked, covered)
-
-    for _ in range(_LINKS):
-        best: _Sentence | None = None
-        best_cover = cover
-        for link in sentences:
-            if not _is_linked(link, chain, keys):
-                continue
-            cover_with_link = sum_of_weights(asked, covered | link.stems)
-            if cover_with_link > best_cover:
-                best, best_cover = link, cover_with_link
-
-        if best is None:
-            break
-        cover = best_cover
-        chain.append(best)
-        covered |= best.stems
-    return alone, cover - alone
-
-
-def measure_context(question: str, carrier: Carrier, weight: WordWeight) -> float:
-    """Measure how much of a question the heading above a carrier and the sentence before it add to the carrier.
-
-    A sentence such as "It is led by Ann." names its subject in the sentence before, and an entry of a list names it in
-    the heading.
-
-    :param question: The question.
-    :param carrier: The sentence with the answer.
-    :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
-    :returns: The share of the question's weight that they cover and that the carrier and its title lack, from 0 to 1.
-    """
-    asked = question_weights(question, weight)
-    meta = carrier.document.meta
-    text = cut_text(carrier.document.content or "", _MAX_READ)
-    begin = text.find(carrier.sentence)
-
-    heading = heading_of(meta, max(0, begin)) or ""
-    sentences = shown_sentences(text[: max(0, begin)])
-    before = sentences[-1] if sentences else ""
-
-    own = stems_of(f"{meta.get('title') or ''} {carrier.sentence}")
-    around = stems_of(f"{heading} {before}")
-    return sum_of_weights(asked, own | around) - sum_of_weights(asked, own)
-
-
-def _link(place: int, title: str, sentence: str) -> _Sentence:
-    """Prepare a sentence of the passage with the index ``place`` for a chain."""
-    return _Sentence(place, f" {normalize_words(sentence)} ", stems_of(f"{title} {sentence}"))
-
-
-def _is_linked(sentence: _Sentence, chain: Sequence[_Sentence], keys: Sequence[str]) -> bool:
-    """Check whether a sentence names the title of another passage in a chain, or the chain names its own title."""
-    places = {link.place for link in chain}
-    for other in places - {sentence.place}:
-        if keys[other] and f" {keys[other]} " in sentence.words:
-            return True
-
-    own_key = keys[sentence.place]
-    if sentence.place in places or not own_key:
-        return False
-    return any(f" {own_key} " in link.words for link in chain)
 
 
 def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set[str]:
@@ -379,4 +266,4 @@ def _forms(text: str) -> _Forms:
 def _text(document: Document) -> str:
     """Return the title and the text of a passage as one text."""
     title = document.meta.get("title") or ""
-    return f"{title} {cut_text(document.content or '', _MAX_READ)}"
+    return f"{title} {cut_text(document.content or '', MAX_READ)}"

@@ -27,7 +27,8 @@ from prefrag.components.block import Block, check_range
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.reader import choice_features, question_form, span_features, sure_features, yes_no_features
 from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
-from prefrag.components.reader.answer_carrier import Carrier, find_carrier, measure_chain, measure_context
+from prefrag.components.reader.answer_carrier import Carrier, find_carrier
+from prefrag.components.reader.answer_support import measure_support
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.document_choice import choose_documents
@@ -293,9 +294,8 @@ class ExtractiveReader(Block):
         if carrier is None:
             return Judgement()
 
-        cover, linked = measure_chain(question, carrier, documents, self.weight)
-        nearby = measure_context(question, carrier, self.weight)
-        support = Judgement(0.0, cover, linked, nearby)
+        measured = measure_support(question, carrier, documents, self.weight)
+        support = Judgement(0.0, measured.cover, measured.linked, measured.nearby)
 
         row_answer = answer_from_rows(question, documents)
         if row_answer is not None and _is_cell(answer, row_answer.text):

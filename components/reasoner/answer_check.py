@@ -20,7 +20,7 @@ from prefrag.components.text.sentences import shown_sentences
 
 # The following limits are probabilities, from 0 to 1, that a small model's answer is right.
 # With at least this probability, the answer is given to the user. Below, it is "not_found".
-GIVEN = 0.65
+GIVEN = 0.7
 # With at least this probability, the answer may be called "stated". Below, it is only "probably".
 STATED = 0.85
 # With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.
@@ -148,9 +148,9 @@ def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
     :param signs: How the model wrote the answer.
     :returns: Five or six numbers:
 
-        1. the share of the question that the supporting sentence covers, from 0 to 1;
-        2. the share that linked sentences add;
-        3. the share that the heading above it and the sentence before it add;
+        1. the share of the question's head that the supporting sentence covers, from 0 to 1;
+        2. the share of the question that linked sentences add;
+        3. the share of the question that the heading above it and the sentence before it add;
         4. the square root of the probability that the reader gives to the answer. It is 0 if the sentence may not state
            the answer though it has its words;
         5. 1 if the answer was forced, else 0;

@@ -127,6 +127,7 @@ def test_the_command_writes_the_weights_that_the_product_reads(tmp_path: Path, m
     assert few.exit_code == 2
     assert "too few to fit" in few.output
     assert "AUC 0." in enough.output
+    assert "from 0.70 on: " in enough.output
     written = json.loads(file.read_text())
     assert {name: len(values) for name, values in written.items()} == {
         name: len(values) for name, values in shipped.items()

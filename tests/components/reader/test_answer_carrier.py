@@ -3,12 +3,10 @@
 from haystack import Document
 
 from prefrag.components.reader.answer_carrier import (
-    Carrier,
     find_carrier,
     find_own_words,
     is_refusal,
     is_verdict,
-    measure_context,
     own_words,
 )
 from tests.for_each import for_each
@@ -138,21 +136,3 @@ def test_own_words_of_an_answer_are_found_in_a_sentence(answer: str, words: list
     places = find_own_words("Who pays?", answer, sentence)
 
     assert [sentence[begin:end] for begin, end in places] == words
-
-
-class TestContext:
-    BUS = "A walking bus began in May. It is led by Alan Birk. Eleven children take part."
-    LEADER = "It is led by Alan Birk."
-
-    def measure(self, question: str, content: str = BUS, **meta: str) -> float:
-        document = Document(content=content, meta=meta)
-        return measure_context(question, Carrier(document, self.LEADER, True), lambda word: 1.0)
-
-    def test_sentence_before_adds_what_the_carrier_lacks(self):
-        assert self.measure("walking bus") == 1.0
-        assert self.measure("walking bus", title="Walking bus") == 0.0
-        assert 0.0 < self.measure("walking children") < 1.0
-
-    def test_heading_adds_its_words(self):
-        assert self.measure("walking bus", self.LEADER, heading="School > Walking bus") == 1.0
-        assert self.measure("walking bus", self.LEADER) == 0.0
