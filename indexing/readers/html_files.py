@@ -35,6 +35,8 @@ _LAYOUT = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "pre"
 _LONGEST_CELL = 500
 # The two ways in which a cell is marked as a name: it is an element ``<th>``, or begins with bold letters.
 _IS_NAME, _IS_BOLD = 0, 1
+# The bold letters of a label begin before this many pieces of its cell.
+_FIRST_PIECES = 5
 # A table with more rows than this is not read as a table.
 _MOST_ROWS = 100_000
 
@@ -186,8 +188,10 @@ class _TableReader(HTMLParser):
         elif tag == "caption":
             self._pieces = []
         elif self._pieces is not None:
-            is_first = not "".join(self._pieces).strip()
-            if tag in ("b", "strong") and is_first and self._rows:
+            # Only the first pieces are looked at, because a cell may have very many tags.
+            may_be_label = tag in ("b", "strong") and len(self._pieces) < _FIRST_PIECES
+            is_in_cell = bool(self._rows) and bool(self._rows[-1])
+            if may_be_label and is_in_cell and not any(map(str.strip, self._pieces)):
                 self._rows[-1][-1].marks.add(_IS_BOLD)
             # The tags listed here separate words. Other tags, such as `<b>`, do not.
             self._pieces.append(" " if tag in ("br", "p", "div", "li") else "")
