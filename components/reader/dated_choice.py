@@ -172,7 +172,10 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     if places is None:
         return None
 
-    names = [short_title(passages[place][0]) for place in places]
+    titles = [title for title, _ in (passages[place] for place in places)]
+    names = [short_title(title) for title in titles]
+    # The words of the question, and the question itself, without the names of the two things. A film "The Last Day"
+    # does not ask for the last one.
     asked = set(normalize_words(question).split())
     outside = question
     for name in names:
@@ -181,25 +184,28 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
 
     if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
         return None
-    # It is 1 if the earlier thing is asked for, and -1 if the later one is. It is 0 if it is unclear.
-    direction = bool(asked & _EARLIER) - bool(asked & _LATER)
+    asks_for_earlier = not asked.isdisjoint(_EARLIER)
+    asks_for_later = not asked.isdisjoint(_LATER)
     event = _asked_event(outside, asked)
-    if not direction or not event:
+    # A question with words for both, or for neither, is unclear.
+    if asks_for_earlier == asks_for_later or not event:
         return None
 
     first, second = (_find_date(place, places, passages, event, asked) for place in places)
-
     if first is None or second is None:
         return None
     is_first_earlier = first.is_before(second)
-    if not is_first_earlier and not second.is_before(first):
+    is_second_earlier = second.is_before(first)
+    # If the dates overlap, as "1950" and "12 March 1950" do, either thing may be the earlier one.
+    if not is_first_earlier and not is_second_earlier:
         return None
 
-    asks_for_earlier = direction > 0
-    chosen = 0 if is_first_earlier == asks_for_earlier else 1
-    other = 1 - chosen
-    dated = (first, second)[chosen]
-    return DatedChoice(names[chosen], names[other], places[chosen], dated.passage, dated.date.begin)
+    first_name, second_name = names
+    first_place, second_place = places
+    is_first_chosen = is_first_earlier == asks_for_earlier
+    if is_first_chosen:
+        return DatedChoice(first_name, second_name, first_place, first.passage, first.date.begin)
+    return DatedChoice(second_name, first_name, second_place, second.passage, second.date.begin)
 
 
 def find_alternatives(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
@@ -286,29 +292,41 @@ def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Pas
 
 
 def _date_of(event: str, title: str, text: str) -> WrittenDate | None:
-    """Find the date of an event. If the text gives two dates for the event, both must be possible together."""
+    """Find the date of an event. If the text gives two dates for the event, both must be possible together.
+
+    The places are tried in this order: the bracket with the dates of a life, the dates behind the words for the event,
+    and then, if no date stands there, the beginning of such a life or, for a release, a description such as "is a 1931
+    silent film".
+    """
     dates = find_dates(text)
-    life = _life(text, dates)
-    if event == _BIRTH and life:
-        return life[0]
-    if event == _DEATH and len(life) > 1:
-        return life[1]
+    begin_of_life, end_of_life = _life(text, dates)
+    if event == _BIRTH and begin_of_life is not None:
+        return begin_of_life
+    if event == _DEATH and end_of_life is not None:
+        return end_of_life
 
     possible = (_date_at(cue, title) for cue in _find_cues(event, text))
     stated = [date for date in possible if date is not None]
-
     if stated:
-        most_exact = min(stated, key=lambda date: date.last - date.first)
-        is_consistent = all(date.first <= most_exact.last and most_exact.first <= date.last for date in stated)
-        return most_exact if is_consistent else None
+        return _most_exact(stated)
 
-    if life and event in _EVENTS:
-        return life[0]
+    # A firm or a building may have a life too, as in "Brae Press (1890 - 1971)".
+    if begin_of_life is not None and event in _EVENTS:
+        return begin_of_life
     if event != _RELEASE:
         return None
+    places_of_years = {match.end() for match in _DATED_WORK.finditer(text)}
+    return next((date for date in dates if date.begin in places_of_years), None)
 
-    works = {match.end() for match in _DATED_WORK.finditer(text)}
-    return next((date for date in dates if date.begin in works), None)
+
+def _most_exact(dates: Sequence[WrittenDate]) -> WrittenDate | None:
+    """Return the most exact of several dates of one event; None if another one contradicts it.
+
+    "March 1950" does not contradict "12 March 1950", and "1951" does.
+    """
+    most_exact = min(dates, key=lambda date: date.last - date.first)
+    is_consistent = all(date.first <= most_exact.last and most_exact.first <= date.last for date in dates)
+    return most_exact if is_consistent else None
 
 
 def _find_cues(event: str, text: str) -> list[re.Match[str]]:
@@ -316,25 +334,28 @@ def _find_cues(event: str, text: str) -> list[re.Match[str]]:
     return list(re.finditer(rf"(?<![\w-])(?:{event})(?![\w-])", text, re.IGNORECASE))
 
 
-def _life(text: str, dates: Sequence[WrittenDate]) -> list[WrittenDate]:
+def _life(text: str, dates: Sequence[WrittenDate]) -> tuple[WrittenDate | None, WrittenDate | None]:
     """Find the dates of a life in the first bracket with a date, as in "(3 March 1890 - 2 June 1971)" or "(born 1890)".
 
     :param text: The text of a passage. Only its beginning is searched.
     :param dates: The dates in the text.
-    :returns: The birth, or the beginning and the end; empty if the bracket does not give a life.
+    :returns: The beginning and the end of the life. None for what the bracket does not give.
     """
     for bracket in _BRACKET.finditer(text[:_BEGINNING]):
         inside = [date for date in dates if bracket.start() < date.begin < bracket.end()]
         if not inside:
             continue
-
+        begin = inside[0]
+        end = inside[1] if len(inside) > 1 else None
         if re.search(r"\bborn\b", bracket[0]):
-            return inside
+            return begin, end
 
+        # Two numbers without a dash, as in "(1890, 1971)", need not be the years of a life.
         has_numbers = any(date.is_number for date in inside)
-        is_range = not has_numbers or re.search("[-\u2013\u2014]", bracket[0])
-        return inside if is_range and len(inside) > 1 else []
-    return []
+        has_dash = re.search("[-\u2013\u2014]", bracket[0]) is not None
+        is_life = end is not None and (has_dash or not has_numbers)
+        return (begin, end) if is_life else (None, None)
+    return None, None
 
 
 def _date_at(cue: re.Match[str], title: str) -> WrittenDate | None:
