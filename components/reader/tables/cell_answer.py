@@ -6,8 +6,9 @@ is the only value that fits.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from haystack import Document
 
@@ -69,13 +70,17 @@ def answer_with_cell(
     fits_of_tables = [fit for table in tables for fit in find_fits(question, words, table)]
     fits = _current_fits([fit for fit in fits_of_tables if fit.column is not None])
     values = {fit.value.lower() for fit in fits}
-    has_rows_of_same_table = len({id(fit.table) for fit in fits}) < len(fits)
+    # Tables are compared by their identity, because two tables may be equal.
+    different_tables = {id(fit.table) for fit in fits}
+    has_rows_of_same_table = len(different_tables) < len(fits)
     if len(values) != 1 or has_rows_of_same_table:
         return None
 
+    # A row without a document was not shown by any passage. Another table may show a row with the same value.
     fit = next((fit for fit in fits if fit.line.document is not None), fits[0])
     value = fit.value
-    if not is_value(question, value) or not _suits(question, value, fit) or is_said_otherwise(question, fit):
+    is_answer = is_value(question, value) and _suits(question, value, fit)
+    if not is_answer or is_said_otherwise(question, fit):
         return None
 
     # Only some rows of a large table are known, and another row may belong to the list. So may the row below.
@@ -170,6 +175,27 @@ def _may_be_number_of(things: str, fit: Fit) -> bool:
     return things.lower() in fit.table.columns[fit.column].lower().split()
 
 
+class _Asked(NamedTuple):
+    """What a question asks of one table.
+
+    :param table: The table.
+    :param words: The words of the question.
+    :param in_table: Those words that stand in any row of the table.
+    :param bound: The columns from :meth:`TableExcerpt.bound_columns`.
+    :param price_column: The column that is asked for if the question asks for a price and names no column; None if
+        there is no such column.
+    :param counted_column: The column that is named after what is counted, as "Days" in "how many days"; None if there
+        is none.
+    """
+
+    table: TableExcerpt
+    words: Sequence[Word]
+    in_table: set[Word]
+    bound: Mapping[Word, set[int]]
+    price_column: int | None
+    counted_column: int | None
+
+
 def find_fits(question: str, words: list[Word], table: TableExcerpt) -> list[Fit]:
     """Find the rows of a table that contain every word of a question.
 
@@ -182,12 +208,15 @@ def find_fits(question: str, words: list[Word], table: TableExcerpt) -> list[Fit
     words = with_dates_of(rows, words)
 
     cells = [words_of(text) for row in rows for text in row.values()]
-    in_table = {word for word in words if _is_in(word, cells)}
-    bound = table.bound_columns(words)
-    price_column = _price_column(table) if _ASKS_PRICE.match(question) else None
-    counted = _counted_column(question, table)
-
-    fits = (_fit(words, table, line, in_table, bound, price_column, counted) for line in table.lines.values())
+    asked = _Asked(
+        table=table,
+        words=words,
+        in_table={word for word in words if _is_in(word, cells)},
+        bound=table.bound_columns(words),
+        price_column=_price_column(table) if _ASKS_PRICE.match(question) else None,
+        counted_column=_counted_column(question, table),
+    )
+    fits = (_fit(asked, line) for line in table.lines.values())
     return [fit for fit in fits if fit is not None]
 
 
@@ -236,67 +265,89 @@ def _price_column(table: TableExcerpt) -> int | None:
     return columns[0] if len(columns) == 1 else None
 
 
-def _fit(
-    words: Sequence[Word],
-    table: TableExcerpt,
-    line: Line,
-    in_table: set[Word],
-    bound: Mapping[Word, set[int]],
-    price_column: int | None,
-    counted: int | None,
-) -> Fit | None:
+def _fit(asked: _Asked, line: Line) -> Fit | None:
     """Check whether a row contains every word of a question.
 
-    :param words: The words of the question.
-    :param table: The table.
+    :param asked: What the question asks of the table.
     :param line: The row.
-    :param in_table: Those words that stand in any row of the table.
-    :param bound: The columns from :meth:`TableExcerpt.bound_columns`.
-    :param price_column: The column that is asked for if the question names none; None if there is no such column.
-    :param counted: The column that is named after what is counted, as "Days" in "how many days"; None if there is none.
     :returns: The fit; None if a word has no place in the row, in the name of a column or above the table.
     """
+    table = asked.table
     row = dict(table.cells(line.row))
     places: dict[Word, set[int]] = {}
-    # A column identifies the row if it alone holds a word of the question. A word that several columns hold does not
-    # count: an e-mail address may also contain a part of a name.
-    telling: set[int] = set()
-    for word in words:
-        places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, bound)}
-        if len(places[word]) == 1:
-            telling |= places[word]
+    for word in asked.words:
+        places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, asked.bound)}
+    column = _column_of_value(asked, places)
 
-    rest = [word for word in words if not places[word]]
-    # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
-    uncounted = [word for word in rest if table.asked(word) != {counted}]
-    column = _asked_column(uncounted, uncounted, table, telling) if counted is not None else None
-    if not _holds_counts(table, column):
-        column = _asked_column(words, rest, table, telling)
-    if column is None and price_column not in telling:
-        column = price_column
+    # The columns by which the question identifies the row. If there is none, the question may mean any row.
     identified = set[int]().union(*places.values()) - {column}
     if not identified and not table.is_record:
         return None
 
-    for word in rest:
-        if word.relation:
-            return None
-        named = table.asked(word)
-        names_column = column in named or not named.isdisjoint(identified)
-        if names_column or _tells_form(word, words, table, row, column):
-            continue
-        if counted is not None and named == {counted} and _holds_counts(table, column):
-            continue
-        if column is not None and column == price_column and word.stem in _COSTING:
-            continue
-        # A word that stands in another row does not count as a word above the table.
-        if word in in_table or not table.is_context(word):
-            return None
-
-    if any(_holds_half(first, second, table, places) for first, second in pairwise(words)):
+    words_without_cell = [word for word in asked.words if not places[word]]
+    if not all(_has_place(word, asked, row, column, identified) for word in words_without_cell):
         return None
-    is_certain = table.is_whole or _asks_for_cell(words, row, identified)
+    if any(_holds_half(first, second, table, places) for first, second in pairwise(asked.words)):
+        return None
+    is_certain = table.is_whole or _asks_for_cell(asked.words, row, identified)
     return Fit(table, line, column, places) if is_certain else None
+
+
+def _column_of_value(asked: _Asked, places: Mapping[Word, set[int]]) -> int | None:
+    """Find the column whose cell the question asks for: the one that it names, or the only column of prices.
+
+    :param asked: What the question asks of the table.
+    :param places: For each word of the question the columns whose cells in the row contain the word.
+    :returns: The number of the column; None if there is no such column.
+    """
+    # A column identifies the row if it alone holds a word of the question. A word that several columns hold does not
+    # count: an e-mail address may also contain a part of a name.
+    telling: set[int] = set()
+    for columns in places.values():
+        if len(columns) == 1:
+            telling |= columns
+
+    words_without_cell = [word for word in asked.words if not places[word]]
+    column = None
+    if asked.counted_column is not None:
+        # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
+        uncounted = [word for word in words_without_cell if asked.table.asked(word) != {asked.counted_column}]
+        column = _asked_column(uncounted, uncounted, asked.table, telling)
+    if not _holds_counts(asked.table, column):
+        column = _asked_column(asked.words, words_without_cell, asked.table, telling)
+    if column is None and asked.price_column not in telling:
+        return asked.price_column
+    return column
+
+
+def _has_place(
+    word: Word, asked: _Asked, row: Mapping[int, str], column: int | None, identified: Collection[int]
+) -> bool:
+    """Check whether a word that no cell of the row contains has a place elsewhere, so that the row may still be meant.
+
+    :param word: The word of the question.
+    :param asked: What the question asks of the table.
+    :param row: For the row, the number of the column and the text of each cell.
+    :param column: The column that the question asks for; None if there is none.
+    :param identified: The columns by which the question identifies the row.
+    :returns: Whether the word names a column, only says what is counted, what it costs or which form the value has, or
+        stands above the table.
+    """
+    if word.relation:
+        return False
+    named = asked.table.asked(word)
+    names_column = column in named or not named.isdisjoint(identified)
+    if names_column or _tells_form(word, asked.words, asked.table, row, column):
+        return True
+
+    names_counted_column = asked.counted_column is not None and named == {asked.counted_column}
+    if names_counted_column and _holds_counts(asked.table, column):
+        return True
+    asks_for_price = column is not None and column == asked.price_column
+    if asks_for_price and word.stem in _COSTING:
+        return True
+    # A word that stands in another row does not count as a word above the table.
+    return word not in asked.in_table and asked.table.is_context(word)
 
 
 def _holds_half(first: Word, second: Word, table: TableExcerpt, places: Mapping[Word, set[int]]) -> bool:
