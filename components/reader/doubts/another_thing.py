@@ -4,7 +4,8 @@ Each rule checks one form. It compares prepositions, the order of subject and ob
 lists in this module (opposites, nouns of time and place, irregular verbs) are named in the reader's card.
 
 :data:`ANOTHER` maps the name of each doubt to its rule. The examples below give first the question, then a sentence
-    that does not answer it.
+that does not answer it. In "Ida painted the chapel", Ida is the doer, "painted" is the deed and the chapel is the
+patient: that to which something is done.
 """
 
 import re
@@ -236,17 +237,31 @@ def _is_of_another_kind(kind: str, noun: str, text: str) -> bool:
     if any(_has_kind_before(noun_stem, kind_stem, words) for words in parts):
         return False
 
-    kinds = {word for words in parts for word in _words_before(noun_stem, words)}
-    if not kinds or not kinds.isdisjoint(COMMON):
+    other_kinds = {word for words in parts for word in _words_before(noun_stem, words)}
+    # Behind a common word, as in "the number", the text does not say which kind it means.
+    has_plain_noun = not other_kinds.isdisjoint(COMMON)
+    if not other_kinds or has_plain_noun:
         return False
-    if any(kind_stem in word or word in kind_stem or _is_spelt_alike(kind, word) for word in kinds):
-        return False
-
-    # "The tenth series" may be the 10th series. A word that ends in "ly", such as "eventually", is no kind.
-    is_number = kind[0].isdigit()
-    if any(word[0].isdigit() != is_number or word.endswith("ly") for word in kinds):
+    if any(_may_be_same_kind(kind, other) for other in other_kinds):
         return False
     return all(_describes_nouns(kind_stem, words) for words in parts)
+
+
+def _may_be_same_kind(kind: str, other: str) -> bool:
+    """Check whether the word before a noun may mean the kind that the question names, or may be no kind at all.
+
+    Examples for "may mean the same" are "phone" for "telephone", "Kievian" for "Kievan" and "tenth" for "10th". A word
+    that ends in "ly", such as "eventually", is no kind.
+
+    :param kind: The word of the question for the kind.
+    :param other: The word that stands before the noun in the text.
+    :returns: Whether the two words are not surely two kinds.
+    """
+    kind_stem = stem(kind)
+    is_contained = kind_stem in other or other in kind_stem
+    # "The tenth series" may be the 10th series.
+    is_number_only_once = kind[0].isdigit() != other[0].isdigit()
+    return is_contained or is_number_only_once or other.endswith("ly") or _is_spelt_alike(kind, other)
 
 
 def _has_kind_before(noun_stem: str, kind_stem: str, words: list[str]) -> bool:
@@ -292,7 +307,9 @@ def _is_other_time(statement: Statement) -> bool:
         for time_in_sentence in _ORDER.finditer(statement.sentence):
             tells_before = time_in_sentence["before"] is not None
             shared = words & stems_of(time_in_sentence["time"])
-            if asks_before != tells_before and 2 * len(shared) > len(words):
+            # Both are about the same event, such as the fire.
+            shares_most = 2 * len(shared) > len(words)
+            if asks_before != tells_before and shares_most:
                 return True
     return False
 
@@ -348,21 +365,29 @@ def _is_other_subject(statement: Statement) -> bool:
         is_common = name.lower() in COMMON or verb in COMMON
         if is_named or is_common or verb.endswith("s"):
             continue
-        if not statement.lacking <= {subject}:
+        # If the sentence lacks further words of the question, it says what is asked in other words, perhaps also who.
+        lacks_only_subject = statement.lacking <= {subject}
+        if not lacks_only_subject:
             continue
 
-        forms = {f"{verb}{ending}" for ending in _ENDINGS}
         is_away = subject not in stems_of(f"{statement.named} {statement.sentence}")
-
         for part in _PAUSE.split(statement.sentence):
-            words = words_of(part)
-            place_of_verb = next((place for place, word in enumerate(words) if word in forms), 0)
-            has_doer = any(word not in COMMON for word in words[:place_of_verb])
-            if not has_doer or subject in stems_of(part):
-                continue
-            if is_away or statement.answer in part:
+            is_done_by_another = _has_doer_before(verb, part) and subject not in stems_of(part)
+            if is_done_by_another and (is_away or statement.answer in part):
                 return True
     return False
+
+
+def _has_doer_before(verb: str, part: str) -> bool:
+    """Check whether a part of a sentence has a verb, and a word before it that may be who does it.
+
+    For example, ``_has_doer_before("train", "on Tuesday the seniors train")`` returns ``True``.
+    """
+    forms = {f"{verb}{ending}" for ending in _ENDINGS}
+    words = words_of(part)
+    # Without the verb, no word counts as standing before it.
+    place_of_verb = next((place for place, word in enumerate(words) if word in forms), 0)
+    return any(word not in COMMON for word in words[:place_of_verb])
 
 
 def _is_elsewhere(statement: Statement) -> bool:
@@ -380,13 +405,15 @@ def _governs_another(statement: Statement) -> bool:
     stems_of_text = stems_of(f"{statement.named}. {statement.sentence}")
     for noun, preposition, thing in _PLACED.findall(statement.question):
         thing_stem = stem(thing.lower())
-        if thing_stem in stems_of_text or not statement.lacking <= {thing_stem}:
+        # If the sentence lacks further words of the question, it may say all of it in other words.
+        lacks_only_thing = thing_stem not in stems_of_text and statement.lacking <= {thing_stem}
+        if not lacks_only_thing:
             continue
         # "Shaped by thousands of years" may be said as "shaped by millennia", so verbs are left out.
         is_common = noun.lower() in COMMON or thing.lower() in COMMON
         if is_common or noun.endswith("ed"):
             continue
-        others = _things_behind(noun, preposition, statement.sentence)
+        other_things = _things_behind(noun, preposition, statement.sentence)
 
         # Behind "to", only a word with a capital is compared, because "to open" is a verb.
         is_name = thing[0].isupper()
@@ -395,7 +422,7 @@ def _governs_another(statement: Statement) -> bool:
 
         # A name may be replaced by a description, as in "the capital of the country". But a day is never another day.
         is_day = re.search(r"days?$", thing) is not None
-        if any(is_day or other[0].isupper() == is_name for other in others):
+        if any(is_day or other[0].isupper() == is_name for other in other_things):
             return True
     return False
 
@@ -473,10 +500,12 @@ def _is_of_attribute(statement: Statement) -> bool:
     # "The signing of the treaty took place in 1648" answers "When was the treaty signed?".
     base = noun.removesuffix("ing")
     is_gerund = base != noun and len(base) > 2
-    is_deed = is_gerund and any(word.startswith(base) for word in words[1:])
+    asked_thing, *further_words = words
+    is_asked_deed = is_gerund and any(word.startswith(base) for word in further_words)
+    # "The ink for the new press": the thing that is asked for is the first or second word behind the preposition.
     first_words_of_thing = words_of(subject["thing"])[:2]
-    is_on_thing = stem(words[0]) in map(stem, first_words_of_thing)
-    return is_on_thing and not is_deed and not statement.asks(noun)
+    is_on_asked_thing = stem(asked_thing) in map(stem, first_words_of_thing)
+    return is_on_asked_thing and not is_asked_deed and not statement.asks(noun)
 
 
 def _is_turned(statement: Statement) -> bool:
@@ -493,6 +522,7 @@ def _is_turned(statement: Statement) -> bool:
         return True
 
     words_of_question, words_of_sentence = set(words_of(statement.question)), set(words_of(statement.sentence))
+    # Short words are left out, because "in" before them mostly is no prefix: "side" and "inside".
     only_asked = {word for word in words_of_question - words_of_sentence if len(word) > 4}
     only_told = {word for word in words_of_sentence - words_of_question if len(word) > 4}
 
@@ -537,12 +567,14 @@ def _has_other_first_name(statement: Statement) -> bool:
     if identifies_by_another(statement.question):
         return False
     titled_sentence = f"{statement.named}. {statement.sentence}"
-    told = [(first, last) for first, last in _NAME.findall(titled_sentence) if first.lower() not in FUNCTION_WORDS]
+    told_names = [
+        (first, last) for first, last in _NAME.findall(titled_sentence) if first.lower() not in FUNCTION_WORDS
+    ]
 
     for asked_first, asked_last in _NAME.findall(statement.question):
-        firsts = [first for first, last in told if last == asked_last]
-        is_other_name = bool(firsts) and not any(first in statement.question for first in firsts)
-        if is_other_name and not find_whole(asked_first, titled_sentence):
+        first_names = [first for first, last in told_names if last == asked_last]
+        are_others = bool(first_names) and not any(first in statement.question for first in first_names)
+        if are_others and not find_whole(asked_first, titled_sentence):
             return True
     return False
 
