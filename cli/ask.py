@@ -28,6 +28,8 @@ from prefrag.errors import BadInput, Missing, PrefragError
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
+    from haystack.core.pipeline.base import PipelineBase
+
     from prefrag.cli.run_printer import RunPrinter
     from prefrag.indexing.report import Skipped
     from prefrag.pipelines import RunFailed
@@ -136,7 +138,7 @@ def ask(
         try_models_once(loaded, result, seconds)
 
 
-def try_models_once(pipeline: Any, result: dict[str, Any], seconds: float) -> None:
+def try_models_once(pipeline: object, result: dict[str, Any], seconds: float) -> None:
     """Try a model that was never tried, to find out what it can do.
 
     The model is not tried if the calls of the last run were so slow that the trial would take over a minute.
@@ -190,7 +192,7 @@ def set_up(
     apply_chosen_model(model)
 
 
-def _name_collections(pipeline: Any) -> list[str]:
+def _name_collections(pipeline: object) -> list[str]:
     """Return the names of the collections that a pipeline searches, without repetitions."""
     from prefrag.components.document_stores.index_name import name_index
     from prefrag.components.parts import find_stores
@@ -199,7 +201,7 @@ def _name_collections(pipeline: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def is_extractive(pipeline: Any) -> bool:
+def is_extractive(pipeline: PipelineBase) -> bool:
     """Check whether this pipeline has no language model, so that its extractive reader answers instead.
 
     :param pipeline: The pipeline.
@@ -225,7 +227,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 
 
 async def run(
-    pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
+    pipeline: PipelineBase, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
     """Run a pipeline and print each step.
 
@@ -286,7 +288,7 @@ def _without_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def load(name: str) -> Any:
+def load(name: str) -> PipelineBase:
     """Load a pipeline and open its indexes.
 
     :param name: The name of the pipeline, or the path of its YAML file.
@@ -297,7 +299,7 @@ def load(name: str) -> Any:
     from prefrag.components.parts import find_stores, is_tantivy_store
     from prefrag.pipelines.wiring import find_empty_stores
 
-    pipeline = pipelines.load(name)
+    pipeline: PipelineBase = pipelines.load(name)
     pipeline.warm_up()
     empty = find_empty_stores(pipeline)
     if empty:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 import httpx
 from dotenv import dotenv_values, find_dotenv
+from haystack.core.pipeline.base import PipelineBase
 
 from prefrag import pipelines
 from prefrag.audit_log import AuditLogFailed, audit_log, check_audit_log
@@ -261,7 +262,7 @@ def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
     return findings
 
 
-def _warm_up(name: str, pipeline: Any) -> Finding:
+def _warm_up(name: str, pipeline: PipelineBase) -> Finding:
     """Check whether a loaded pipeline starts."""
     try:
         pipeline.warm_up()
@@ -270,7 +271,7 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
     return Finding("pipeline", "ok", f"{name} is loaded")
 
 
-async def _check_models(pipeline: Any) -> list[Finding]:
+async def _check_models(pipeline: PipelineBase) -> list[Finding]:
     """Check the model that answers. A model that only judges is checked elsewhere."""
     answering = [model for model in _find_models(pipeline) if not model.is_named_for_judging]
     if not answering:
@@ -299,11 +300,11 @@ async def _check_format(model: ChatModel) -> Finding:
     return Finding("model", "note" if failure else "ok", text)
 
 
-def _find_models(pipeline: Any) -> list[ChatModel]:
+def _find_models(pipeline: PipelineBase) -> list[ChatModel]:
     return [part for _, part in walk_parts(pipeline) if isinstance(part, ChatModel)]
 
 
-def _report_absence(pipeline: Any) -> Finding:
+def _report_absence(pipeline: PipelineBase) -> Finding:
     """Say that no language model is set, and name model servers on this machine. This is a problem only if needed."""
     programs = []
     for server in find_local_servers():
@@ -412,7 +413,7 @@ async def _list_models(server: ModelServer) -> list[str]:
     return []
 
 
-async def _check_judge(pipeline: Any) -> list[Finding]:
+async def _check_judge(pipeline: PipelineBase) -> list[Finding]:
     """Say what judges whether documents suffice. If a separate model is set for judging, check its server."""
     models_for_judging = [model for model in _find_models(pipeline) if model.is_named_for_judging]
     if models_for_judging:
@@ -441,7 +442,7 @@ def _say_who_judges(parts: Sequence[Any]) -> str:
     return "Decision trees judge, without a model"
 
 
-async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
+async def _check_web(pipeline: PipelineBase, online: bool) -> list[Finding]:
     """Check each external source, such as the web."""
     sources: dict[str, RetrievalSource] = {}
     for _, part in walk_parts(pipeline):

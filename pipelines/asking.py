@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
+from haystack.core.pipeline.base import PipelineBase
 from haystack.errors import FilterError
 
 from prefrag.audit_log import AuditLogFailed, audit, label_audit
@@ -214,7 +215,7 @@ class _Reached:
                     yield event
 
 
-def _list_watched(pipeline: Any) -> set[str]:
+def _list_watched(pipeline: PipelineBase) -> set[str]:
     """List the components whose outputs are watched, which are all but the last and the joiners.
 
     Joiners add nothing to the trace, and Haystack copies every watched output.
@@ -398,7 +399,7 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _load(path: Path, *depends_on: Any) -> Any:
+def _load(path: Path, *depends_on: object) -> Any:
     """Load a pipeline. ``depends_on`` has what the pipeline depends on, and is only a part of the cache's key."""
     return load(path)
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import haystack
 import yaml
+from haystack.core.pipeline.base import PipelineBase
 
 import prefrag
 from prefrag.components.document_stores.elasticsearch.connection import connection_settings
@@ -284,7 +285,7 @@ def build(block: Block, name: str) -> Any:
     return pipeline
 
 
-def _check_prompts(pipeline: Any) -> None:
+def _check_prompts(pipeline: PipelineBase) -> None:
     """Check that a reasoner with the reply format `steps` has the prompts `product`.
 
     With this format, the model may write NOT FOUND. Only with these prompts, NOT FOUND does not count as an answer.
@@ -298,7 +299,7 @@ def _check_prompts(pipeline: Any) -> None:
             )
 
 
-def guard_web(pipeline: Any) -> None:
+def guard_web(pipeline: PipelineBase) -> None:
     """Check that only external sources search the web, and set which indexes must allow web search.
 
     A component `start` without its own rules, as in older files, gets the rules of the shipped pipelines.

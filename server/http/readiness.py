@@ -4,13 +4,18 @@ The route ``/ready`` uses this for load balancers. The checks ask each index and
 pipelines use it.
 """
 
+from __future__ import annotations
+
 import asyncio
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prefrag.components.parts import STORES, is_class, is_tantivy_store, walk_parts
+
+if TYPE_CHECKING:
+    from prefrag.components.generators.model_server import ModelServer
 
 # Each check must end within this many seconds. Otherwise the index or server counts as unreachable.
 DEADLINE_SECONDS = 3.0
@@ -43,7 +48,7 @@ class Outage(NamedTuple):
     details: str
 
 
-async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
+async def find_outages(pipelines: Mapping[str, object], kinds: Sequence[str] = EVERYTHING) -> dict[str, Outage]:
     """Find the pipelines whose index or model server does not answer within :data:`DEADLINE_SECONDS`.
 
     A model server is only asked for a list of its models, which costs no tokens.
@@ -54,8 +59,8 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
     """
     # The components to check, by the index or server that they use. Several pipelines may use the same one, which is
     # then asked only once.
-    parts: dict[tuple[Any, ...], Any] = {}
-    places_by_pipeline: dict[str, list[tuple[Any, ...]]] = {}
+    parts: dict[tuple[object, ...], object] = {}
+    places_by_pipeline: dict[str, list[tuple[object, ...]]] = {}
     for name, pipeline in pipelines.items():
         own_parts = {_locate(part): part for part in _find_parts(pipeline, kinds)}
         places_by_pipeline[name] = list(own_parts)
@@ -73,10 +78,10 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = EVER
     return outages_by_pipeline
 
 
-def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
+def _find_parts(pipeline: object, kinds: Sequence[str]) -> list[Any]:
     """Find the components of these classes, also those inside other components."""
 
-    def is_wanted(part: Any) -> bool:
+    def is_wanted(part: object) -> bool:
         return any(is_class(type(part), kind) for kind in kinds)
 
     # Do not look inside a wanted component for further ones.
@@ -84,7 +89,7 @@ def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
     return [part for _, part in parts if is_wanted(part)]
 
 
-def _locate(part: Any) -> tuple[Any, ...]:
+def _locate(part: Any) -> tuple[object, ...]:
     """Return what identifies the index or server that a component uses."""
     kind = type(part).__name__
     if is_class(type(part), _MODEL):
@@ -116,10 +121,10 @@ async def _find_index_outage(store: Any) -> Outage | None:
 
 
 # For each model server: when it was last asked, by the monotonic clock, and what was wrong. None if it answered.
-_models: dict[Any, tuple[float, Outage | None]] = {}
+_models: dict[ModelServer, tuple[float, Outage | None]] = {}
 
 
-async def _find_model_outage(server: Any) -> Outage | None:
+async def _find_model_outage(server: ModelServer | None) -> Outage | None:
     """Check a model server, unless it was just checked. None if it answers, or if no server is set."""
     if server is None:
         return None
@@ -133,7 +138,7 @@ async def _find_model_outage(server: Any) -> Outage | None:
     return outage
 
 
-async def _call_model_server(server: Any) -> Outage | None:
+async def _call_model_server(server: ModelServer) -> Outage | None:
     """Ask a model server for the list of its models. None if it answers."""
     import httpx
 

@@ -6,8 +6,9 @@ copy of the pipeline is loaded when a request first names the collection.
 
 import asyncio
 from collections import OrderedDict
-from typing import Any
 from weakref import WeakValueDictionary
+
+from haystack.core.pipeline.base import PipelineBase
 
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.index import index_exists
@@ -47,18 +48,18 @@ class CollectionPipelines:
     :param pipeline: The pipeline with which the server started.
     """
 
-    def __init__(self, name: str, pipeline: Any):
+    def __init__(self, name: str, pipeline: PipelineBase):
         self.pipeline = pipeline
         self._name = name
         # All copies that are still in use, by collection. A copy is also in use while a request runs with it.
-        self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._loaded: WeakValueDictionary[str, PipelineBase] = WeakValueDictionary()
         # The copies that were used last, the most recent at the end. They stay loaded.
-        self._recent: OrderedDict[str, Any] = OrderedDict()
+        self._recent: OrderedDict[str, PipelineBase] = OrderedDict()
         # The copies that are being loaded at the moment.
-        self._loading: dict[str, asyncio.Task[Any]] = {}
+        self._loading: dict[str, asyncio.Task[PipelineBase]] = {}
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
-    async def find(self, collection: str | None) -> Any:
+    async def find(self, collection: str | None) -> PipelineBase:
         """Find the pipeline of a collection, and load it if needed.
 
         :param collection: The name of the collection. None means the default collection. If the key does not allow the
@@ -98,7 +99,7 @@ class CollectionPipelines:
         self._keep(collection, pipeline)
         return pipeline
 
-    async def _load_once(self, collection: str) -> Any:
+    async def _load_once(self, collection: str) -> PipelineBase:
         """Load a copy in a thread. Requests that come meanwhile wait for the same task."""
         try:
             pipeline = await asyncio.to_thread(self._load, collection)
@@ -108,14 +109,14 @@ class CollectionPipelines:
         finally:
             del self._loading[collection]
 
-    def _keep(self, collection: str, pipeline: Any) -> None:
+    def _keep(self, collection: str, pipeline: PipelineBase) -> None:
         """Note that a copy was just used. If too many copies stay loaded, drop the one whose last use is oldest."""
         self._recent[collection] = pipeline
         self._recent.move_to_end(collection)
         if len(self._recent) > MOST_LOADED:
             self._recent.popitem(last=False)
 
-    def _load(self, collection: str) -> Any:
+    def _load(self, collection: str) -> PipelineBase:
         """Load a copy of the pipeline that searches the collection."""
 
         def change(block: Block) -> Block:
@@ -132,12 +133,12 @@ class CollectionPipelines:
                 return block
             return {**block, "init_parameters": {**parameters, name: collection}}
 
-        pipeline = pipelines.load(self._name, replace=change)
+        pipeline: PipelineBase = pipelines.load(self._name, replace=change)
         pipeline.warm_up()
         return pipeline
 
 
-def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
+def _find_indexes(pipeline: PipelineBase) -> tuple[set[str], str | None, set[str]]:
     """Find which indexes a pipeline searches.
 
     The three results are the kinds of its stores, its own index, and the names of all other indexes and stores. Only
