@@ -9,7 +9,7 @@ without an event loop. Each wait is then a blocking call, so the body never paus
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -133,7 +133,7 @@ async def _wait_for_thread(call: Callable[[], R]) -> R:
     return await asyncio.wrap_future(call_in_thread(call))
 
 
-async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+async def call_component(part: Any, arguments: Mapping[str, object]) -> dict[str, Any]:
     """Call a component in the form in which the calling body runs.
 
     In the asynchronous form, ``run`` is called in a thread if the component has no ``run_async``.
@@ -145,7 +145,7 @@ async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]
     return await call_matching(part.run, partial(_run_async, part), **arguments)
 
 
-async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
+async def _run_async(part: Any, **arguments: object) -> dict[str, Any]:
     """Await the ``run_async`` of a component, or call its ``run`` in a thread if it has none that works."""
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
     # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.

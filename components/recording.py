@@ -50,7 +50,7 @@ class Entry:
     # Why the request failed.
     error: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Serialise the entry.
 
         :returns: A dictionary with one key: ``error``, ``facts``, ``replies`` or ``documents``.
@@ -257,7 +257,7 @@ def _open(path: Path) -> _File:
         return file
 
 
-def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
+def _key(kind: str, name: str, content: tuple[object, ...]) -> str:
     """Make the key of a request from its kind, its name and its content.
 
     For example, ``_key("search", "local", ("tides", 5))`` returns ``'search ["local", "tides", 5]'``.

@@ -52,7 +52,7 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(mark, {**document, **shown.get(mark, {})}) for mark, document in documents]
 
 
-def _page(evidence: Mapping[str, object]) -> dict[str, Any]:
+def _page(evidence: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a sentence that say where it stands: ``page`` and ``line``, as far as they are set."""
     return {name: evidence[name] for name in ("page", "line") if name in evidence}
 

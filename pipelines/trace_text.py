@@ -149,7 +149,7 @@ def trace_text(event: Event) -> str:
         data = json.dumps(dict(event.data), default=str, ensure_ascii=False)
         return one_line(f"{event.kind}: {data}")
     # A field that the event does not have counts as None.
-    values: dict[str, Any] = defaultdict(lambda: None, event.data)
+    values: dict[str, object] = defaultdict(lambda: None, event.data)
     values.update(_put_into_words(event.kind, event.data))
 
     def choose(section: re.Match[str]) -> str:
@@ -180,10 +180,10 @@ def _choose_sentence(kind: str, data: Mapping[str, Any]) -> str:
     return kind
 
 
-def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, object]:
     """Return the values of an event's sentence that are not simply those of the event."""
     judged_by = str(data.get("judged_by") or "")
-    values: dict[str, Any] = {number: data.get(number) or 0 for number in _NUMBERS}
+    values: dict[str, object] = {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
     values["switches"] = not data.get("status") and not data.get("again")
     match kind:
@@ -238,7 +238,7 @@ def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _describe_found(data: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_found(data: Mapping[str, Any]) -> dict[str, object]:
     """Describe what a search found, how long it took and how often it failed before."""
     seconds = data.get("seconds") or 0.0
     errors = [attempt["error"] for attempt in data.get("attempts") or ()]
@@ -251,7 +251,7 @@ def _describe_found(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _describe_strips(data: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_strips(data: Mapping[str, Any]) -> dict[str, object]:
     """Describe the strips (a few sentences each) of documents: how many there are and were kept, and their scores."""
     strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
     return {
@@ -261,7 +261,7 @@ def _describe_strips(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _describe_selection(data: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_selection(data: Mapping[str, Any]) -> dict[str, object]:
     """Describe the documents that were selected, and how many pairs of documents were classified for it."""
     pairs: Any = data.get("pairs")
     if not isinstance(pairs, Sequence):
@@ -290,7 +290,7 @@ def _write_strip(strip: Mapping[str, Any]) -> str:
     return f"{_write_score(strip)}{dropped}"
 
 
-def _join(titles: Iterable[Any]) -> str:
+def _join(titles: Iterable[object]) -> str:
     """Join titles with dots: "a · b". Without a title, return "nothing"."""
     return " · ".join(map(str, titles)) or "nothing"
 

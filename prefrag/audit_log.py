@@ -15,7 +15,6 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from prefrag.errors import PrefragError
 from prefrag.file_lock import append_line
@@ -78,7 +77,7 @@ def check_audit_log() -> str:
     return f"Other users can read or change the audit log {path}: run chmod 600 on it."
 
 
-def audit(event: str, **data: Any) -> None:
+def audit(event: str, **data: object) -> None:
     """Record that something is about to be sent to another machine. Call this function before the sending.
 
     Nothing happens if no audit log is set.

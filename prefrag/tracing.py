@@ -233,7 +233,7 @@ def measure_run(context: Context) -> Iterator[Measured]:
 
 
 @contextmanager
-def measure(name: str, step: int, **tags: Any) -> Iterator[Measured]:
+def measure(name: str, step: int, **tags: object) -> Iterator[Measured]:
     """Measure a part of a run, such as a search, during the block.
 
     :param name: The name of the span, such as "prefrag.search".

@@ -40,7 +40,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     :raises BadInput: When a date is not valid. Also when no value matches what the user wrote, because a search would
         then find nothing.
     """
-    conditions: list[dict[str, Any]] = []
+    conditions: list[dict[str, object]] = []
 
     def values(name: str) -> set[str]:
         """Return the values of a metadata field in the documents that match the conditions so far."""
@@ -78,7 +78,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     return {"operator": "AND", "conditions": conditions}
 
 
-def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+def _in_folders(collections: set[str], values: _Values, wanted: Sequence[str]) -> dict[str, object]:
     """Make the condition for the folders that a user wrote.
 
     :param collections: The names of the collections, each as :func:`_fold` writes it.
@@ -165,7 +165,7 @@ def _fold(folder: str) -> str:
     return "/".join(part for part in parts if part.strip() not in ("", "."))
 
 
-def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, Any]:
+def _of_kinds(values: _Values, wanted: Sequence[str]) -> dict[str, object]:
     """Make the condition for the kinds that a user wrote.
 
     A word that is the name of a kind of file, such as "PDF", stands for this kind. Any other word stands for the ending
@@ -220,7 +220,7 @@ def _is_within(value: str, since: str | None, until: str | None) -> bool:
     return not until or written[: len(until)] <= until[: len(written)]
 
 
-def _one_of(name: str, values: Sequence[str]) -> dict[str, Any]:
+def _one_of(name: str, values: Sequence[str]) -> dict[str, object]:
     """Make the condition that a metadata field has one of these values."""
     return {"field": f"meta.{name}", "operator": "in", "value": list(values)}
 

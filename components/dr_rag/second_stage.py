@@ -5,11 +5,10 @@ The functions below the class are shared with `LinkedStages`, which runs both st
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from haystack import Document, component
 
@@ -138,7 +137,7 @@ class SecondStage(Block):
         return state, [list(search.documents) for search in state.step.searches[before:]]
 
     def _select(
-        self, state: State, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
+        self, state: State, documents: list[Document], pairs: Sequence[Mapping[str, object]] = (), seconds: float = 0.0
     ) -> State:
         """Record the selection with its method and duration in seconds, and set the observation."""
         method = "qdc" if self.classifier is None else self.classifier.selection
@@ -207,7 +206,11 @@ def with_searches(state: State, branches: Sequence[State]) -> State:
 
 
 def with_selection(
-    state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
+    state: State,
+    method: str,
+    documents: list[Document],
+    pairs: Sequence[Mapping[str, object]] = (),
+    seconds: float = 0.0,
 ) -> State:
     """Record a selection in the trace, and make the selected documents the observation.
 

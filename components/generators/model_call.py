@@ -579,7 +579,7 @@ def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str
     return others
 
 
-def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+def with_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Merge generation parameters.
 
     The values of ``stop`` and ``extra_body`` are combined. For all other names, the second value is taken. For example,
@@ -598,7 +598,7 @@ def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[
     return joined
 
 
-def _stops(parameters: dict[str, Any]) -> list[str]:
+def _stops(parameters: Mapping[str, Any]) -> list[str]:
     """List the stop sequences of a call. For example, ``_stops({"stop": "a"})`` returns ``["a"]``."""
     stop = parameters.get("stop") or []
     return [stop] if isinstance(stop, str) else list(stop)

@@ -6,7 +6,6 @@ an untrusted text, so control tokens in them are broken.
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import DictLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
@@ -27,7 +26,7 @@ PASSAGE = "passage"
 TEXTS = {"tool_description": ("name", "description"), "answer_format": ("answer_type", "answer_format")}
 
 
-def _defuse(value: Any) -> Any:
+def _defuse(value: object) -> object:
     """Break the control tokens in a value that fills a template. Return values that are no text unchanged."""
     return defuse_tokens(value) if isinstance(value, str) else value
 

@@ -5,7 +5,7 @@ second look, how much of the question the sentence covers, and some features of 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def choice_features(question: str, spans: Spans, ranked: Sequence[tuple[int, flo
     return np.array(rows, np.float32)
 
 
-def rank_answers(spans: Spans, scores: Sequence[float]) -> list[tuple[int, float]]:
+def rank_answers(spans: Spans, scores: Iterable[float]) -> list[tuple[int, float]]:
     """List the distinct answers, best first.
 
     Several spans may be the same answer, such as "the hall" and "Hall". The span with the highest score represents it.

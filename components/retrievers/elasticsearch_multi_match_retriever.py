@@ -176,9 +176,9 @@ class ElasticsearchMultiMatchRetriever(Block):
             counts |= self._counts(stemmed)
         return total, counts
 
-    def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
+    def _counts(self, queries: Mapping[str, dict[str, object]]) -> dict[str, int]:
         """Count the documents for each query, all in one request. The keys are the words that the queries look up."""
-        searches: list[dict[str, Any]] = []
+        searches: list[dict[str, object]] = []
         for query in queries.values():
             searches += [{}, {"size": 0, "track_total_hits": True, "query": query}]
         if not searches:
@@ -217,16 +217,16 @@ class ElasticsearchMultiMatchRetriever(Block):
         """The name of the index of the store."""
         return self.document_store._index
 
-    def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, Any]:
+    def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, object]:
         """Make the arguments of a search request."""
-        text = {
+        text: dict[str, object] = {
             "multi_match": {
                 "query": _each_word_once(normalize_unicode(query)),
                 "type": "most_fields",
                 "fields": [TITLE_FIELD, "content"],
             }
         }
-        clause: dict[str, Any] = text
+        clause = text
         if filters:
             clause = {"bool": {"must": [text], "filter": [filter_clause(filters)]}}
         return {
@@ -256,12 +256,12 @@ def _each_word_once(text: str) -> str:
     return " ".join(words.values())
 
 
-def _as_term(word: str) -> dict[str, Any]:
+def _as_term(word: str) -> dict[str, object]:
     """Make the query for documents with exactly this token in title or text."""
     return {"bool": {"should": [{"term": {field: word}} for field in _FIELDS]}}
 
 
-def _as_word(word: str) -> dict[str, Any]:
+def _as_word(word: str) -> dict[str, object]:
     """Make the query for documents with a word in title or text. The server stems the word first."""
     return {
         "multi_match": {

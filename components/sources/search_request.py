@@ -87,7 +87,7 @@ class SearchRequest:
         return RunError(str(error), state)
 
     @property
-    def content(self) -> tuple[Any, ...]:
+    def content(self) -> tuple[object, ...]:
         """What the search is made from: the query and its arguments.
 
         A recording stores the documents of each search under this content. A later run with the same content gets them

@@ -235,7 +235,7 @@ def _usage(state: State) -> dict[str, object]:
     }
 
 
-def _events(state: State, kind: str) -> list[Mapping[str, Any]]:
+def _events(state: State, kind: str) -> list[Mapping[str, object]]:
     """Return the data of the events of a kind, in order."""
     return [event.data for event in state.events if event.kind == kind]
 
@@ -324,12 +324,12 @@ def _answered_by(step: Step) -> Literal["reader", "model"]:
     return "reader" if is_of_reader else "model"
 
 
-def _citation(document: Mapping[str, Any]) -> dict[str, Any]:
+def _citation(document: Mapping[str, object]) -> dict[str, object]:
     """Return the part of a document's entry that the list of citations has."""
     return {key: document[key] for key in ("mark", "id", "title", "source")}
 
 
-def _held_back(data: Mapping[str, Any]) -> dict[str, Any]:
+def _held_back(data: Mapping[str, object]) -> dict[str, object]:
     """Return the entry for a query that was not sent."""
     return {key: data[key] for key in ("source", "query", "reason")}
 
@@ -454,7 +454,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     }
 
 
-def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, Any]:
+def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, object]:
     """Return the entry for a step. ``number`` is counted from 1."""
     verdict = None
     if step.verdict is not None:

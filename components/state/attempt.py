@@ -1,7 +1,6 @@
 """A call that is made during a search: to a provider, which finds documents, or to a ranker, which sorts them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from prefrag.components.state.usage import ModelTraffic
 from prefrag.components.state.value import Value
@@ -30,7 +29,7 @@ class Attempt(Value):
     error: str | None = "the run ended before a reply came"
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Write what a user needs to know about the attempt, as plain JSON values.
 
         :returns: The source, the query, the provider, the error and the seconds.

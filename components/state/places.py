@@ -6,7 +6,6 @@ The trace uses these places to distinguish passages that have the same title.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
 
 from haystack import Document
 
@@ -97,7 +96,7 @@ def position_of(meta: Mapping[str, object]) -> dict[str, int] | None:
     return {"number": place + 1, "of": count}
 
 
-def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
+def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[str]]:
     """Name documents for the trace by their titles. If some titles are equal, also say what distinguishes them.
 
     For example, two passages with the title "Lease" of the files "lease 2023.pdf" and "lease 2024.pdf" give

@@ -74,7 +74,7 @@ def check_instructions(instructions: str | None) -> str:
     return text.strip()
 
 
-def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
+def keep_newest_turns(history: Iterable[Mapping[str, object]] | None) -> list[dict[str, str]]:
     """Keep the newest turns of a conversation: at most 20 turns, and at most 40,000 characters together.
 
     :param history: The turns, oldest first, each with a ``role`` and a ``content``. None means that there are none.
@@ -96,7 +96,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
     return newest
 
 
-def _read_turn(turn: Any) -> tuple[str, str]:
+def _read_turn(turn: object) -> tuple[str, str]:
     """Return the role and the content of a turn. The content is cut to the length that the whole history may have."""
     fields = turn if isinstance(turn, Mapping) else {}
     role = fields.get("role")
@@ -144,7 +144,7 @@ def _check_size(filters: object) -> None:
     number_of_values = 0
     while waiting:
         value, depth = waiting.pop()
-        inner: Sequence[Any] = ()
+        inner: Sequence[object] = ()
         if isinstance(value, Mapping):
             inner = [*value.keys(), *value.values()]
             # A condition has three keys (field, operator and value), which do not count.

@@ -86,7 +86,7 @@ class Event(Value):
     step: int
     data: Mapping[str, object] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Write the event as plain JSON values.
 
         For example, ``Event("answer", 2, {"text": "1969"})`` becomes

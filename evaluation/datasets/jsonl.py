@@ -140,7 +140,7 @@ def _read_texts(values: object, key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _write_question(question: Question) -> dict[str, Any]:
+def _write_question(question: Question) -> dict[str, object]:
     """Return the record of a question, without fields that are empty. ``answers`` is always there."""
     record = {
         "id": question.id,
@@ -160,9 +160,9 @@ def _write_question(question: Question) -> dict[str, Any]:
     return {**filled, "answers": list(question.answers)}
 
 
-def _write_passage(document: Document) -> dict[str, Any]:
+def _write_passage(document: Document) -> dict[str, object]:
     """Return the record of a passage. Its metadata are further keys of the record."""
-    record: dict[str, Any] = {"id": document.id}
+    record: dict[str, object] = {"id": document.id}
     if "title" in document.meta:
         record["title"] = document.meta["title"]
     record["text"] = document.content

@@ -52,7 +52,7 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
 
 def make_dataset(
     questions: Iterable[Mapping[str, object]], passages: Sequence[Document]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Make the two files of a dataset.
 
     :param questions: The questions, as :func:`read_questions` returns them.

@@ -113,7 +113,7 @@ def _make_docx(blocks: list[Any]) -> bytes:
     return file.getvalue()
 
 
-def _make_xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
+def _make_xlsx(sheets: dict[str, list[list[object]]]) -> bytes:
     """Make an Excel workbook from the rows of each sheet."""
     from openpyxl import Workbook
 
@@ -142,7 +142,7 @@ def _make_pptx(slides: list[list[str]]) -> bytes:
     return file.getvalue()
 
 
-def _make_ods(sheets: dict[str, list[list[Any]]]) -> bytes:
+def _make_ods(sheets: dict[str, list[list[object]]]) -> bytes:
     """Make an OpenDocument spreadsheet from the rows of each sheet."""
     tables = []
     for name, rows in sheets.items():

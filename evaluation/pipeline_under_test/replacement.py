@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
@@ -57,7 +56,7 @@ class Replacement:
     # The format of the file of questions.
     format: str
     # The description of the model, see `describe_model`.
-    llm: Mapping[str, Any]
+    llm: Mapping[str, object]
 
     def build_block(self) -> Block:
         """Make all replacements.

@@ -62,8 +62,8 @@ class Plan:
     number: int = 200
     minutes: float = 10.0
     seed: int = 7
-    replace: Mapping[str, Any] = field(default_factory=dict)
-    key: Mapping[str, Any] = field(default_factory=dict)
+    replace: Mapping[str, object] = field(default_factory=dict)
+    key: Mapping[str, object] = field(default_factory=dict)
     writer: QuestionWriter | None = None
     other_loop: str = ""
 

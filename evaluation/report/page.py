@@ -60,7 +60,7 @@ class Task:
     # The comparisons of runs that differ in at most one setting.
     one_change: tuple[Comparison, ...]
     # The plots below each title.
-    plots: Sequence[tuple[str, Sequence[Any]]]
+    plots: Sequence[tuple[str, Sequence[object]]]
 
     @property
     def main(self) -> list[Against]:

@@ -272,7 +272,7 @@ class Run:
         return corpus, web
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[object, ...]:
         """The sort key for the position of the run in a table."""
         # A method is placed by the longest name that it begins with. All other methods come last.
         matches = [name for name in _ORDER if self.method.startswith(name)]

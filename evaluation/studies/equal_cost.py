@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import matplotlib
 import numpy as np
@@ -41,7 +41,7 @@ from prefrag.evaluation.studies.tables import LAYOUT, make_table, write_into
 # The numbers of steps with which each loop runs.
 STEPS = tuple(range(1, 7))
 # The policy of the simulated reader in all loops. Its four kinds of errors have a probability of 0.1 each.
-ERRING: dict[str, Any] = {
+ERRING: dict[str, object] = {
     "top_k": 5,
     "seed": 0,
     "source_choice": "oracle",
@@ -73,7 +73,7 @@ class Line:
     # The name of the pipeline or of a variant.
     pipeline: str
     # Settings of the policy that override `ERRING`.
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, object] = field(default_factory=dict)
     # The name of the line that this line is compared with.
     reference: str = "prefrag"
     # The numbers of steps to run. Empty if the pipeline does not loop.

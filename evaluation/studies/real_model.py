@@ -158,7 +158,7 @@ class Cell:
         return f"`{self.run.method}`, {prompts}"
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[object, ...]:
         """The sort key of the row."""
         pipeline = self.run.pipeline
         place = METHODS.index(pipeline) if pipeline in METHODS else len(METHODS)

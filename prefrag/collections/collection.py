@@ -421,7 +421,7 @@ class Collection(ABC):
         return CollectionSummary(self.name, passages=passages, files=files, bytes=size, web=web, changed=changed)
 
 
-def _known_fields(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _known_fields(meta: Mapping[str, object]) -> dict[str, object]:
     """Return those of the `_METADATA_FIELDS` that have a value of the right type."""
     return {name: meta[name] for name, kind in _METADATA_FIELDS.items() if type(meta.get(name)) is kind}
 

@@ -93,7 +93,7 @@ class PassageStore:
         :returns: The passages.
         """
         if values:
-            conditions: list[dict[str, Any]] = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
+            conditions: list[dict[str, object]] = [{"field": f"meta.{field}", "operator": "in", "value": list(values)}]
             if first:
                 conditions.append({"field": "meta.split_id", "operator": "==", "value": 0})
             yield from self._store.filter_documents({"operator": "AND", "conditions": conditions})
@@ -246,7 +246,7 @@ class ElasticsearchPassageStore(PassageStore):
         :returns: The passages.
         """
         if values:
-            conditions: list[dict[str, Any]] = [{"terms": {field: list(values)}}]
+            conditions: list[dict[str, object]] = [{"terms": {field: list(values)}}]
             if first:
                 conditions.append({"term": {"split_id": 0}})
             yield from self._scan({"bool": {"filter": conditions}})
@@ -532,7 +532,7 @@ def is_own_mapping(properties: dict[str, Any]) -> bool:
     return TITLE_KEY_FIELD in properties
 
 
-def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
+def _check_mapping(index: str, properties: Mapping[str, Any], language: str | None) -> None:
     """Refuse an index of another program or of another language. Searches in such an index would find too little."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
@@ -547,7 +547,7 @@ def _check_mapping(index: str, properties: dict[str, Any], language: str | None)
         )
 
 
-def _source(passage: Document) -> dict[str, Any]:
+def _source(passage: Document) -> dict[str, object]:
     """Return a passage in the form in which `ElasticsearchDocumentStore` writes and reads a passage."""
     unused = ("embedding", "sparse_embedding", "blob", "score")
     return {key: value for key, value in passage.to_dict().items() if key not in unused}

@@ -65,7 +65,7 @@ class KeyIndex:
             version = {"if_seq_no": document["_seq_no"], "if_primary_term": document["_primary_term"]}
             return document["_source"], version
 
-    def replace(self, document: dict[str, Any], version: dict[str, int]) -> bool:
+    def replace(self, document: dict[str, object], version: dict[str, int]) -> bool:
         """Replace the document, unless somebody else has replaced it since it was read.
 
         :param document: The new document.

@@ -105,7 +105,7 @@ class EventChat:
         yield {"content": hide_marks(chat_text.write_failure(reason))}
 
 
-def write_status(text: str, done: bool = False) -> dict[str, Any]:
+def write_status(text: str, done: bool = False) -> dict[str, object]:
     """Make the event that shows a status line in the chat.
 
     :param text: The line. A long text is cut.
@@ -115,7 +115,7 @@ def write_status(text: str, done: bool = False) -> dict[str, Any]:
     return dict(event.to_event_dict())
 
 
-def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
+def write_summary(result: Mapping[str, Any]) -> dict[str, object]:
     """Make the last status line of a run.
 
     The line says how sure the answer is, how many searches there were, and what was sent to other machines. An example
@@ -143,7 +143,7 @@ def number_sources(
     documents: Sequence[Mapping[str, Any]],
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
-) -> tuple[str, list[dict[str, Any]]]:
+) -> tuple[str, list[dict[str, object]]]:
     """Replace marks of passages, such as [W2], by the numbers of Open WebUI's sources.
 
     Open WebUI numbers the sources in the order in which they arrive. So the first cited passage gets the number
@@ -199,7 +199,7 @@ def hide_marks(text: str) -> str:
     return chat_text.MARKS.sub(r"(\1)", text)
 
 
-def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
+def _source_event(document: Mapping[str, Any]) -> dict[str, object]:
     """Make the event that shows a passage among the sources of the chat."""
     mark = document["mark"]
     if mark.startswith("A"):

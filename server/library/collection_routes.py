@@ -130,7 +130,7 @@ class _Library:
         indexing: IndexingProcesses,
         at_work: set[asyncio.Task[IndexReport]],
         are_shared: Callable[[], bool],
-        served: Callable[[], Mapping[str, Any]],
+        served: Callable[[], Mapping[str, object]],
     ):
         self._indexing = indexing
         self._at_work = at_work
@@ -200,7 +200,7 @@ class _Library:
 
         If no pipeline is served and the server uses Elasticsearch, the kind is not known. The request then gets 503.
         """
-        stores: list[Any] = []
+        stores: list[object] = []
         for pipeline in self._served().values():
             stores += find_stores(pipeline)
         if stores:
@@ -233,7 +233,7 @@ def make_routes(
     indexing: IndexingProcesses,
     at_work: set[asyncio.Task[IndexReport]],
     are_shared: Callable[[], bool],
-    served: Callable[[], Mapping[str, Any]],
+    served: Callable[[], Mapping[str, object]],
     followed: FollowedFolder | None = None,
 ) -> APIRouter:
     """Make the routes.
@@ -444,10 +444,10 @@ def _make_refusal(status: int, message: str) -> HTTPException:
     return HTTPException(status, message, headers)
 
 
-def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
+def _describe_collections(kind: type[Collection]) -> list[dict[str, object]]:
     """Describe the collections that the request may search. A collection that cannot be read is left out."""
     access = current_access.get()
-    described: list[dict[str, Any]] = []
+    described: list[dict[str, object]] = []
     failure: DocumentStoreError | None = None
     for collection in searchable_collections(kind):
         name = collection.name
@@ -493,8 +493,8 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, Any]]:
 
 
 def _describe_report(
-    report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, Any]]
-) -> dict[str, Any]:
+    report: IndexReport, positions: Mapping[str, int], refused: list[dict[str, object]]
+) -> dict[str, object]:
     """Describe what an upload has done. Files that were refused or skipped come with the reason and their position."""
     read_in_part = [replace(skip, reason=f"read in part: {skip.reason}") for skip in report.read_in_part]
     skipped = [*refused]

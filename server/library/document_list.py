@@ -1,7 +1,6 @@
 """List the documents of a collection for clients, and the files that could not be read."""
 
 from pathlib import Path, PurePath
-from typing import Any
 
 from prefrag.collections.collection import Collection
 from prefrag.components.document_stores.folder_names import name_folders
@@ -9,7 +8,7 @@ from prefrag.indexing.file_forms import form_of
 from prefrag.server.public_result import hide_folders
 
 
-def describe_documents(collection: Collection, limit: int | None = None, offset: int = 0) -> dict[str, Any]:
+def describe_documents(collection: Collection, limit: int | None = None, offset: int = 0) -> dict[str, object]:
     """List the documents of a collection, and the files that the indexing skipped.
 
     :param collection: The collection. The caller has checked that the request may read it.
@@ -62,7 +61,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     for path, reason in sorted(failed.items()):
         failure = {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
         described_failures.append(failure)
-    reply: dict[str, Any] = {"documents": documents, "failed": None if skipped is None else described_failures}
+    reply: dict[str, object] = {"documents": documents, "failed": None if skipped is None else described_failures}
     if limit is not None:
         reply["next"] = end if end < len(listed) else None
     return reply

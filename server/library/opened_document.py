@@ -3,7 +3,6 @@
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
@@ -22,7 +21,7 @@ MOST_PASSAGES = 1_000
 _SHOWN = ("title", "line", "attachment", "mail")
 
 
-def open_document(collection: Collection, document: str = "", passage: str = "") -> dict[str, Any]:
+def open_document(collection: Collection, document: str = "", passage: str = "") -> dict[str, object]:
     """Read the passages of a document in order. Find the document by its id, or by the id of one of its passages.
 
     :param collection: The collection. The caller has checked that the request may read it.
@@ -162,10 +161,10 @@ def _place(passage: Document) -> int:
     return place if type(place) is int else 0
 
 
-def _describe(passage: Document) -> dict[str, Any]:
+def _describe(passage: Document) -> dict[str, object]:
     """Describe a passage for clients."""
     meta = passage.meta
-    description = {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta)}
+    description: dict[str, object] = {"id": passage.id, "content": passage.content or "", "heading": heading_of(meta)}
     if type(meta.get("page_number")) is int:
         description["page"] = meta["page_number"]
     for name in _SHOWN:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import PurePath
 from threading import Lock, Thread
-from typing import Any
 
 from hayhooks.server.logger import log
 from haystack import Document
@@ -124,14 +123,14 @@ class SuggestedQuestions:
     :param served: Returns the served pipelines by name.
     """
 
-    def __init__(self, served: Callable[[], Mapping[str, Any]]):
+    def __init__(self, served: Callable[[], Mapping[str, object]]):
         self._served = served
         self._made: dict[LocalCollection, tuple[int, list[dict[str, str]]]] = {}
         # When the thread of a collection ended, by the monotonic clock. Infinite while the thread runs.
         self._ended: dict[LocalCollection, float] = {}
         self._one_at_a_time = Lock()
 
-    def find(self, collection: LocalCollection) -> dict[str, Any]:
+    def find(self, collection: LocalCollection) -> dict[str, object]:
         """Return the suggested questions of a collection. If there are none yet, a thread starts to make them.
 
         :param collection: The collection.

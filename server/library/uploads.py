@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from fastapi import HTTPException, Request
 from python_multipart.exceptions import FormParserError
@@ -127,7 +127,7 @@ def check_room(collection: Collection, arriving: int) -> None:
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
 
-async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, Any]]]:
+async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int], list[dict[str, object]]]:
     """Write the files of a form to disk as they arrive.
 
     :param request: The request whose body is the form.
@@ -185,7 +185,7 @@ class _Form:
         self.files = 0
         # The position of each written file in the form, by its name.
         self.positions: dict[str, int] = {}
-        self.refused: list[dict[str, Any]] = []
+        self.refused: list[dict[str, object]] = []
         # Whether the end of the form has arrived.
         self.has_ended = False
         # Closes the file that is being written. The same stack is used again for the next file.

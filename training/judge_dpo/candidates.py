@@ -47,9 +47,9 @@ class JudgedStep:
     rejected: int | None = None  # the index of a candidate with the other verdict; None if there is none
     by_passages: bool | None = None  # the verdict that follows from the gold passages; None if the question has none
     # The variables, besides the messages, that the server passes to the model's chat template.
-    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the step as plain JSON values.
 
         :returns: The values, which :meth:`from_dict` reads.

@@ -381,7 +381,7 @@ def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
     return draw(plan.seed, "held out", fold(sampled.question)).random() < plan.held_out
 
 
-def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
+def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, object]:
     """Return the settings that decide what is sampled. They must stay the same when a collection continues."""
     top_k = None if plan.top_k is None else list(plan.top_k)
     digests = {dataset.name: dataset.digest() for dataset in datasets}

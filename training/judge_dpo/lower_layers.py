@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import DynamicCache, PreTrainedModel
@@ -115,7 +116,7 @@ class LowerLayers:
 
     @torch.no_grad()
     def _compute_lower(
-        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, object]
+        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, Any]
     ) -> torch.Tensor:
         """Compute the output of the lower layers, or read it from its file."""
         digest = hashlib.sha256(repr((packed.tolist(), shared, self._count)).encode()).hexdigest()
@@ -137,7 +138,7 @@ class LowerLayers:
         return read
 
     def _run_lower(
-        self, embedded: torch.Tensor, arguments: dict[str, object], begin: int, cache: DynamicCache | None = None
+        self, embedded: torch.Tensor, arguments: dict[str, Any], begin: int, cache: DynamicCache | None = None
     ) -> torch.Tensor:
         """Run the lower layers on tokens. ``begin`` says how many tokens before them are in the cache."""
         tokens = slice(begin, begin + embedded.shape[1])

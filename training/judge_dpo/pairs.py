@@ -8,7 +8,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
 
@@ -103,7 +102,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
     }
 
 
-def _describe_reply(reply: Candidate) -> dict[str, Any]:
+def _describe_reply(reply: Candidate) -> dict[str, object]:
     """Return a reply as plain JSON values. Its verdict becomes the text "True" or "False"."""
     return {
         "temperature": reply.temperature,
@@ -155,7 +154,7 @@ def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
     :returns: The steps, without those that have the same prompt as an earlier step, or the same question and number.
     """
     distinct: list[SampledStep] = []
-    seen: set[Any] = set()
+    seen: set[object] = set()
     for step in steps:
         keys = {(step.dataset, step.question_id, step.judged.step), json.dumps(list(step.judged.prompt))}
         if seen.isdisjoint(keys):

@@ -27,7 +27,7 @@ class Collected:
     held_out: Sequence[SampledStep]  # the held-out steps, balanced
 
 
-def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, Any]:
+def write_report(collected: Collected, most_true: int, most_false: int) -> dict[str, object]:
     """Count the results of a collection, for `report.json`.
 
     :param collected: The results.
@@ -117,7 +117,7 @@ def _warn_of_dropped_pairs(collected: Collected, most: Mapping[bool, int]) -> li
     return warnings
 
 
-def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
+def _count_pairs(pairs: Sequence[Pair]) -> dict[str, object]:
     """Count pairs: in all, by verdict, by iteration, and those with a reply from a template."""
     steps = _count(pair.sampled.judged.step for pair in pairs)
     from_templates = sum(pair.canonical is not None for pair in pairs)

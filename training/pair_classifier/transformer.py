@@ -386,7 +386,7 @@ def _read_pairs(
     """Draw the pairs of each dataset, or read them from the file of an earlier call."""
 
     def draw() -> dict[str, object]:
-        records = {}
+        records: dict[str, object] = {}
         for dataset in datasets:
             on_progress(f"Retrieving for {dataset.name}")
             with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):

@@ -23,7 +23,7 @@ from prefrag.components.text.unicode_form import normalize_unicode
 _KEYS_PER_SEARCH = 10_000
 # Two searches: for any document with a title, and for any document with a title key. In a request of `msearch`, each
 # search has a header before it, which is empty here.
-_ANY_TITLES: list[dict[str, Any]] = [
+_ANY_TITLES: list[dict[str, object]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
     {},
@@ -112,10 +112,10 @@ class ElasticsearchTitles:
 
     def _title_searches(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """Make the searches, each with its header, that find the passages of each title."""
         filter_clauses = [filter_clause(filters)] if filters else []
-        searches: list[dict[str, Any]] = []
+        searches: list[dict[str, object]] = []
         for key, text in titles.items():
             ranked = {
                 "multi_match": {
@@ -150,7 +150,7 @@ class ElasticsearchTitles:
             )
 
 
-def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:
+def _documents(titles: Mapping[str, str], responses: Sequence[Any]) -> dict[str, list[Document]]:
     """Make documents of the hits for each title, best first."""
     documents = {}
     for key, response in zip(titles, responses, strict=True):

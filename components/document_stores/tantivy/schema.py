@@ -88,7 +88,7 @@ def to_tantivy(document: Document) -> tantivy.Document:
     :raises ValueError: When the metadata or the embedding cannot be stored unchanged.
     """
     title = document.meta.get("title")
-    fields: dict[str, Any] = {"id": exact_term(document.id), "stored": _encode(document)}
+    fields: dict[str, object] = {"id": exact_term(document.id), "stored": _encode(document)}
     if title is not None:
         fields["title"] = indexed_form(str(title))
         key = title_key(str(title))
@@ -150,7 +150,7 @@ def _encode(document: Document) -> bytes:
     """
     meta = document.meta
     embedding = document.embedding
-    parts: list[Any] = [document.id, document.content, meta]
+    parts: list[object] = [document.id, document.content, meta]
     if embedding is not None:
         parts.append(embedding)
     try:
