@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from prefrag.pipelines.runners.runner import Build, Item, Runner, start
 
@@ -20,7 +19,7 @@ class InProcess(Runner):
         self.room = concurrency
 
     @contextmanager
-    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[object]]]:
         """Call ``build`` in this process, and yield the function that starts an item.
 
         :param build: The maker of the function that runs an item.

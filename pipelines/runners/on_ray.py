@@ -43,7 +43,7 @@ class OnRay(Runner):
         self.room = workers * concurrency
 
     @contextmanager
-    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[object]]]:
         """Connect to the cluster, and start the actors.
 
         :param build: The maker of the function that runs an item. Each actor calls it once.
@@ -69,9 +69,9 @@ class OnRay(Runner):
 class _Running:
     """An item that runs or waits to be sent again."""
 
-    item: Any
+    item: object
     # The future with the result of the item.
-    ended: Future[Any]
+    ended: Future[object]
     # The number of the actor that runs the item.
     number: int
     # How many times the item was sent.
@@ -86,7 +86,7 @@ class _Actors:
         self._ray = ray
         self._address = address
         # The items of each actor that have no result yet.
-        self._running: list[set[Future[Any]]] = [set() for _ in range(workers)]
+        self._running: list[set[Future[object]]] = [set() for _ in range(workers)]
         # The items to send again.
         self._lost: list[_Running] = []
         # The actors reserve no processor, so that actors of a lost machine find room on other machines. Each actor
@@ -99,7 +99,7 @@ class _Actors:
             actor_class = ray.remote(_Worker).options(**options)
             self._workers.append(actor_class.remote(os.getcwd(), variables, work))
 
-    def submit(self, item: object) -> Future[Any]:
+    def submit(self, item: object) -> Future[object]:
         """Send an item to the actor with the fewest items."""
         numbers_of_items = [len(items) for items in self._running]
         number = numbers_of_items.index(min(numbers_of_items))
@@ -112,7 +112,7 @@ class _Actors:
     def watch(self) -> None:
         """Send lost items again, and give up if no worker has answered for a long time."""
         # The answers of all workers to the last question whether they are alive, as far as they have come.
-        answers: list[Any] = []
+        answers: list[object] = []
         last_answer = time.monotonic()
         while not self.closed.wait(_SECONDS_BETWEEN_CHECKS):
             while self._lost:
@@ -124,7 +124,7 @@ class _Actors:
                 reason = f"No worker on the Ray cluster {self._address} has answered for {_SECONDS_TO_ANSWER:.0f} s"
                 self._give_up(WorkerLost(f"{reason}: look at `ray status`, then run the same command again."))
 
-    def _has_answer(self, answers: list[Any]) -> bool:
+    def _has_answer(self, answers: list[object]) -> bool:
         """Check whether a worker has answered, without waiting."""
         arrived, _ = self._ray.wait(answers, num_returns=1, timeout=0)
         return bool(arrived)
@@ -132,7 +132,7 @@ class _Actors:
     def _give_up(self, error: WorkerLost) -> None:
         """End all items that have no result yet with an error."""
         # An item that ends is removed from its set. So list all items first.
-        unfinished: list[Future[Any]] = []
+        unfinished: list[Future[object]] = []
         for items in self._running:
             unfinished += items
         for ended in unfinished:
@@ -150,7 +150,7 @@ class _Actors:
         sent = self._workers[task.number].run.remote(task.item, self._ask(task.number))
         sent.future().add_done_callback(partial(self._receive, task))
 
-    def _receive(self, task: _Running, reply: Future[Any]) -> None:
+    def _receive(self, task: _Running, reply: Future[tuple[object, BaseException | None]]) -> None:
         """Set the result of an item, or mark the item as lost if its worker has died."""
         error = reply.exception()
         if error is None:

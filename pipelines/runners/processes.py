@@ -39,7 +39,7 @@ class Processes(Runner):
         self.room = workers * concurrency
 
     @contextmanager
-    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[Any]]]:
+    def open(self, build: Build[Item]) -> Iterator[Callable[[Item], Future[object]]]:
         """Start the processes.
 
         :param build: The maker of the function that runs an item. Each process calls it once.
@@ -49,7 +49,7 @@ class Processes(Runner):
         try:
             workers += [_Worker(build) for _ in range(self.workers)]
 
-            def submit(item: Item) -> Future[Any]:
+            def submit(item: Item) -> Future[object]:
                 """Send an item to the process with the fewest items."""
                 least_busy = min(workers, key=lambda worker: len(worker.running))
                 return least_busy.submit(item)
@@ -67,9 +67,9 @@ class Processes(Runner):
 class _Running:
     """An item that a process runs."""
 
-    item: Any
+    item: object
     # The future with the result of the item.
-    ended: Future[Any]
+    ended: Future[object]
     # How many times the item was sent.
     tries: int = 1
 
@@ -86,7 +86,7 @@ class _Worker:
         self._is_closed = False
         self._start()
 
-    def submit(self, item: object) -> Future[Any]:
+    def submit(self, item: object) -> Future[object]:
         """Send an item to the process, and start a process if there is none."""
         task = _Running(item, Future())
         with self._one_at_a_time:
@@ -177,7 +177,7 @@ def _serve(build: Build[Any], pipe: Connection) -> None:
     except EOFError:
         pass
     except Exception as error:
-        failed = Future[Any]()
+        failed = Future[object]()
         failed.set_exception(error)
         reply(None, failed)
     # A normal exit would wait for threads that are still running.

@@ -20,7 +20,7 @@ from prefrag.pipelines.event_loop import event_loop
 Item = TypeVar("Item")
 # A function that makes the work: a context manager with the function, or coroutine function, that runs an item. It must
 # be picklable for other processes.
-Build = Callable[[], AbstractContextManager[Callable[[Item], Any]]]
+Build = Callable[[], AbstractContextManager[Callable[[Item], object]]]
 
 # An item is tried at most this many times if its workers die.
 TRIES = 3
@@ -42,7 +42,7 @@ class Runner(ABC):
     room = 1
 
     @abstractmethod
-    def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[Any]]]:
+    def open(self, build: Build[Item]) -> AbstractContextManager[Callable[[Item], Future[object]]]:
         """Start the workers, which each call ``build`` once.
 
         :param build: The maker of the function that runs an item.
@@ -63,7 +63,7 @@ class Runner(ABC):
         :returns: Pairs of an item and its result.
         """
         waiting = iter(items)
-        running: dict[Future[Any], Item] = {}
+        running: dict[Future[object], Item] = {}
         failed: list[BaseException] = []
         with self.open(build) as submit:
             try:
@@ -102,7 +102,7 @@ class Runner(ABC):
             raise failed[0]
 
 
-def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
+def start(run: Callable[[Item], object], item: Item) -> Future[object]:
     """Run an item in this process.
 
     :param run: The function for an item. A coroutine function runs on the event loop that all calls share.
@@ -111,7 +111,7 @@ def start(run: Callable[[Item], Any], item: Item) -> Future[Any]:
     """
     if inspect.iscoroutinefunction(run):
         return asyncio.run_coroutine_threadsafe(run(item), event_loop())
-    ended = Future[Any]()
+    ended = Future[object]()
     try:
         ended.set_result(run(item))
     except Exception as error:
