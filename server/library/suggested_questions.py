@@ -217,7 +217,7 @@ def _origin(passage: Document) -> str:
 
 def _sample(store: TantivyDocumentStore) -> Iterator[Document]:
     """Read the first passages of some files, spread over all files. If the index names no files, read any passages."""
-    filters = None
+    filters: dict[str, object] | None = None
     files = sorted(store.count_values("file_path"))
     if files:
         step = max(1, len(files) // _MOST_FILES)

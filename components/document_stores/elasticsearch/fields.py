@@ -69,7 +69,9 @@ class KnownFields:
             raise unknown_field(next(name for name in names if name not in self._known), fields)
 
 
-def count_values(store: ElasticsearchDocumentStore, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
+def count_values(
+    store: ElasticsearchDocumentStore, name: str, filters: dict[str, object] | None = None
+) -> dict[str, int]:
     """For each text value of a metadata field, count the documents with this value.
 
     :param store: The store.

@@ -69,7 +69,7 @@ class ElasticsearchTitles:
     known_title_keys = as_blocking(known_titles_async)
 
     async def documents_by_title_async(
-        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
+        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, object] | None = None
     ) -> dict[str, list[Document]]:
         """Read the best passages of each title.
 
@@ -111,7 +111,7 @@ class ElasticsearchTitles:
         return searches
 
     def _title_searches(
-        self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
+        self, titles: Mapping[str, str], per_title: int, filters: dict[str, object] | None
     ) -> list[dict[str, object]]:
         """Make the searches, each with its header, that find the passages of each title."""
         filter_clauses = [filter_clause(filters)] if filters else []

@@ -76,7 +76,7 @@ class Commit:
     # The id, content and metadata of documents, by the segment and the number in the segment.
     _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
 
-    def text_query(self, text: str, filters: dict[str, Any] | None) -> Query | None:
+    def text_query(self, text: str, filters: dict[str, object] | None) -> Query | None:
         """Build a query that adds up the BM25 scores of title and text.
 
         :param text: The text of the query.
@@ -105,7 +105,7 @@ class Commit:
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
-    def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+    def best(self, query: Query, top_k: int, filters: dict[str, object] | None) -> list[Document]:
         """Find the documents that match a query best.
 
         :param query: The query.
@@ -160,7 +160,7 @@ class Commit:
             hits = more_hits[:top_k] + tied_hits
         return sort_ties(self._read(address, score) for score, address in hits)[:top_k]
 
-    def check_fields(self, filters: dict[str, Any]) -> None:
+    def check_fields(self, filters: dict[str, object]) -> None:
         """Check that documents have the metadata fields that filters use. In an empty index, every field is accepted.
 
         :param filters: Haystack's filters.
@@ -189,7 +189,7 @@ class Commit:
             self._names = names
         return self._names
 
-    def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
+    def all_matching(self, filters: dict[str, object] | None) -> Iterator[Document]:
         """Yield the documents that match filters, without keeping them all in memory.
 
         :param filters: Haystack's filters on the metadata. None or empty yields all documents.
@@ -236,7 +236,7 @@ class Commit:
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in present}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
-    def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
+    def count_values(self, name: str, filters: dict[str, object] | None = None) -> dict[str, int]:
         """For each text value of a metadata field, count the documents with this value.
 
         :param name: The name of the field, without `meta.`.

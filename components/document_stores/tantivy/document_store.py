@@ -128,7 +128,7 @@ class TantivyDocumentStore(Block):
         return index.commit().searcher.num_docs if index else 0
 
     @report_damage
-    def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
+    def search(self, query: str, top_k: int = 10, filters: dict[str, object] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
         :param query: Any text. There are no operators.
@@ -147,7 +147,7 @@ class TantivyDocumentStore(Block):
         return index.search(query, top_k, filters) if index else []
 
     @report_damage
-    def check_fields(self, filters: dict[str, Any]) -> None:
+    def check_fields(self, filters: dict[str, object]) -> None:
         """Check that documents have the metadata fields that filters use.
 
         :param filters: Haystack's filters.
@@ -157,7 +157,7 @@ class TantivyDocumentStore(Block):
         if index:
             index.commit().check_fields(filters)
 
-    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
+    def filter_documents(self, filters: dict[str, object] | None = None) -> list[Document]:
         """List the documents that match filters.
 
         :param filters: Haystack's filters on the metadata. None lists all documents.
@@ -167,7 +167,7 @@ class TantivyDocumentStore(Block):
         return list(self.iterate_documents(filters))
 
     @report_damage
-    def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
+    def iterate_documents(self, filters: dict[str, object] | None = None) -> Iterator[Document]:
         """Yield the documents that `filter_documents` lists, without keeping them all in memory.
 
         :param filters: Haystack's filters on the metadata. None yields all documents.
@@ -203,7 +203,7 @@ class TantivyDocumentStore(Block):
 
     @report_damage
     def documents_by_title(
-        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
+        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, object] | None = None
     ) -> dict[str, list[Document]]:
         """Read documents by their titles, with their BM25 scores, best first.
 
@@ -224,7 +224,7 @@ class TantivyDocumentStore(Block):
         return index.documents_by_title(titles, per_title, filters) if index else {}
 
     @report_damage
-    def count_values(self, name: str, filters: dict[str, Any] | None = None) -> dict[str, int]:
+    def count_values(self, name: str, filters: dict[str, object] | None = None) -> dict[str, int]:
         """For each text value of a metadata field, count the documents with this value. No document is read.
 
         :param name: The name of the field, without `meta.`.
@@ -327,7 +327,7 @@ class TantivyDocumentStore(Block):
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
 
-    def delete_by_filter(self, filters: dict[str, Any]) -> int:
+    def delete_by_filter(self, filters: dict[str, object]) -> int:
         """Delete the documents that match filters.
 
         :param filters: Haystack's filters on the metadata.
@@ -339,7 +339,7 @@ class TantivyDocumentStore(Block):
         self.delete_documents(matching)
         return len(matching)
 
-    def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
+    def update_by_filter(self, filters: dict[str, object], meta: dict[str, object]) -> int:
         """Set metadata fields of the documents that match filters.
 
         :param filters: Haystack's filters on the metadata.
@@ -353,7 +353,7 @@ class TantivyDocumentStore(Block):
         self.write_documents(changed, DuplicatePolicy.OVERWRITE)
         return len(changed)
 
-    def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
+    def count_documents_by_filter(self, filters: dict[str, object]) -> int:
         """Count the documents that match filters.
 
         :param filters: Haystack's filters on the metadata. Empty filters count all documents.
@@ -395,7 +395,7 @@ class TantivyDocumentStore(Block):
         search_term: str | None = None,
         from_: int = 0,
         size: int = 10,
-        filters: dict[str, Any] | None = None,
+        filters: dict[str, object] | None = None,
     ) -> tuple[list[Any], int]:
         """List the different values of a metadata field, ordered by their texts. All documents are read.
 
@@ -414,7 +414,7 @@ class TantivyDocumentStore(Block):
         wanted_values = [different[text] for text in ordered[from_ : from_ + size]]
         return wanted_values, len(ordered)
 
-    def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
+    def count_unique_metadata_by_filter(self, filters: dict[str, object], metadata_fields: list[str]) -> dict[str, int]:
         """Count the different values of metadata fields in the documents that match filters.
 
         :param filters: Haystack's filters on the metadata.
@@ -427,7 +427,7 @@ class TantivyDocumentStore(Block):
             counts[name.removeprefix("meta.")] = len(different)
         return counts
 
-    def _values_of(self, name: str, filters: dict[str, Any] | None = None) -> list[Any]:
+    def _values_of(self, name: str, filters: dict[str, object] | None = None) -> list[Any]:
         """List the values of a metadata field in the documents that match filters, repetitions included."""
         field = name.removeprefix("meta.")
         values = (document.meta.get(field) for document in self.iterate_documents(filters))

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary, finalize
 
 import tantivy
@@ -141,7 +140,7 @@ class Index:
                     sizes[file.path] = file.stat().st_size
         return sizes
 
-    def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+    def search(self, text: str, top_k: int, filters: dict[str, object] | None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
         :param text: The text of the query.
@@ -157,7 +156,7 @@ class Index:
         return [] if query is None else commit.best(query, top_k, filters)
 
     def documents_by_title(
-        self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
+        self, titles: Mapping[str, str], per_title: int, filters: dict[str, object] | None
     ) -> dict[str, list[Document]]:
         """Read the documents with each title, best first.
 

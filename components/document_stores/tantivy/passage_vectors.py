@@ -82,7 +82,7 @@ class PassageVectors:
         return int(self._table().count_rows())
 
     def search(
-        self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
+        self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, object] | None = None
     ) -> list[Document]:
         """Find the passages whose vectors are nearest to a vector.
 
@@ -202,7 +202,7 @@ class PassageVectors:
             table.create_index("vector", config=settings, replace=True)
         table.optimize(cleanup_older_than=_KEEP_OLD_VERSIONS)
 
-    def _documents(self, rows: list[dict[str, Any]], filters: dict[str, Any] | None) -> list[Document]:
+    def _documents(self, rows: list[dict[str, Any]], filters: dict[str, object] | None) -> list[Document]:
         """Read the passages of rows, the nearest first. Deleted passages and those outside the filters are left out."""
         # LanceDB's distance is 1 minus the cosine similarity.
         similarities = {row["id"]: 1.0 - row["_distance"] for row in rows}
