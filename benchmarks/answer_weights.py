@@ -42,7 +42,7 @@ from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 FOLDS = 10
 LIMITS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)
 _META = ("title", "source", "date")
-SIGNS = 5  # without the log probability of the answer's tokens
+SIGNS = 4  # without the log probability of the answer's tokens
 FEWEST = 20  # examples; fewer fit nothing
 _RESAMPLES = 1_000
 _RIDGE = 0.1  # keeps the weights finite where a sign alone tells right from wrong

@@ -23,18 +23,17 @@ _LINKS = 2
 
 
 class Support(NamedTuple):
-    """How much of a question is covered. Each word counts by its weight, and all shares are from 0 to 1.
+    """How much of a question is covered. Each word counts by its weight, and both shares are from 0 to 1.
 
-    :param cover: The share of the question's head that the carrier covers, with the title of its passage. The head is
-        what stands before the clauses that describe something. The answer to "Whom did the leader of the cruise follow
-        as president?" may not be the leader of the cruise, whose sentence has only the words of the description.
-    :param linked: The share of the question that the sentences linked to the carrier add.
-    :param nearby: The share of the question that the heading above the carrier and the sentence before it add further.
+    :param cover: The share of the question that is covered by the carrier with the title of its passage, by the
+        sentences linked to it, by the heading above it and by the sentence before it.
+    :param head: The share of the question's head that the carrier covers with the title of its passage. The head is
+        what stands before the first clause that describes something. A sentence that only has the words of the
+        description names the thing that the question describes, and does not say what is asked about it.
     """
 
     cover: float
-    linked: float
-    nearby: float
+    head: float
 
 
 class _Sentence(NamedTuple):
@@ -50,7 +49,9 @@ class _Sentence(NamedTuple):
     stems: frozenset[str]
 
 
-def measure_support(question: str, carrier: Carrier, documents: Sequence[Document], weight: WordWeight) -> Support:
+def measure_support(
+    question: str, carrier: Carrier, documents: Sequence[Document], weight: WordWeight, *, has_context: bool = True
+) -> Support:
     """Measure how much of a question a carrier and the sentences around it cover.
 
     Facts may form a chain over several passages. A sentence is linked to the chain if it names the title of a passage
@@ -63,6 +64,8 @@ def measure_support(question: str, carrier: Carrier, documents: Sequence[Documen
     :param carrier: The sentence with the answer.
     :param documents: The passages that were shown. The carrier's passage is one of them.
     :param weight: A function that returns the weight of a word, from 0 (common) to 1 (rare).
+    :param has_context: Whether the heading and the sentence before are about the same thing as the carrier. Rows of a
+        table are not.
     :returns: The shares.
     """
     asked = question_weights(question, weight)
@@ -72,11 +75,10 @@ def measure_support(question: str, carrier: Carrier, documents: Sequence[Documen
     title = str(carrier.document.meta.get("title") or "")
     first = _link(place_of_carrier, title, carrier.sentence)
 
-    chain = _find_chain(asked, first, documents)
-    own = sum_of_weights(asked, first.stems)
-    with_chain = sum_of_weights(asked, chain)
-    with_context = sum_of_weights(asked, chain | _stems_around(carrier))
-    return Support(sum_of_weights(head, first.stems), with_chain - own, with_context - with_chain)
+    covered = _find_chain(asked, first, documents)
+    if has_context:
+        covered |= _stems_around(carrier)
+    return Support(sum_of_weights(asked, covered), sum_of_weights(head, first.stems))
 
 
 def _find_chain(asked: dict[str, float], first: _Sentence, documents: Sequence[Document]) -> frozenset[str]:

@@ -287,15 +287,22 @@ class ExtractiveReader(Block):
         documents = _with_text(documents)
         carrier = find_carrier(question, answer, documents)
         sentences = shown_sentences(answer)
-        if carrier is None and len(sentences) > 1:
-            # The sentences of a longer answer may stand in different places. The first one is judged.
-            answer = sentences[0]
-            carrier = find_carrier(question, answer, documents)
+        if len(sentences) > 1 and (carrier is None or not carrier.is_whole):
+            # The sentences of a longer answer may stand in different places. The first one that stands anywhere is
+            # judged, because it mostly has the answer.
+            for sentence in sentences:
+                carrier_of_sentence = find_carrier(question, sentence, documents)
+                if carrier_of_sentence is not None:
+                    answer, carrier = sentence, carrier_of_sentence
+                    break
         if carrier is None:
             return Judgement()
 
-        measured = measure_support(question, carrier, documents, self.weight)
-        support = Judgement(0.0, measured.cover, measured.linked, measured.nearby)
+        row_limit = self._row_limit(question, carrier.sentence, documents)
+        is_row = row_limit < 1
+        # The row above is about another thing, so it is no context.
+        cover, head = measure_support(question, carrier, documents, self.weight, has_context=not is_row)
+        support = Judgement(0.0, cover, head)
 
         row_answer = answer_from_rows(question, documents)
         if row_answer is not None and _is_cell(answer, row_answer.text):
@@ -303,8 +310,7 @@ class ExtractiveReader(Block):
 
         proposed = find_proposed(question, answer, carrier.sentence)
         is_of_another = _is_of_another(question, proposed, carrier)
-        row_limit = self._row_limit(question, carrier.sentence, documents)
-        is_doubtful = row_limit < 1 or _is_doubtful(question, answer, proposed, carrier)
+        is_doubtful = is_row or _is_doubtful(question, answer, proposed, carrier)
         support = replace(support, is_outdated=is_of_another, is_doubtful=is_doubtful)
 
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)

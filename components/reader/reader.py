@@ -37,11 +37,11 @@ class Judgement:
     """How well documents support an answer that somebody else proposes.
 
     :param probability: How likely the answer is right, from 0 to 1. It is 0 if no passage contains the answer.
-    :param cover: How much of the question's head the answer's sentence covers, from 0 to 1. Each word counts by its
-        weight. It is 0 if no sentence contains the answer.
-    :param linked: How much of the question is further covered by sentences that are linked to it, as in a chain of
-        facts.
-    :param nearby: How much of the question is further covered by the heading above it and by the sentence before it.
+    :param cover: How much of the question is covered by the answer's sentence, by the sentences that are linked to it
+        as in a chain of facts, by the heading above it and by the sentence before it, from 0 to 1. Each word counts by
+        its weight. It is 0 if no sentence contains the answer.
+    :param head: How much of the head of the question the answer's sentence covers, from 0 to 1. The head is what stands
+        before the first clause that describes something.
     :param is_outdated: Whether a newer document gives another answer, or the answer's clause is about another time or
         another name than the question.
     :param is_doubtful: Whether the answer's sentence contains the words of the answer but may not state the answer. It
@@ -50,8 +50,7 @@ class Judgement:
 
     probability: float = 0.0
     cover: float = 0.0
-    linked: float = 0.0
-    nearby: float = 0.0
+    head: float = 0.0
     is_outdated: bool = False
     is_doubtful: bool = False
 

@@ -20,7 +20,7 @@ from prefrag.components.text.sentences import shown_sentences
 
 # The following limits are probabilities, from 0 to 1, that a small model's answer is right.
 # With at least this probability, the answer is given to the user. Below, it is "not_found".
-GIVEN = 0.7
+GIVEN = 0.65
 # With at least this probability, the answer may be called "stated". Below, it is only "probably".
 STATED = 0.85
 # With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.
@@ -28,6 +28,8 @@ ACCEPTED = 0.86
 # The limit for other models. It is the same estimate, as if a small model had written the answer at once. From this
 # probability on, an answer may be called "stated". Below, it is only "probably", and it is given all the same.
 STATED_OF_OTHERS = 0.6
+# An answer is called "stated" only if its sentence covers at least this share of the question's head, from 0 to 1.
+_LEAST_HEAD = 0.5
 # The weights of the numbers that `list_signs` lists, and a constant. Logistic regression has found them. There are two
 # lists of weights: with the log probability of the tokens, and without. `python -m benchmarks.answer_weights` fits and
 # writes the file. The weights that are shipped were fitted on answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
@@ -102,18 +104,22 @@ def check_answer(
     different_carriers = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
     evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in different_carriers.values())
 
+    # A sentence that lacks most of the head of the question may stand beside the one that states the answer. So "The cook
+    # is Ada. The mate is Bo." does not state "Bo" for "Who is the cook?".
+    may_be_stated = judged.head >= _LEAST_HEAD and not unsupported and not judged.is_doubtful
+
     if signs is None:
         # The model is not small, so its answer is given. The estimate decides only what it is called.
-        is_whole = not unsupported and all(carrier.is_whole for carrier in carried) and not is_yes_no
+        is_whole = all(carrier.is_whole for carrier in carried) and not is_yes_no
         is_likely = estimate(answer, judged, AnswerSigns()) >= STATED_OF_OTHERS
-        is_stated = is_whole and is_likely and not judged.is_doubtful
+        is_stated = may_be_stated and is_whole and is_likely
         certainty: Certainty = "stated" if is_stated else "probably"
         return AnswerCheck(certainty, evidence=evidence, unsupported=tuple(unsupported))
 
     probability = 0.0 if is_yes_no else estimate(answer, judged, signs)
     certainty = "not_found"
     if probability >= GIVEN:
-        is_stated = probability >= STATED and carried[0].is_whole and not judged.is_doubtful
+        is_stated = may_be_stated and probability >= STATED and carried[0].is_whole
         certainty = "stated" if is_stated else "probably"
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
@@ -146,18 +152,17 @@ def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
 
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: How the model wrote the answer.
-    :returns: Five or six numbers:
+    :returns: Four or five numbers:
 
-        1. the share of the question's head that the supporting sentence covers, from 0 to 1;
-        2. the share of the question that linked sentences add;
-        3. the share of the question that the heading above it and the sentence before it add;
-        4. the square root of the probability that the reader gives to the answer. It is 0 if the sentence may not state
+        1. the share of the question that the supporting sentence covers with the sentences around it, from 0 to 1;
+        2. the share of the question's head that the supporting sentence covers;
+        3. the square root of the probability that the reader gives to the answer. It is 0 if the sentence may not state
            the answer though it has its words;
-        5. 1 if the answer was forced, else 0;
-        6. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
+        4. 1 if the answer was forced, else 0;
+        5. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
     """
     trusted = 0.0 if judged.is_doubtful else judged.probability
-    row = [judged.cover, judged.linked, judged.nearby, math.sqrt(trusted), float(signs.is_forced)]
+    row = [judged.cover, judged.head, math.sqrt(trusted), float(signs.is_forced)]
     if signs.mean_logprob is not None:
         row.append(max(signs.mean_logprob, _LEAST_LOGPROB))
     return row

@@ -18,9 +18,9 @@ from tests.benchmarks.predictions import prediction
 from tests.for_each import for_each
 
 DOCUMENT = {"id": "a", "content": "Bo Li keeps the lock.", "title": "Lock", "source": "local"}
-# The order in which the made-up answers follow their signs, the strongest first: the reader's probability, what linked
-# sentences add, the mean log probability, the cover; being forced speaks against an answer.
-TRUE_WEIGHTS = [0.5, 1.5, 0.0, 3.0, -2.0, 1.0, -1.0]
+# The order in which the made-up answers follow their signs, the strongest first: the reader's probability, the head of
+# the question, the mean log probability, the cover; being forced speaks against an answer.
+TRUE_WEIGHTS = [0.5, 1.5, 3.0, -2.0, 1.0, -1.0]
 
 
 class MadeUpReader:
@@ -28,8 +28,8 @@ class MadeUpReader:
 
     def judge(self, question: str, documents: Any, answer: str) -> Judgement:
         assert [document.content for document in documents] == [DOCUMENT["content"]]
-        cover, linked, probability = map(float, answer.split("_")[1:])
-        return Judgement(probability, cover, linked, is_outdated=answer.startswith("old"))
+        cover, head, probability = map(float, answer.split("_")[1:])
+        return Judgement(probability, cover, head, is_outdated=answer.startswith("old"))
 
 
 def call(reply: str, last_line: str = "Answer in a few words.", logprobs: bool = True, mean: Any = -0.5) -> Any:
@@ -50,11 +50,11 @@ def example(*calls: Any, **more: Any) -> Example | None:
 def make_up(number: int) -> list[dict[str, Any]]:
     draw, made = random.Random(3), []
     for place in range(number):
-        cover, linked, probability, mean = draw.random(), draw.random(), draw.random(), -2 * draw.random()
+        cover, head, probability, mean = draw.random(), draw.random(), draw.random(), -2 * draw.random()
         forced = draw.random() < 0.5
-        row = [cover, linked, 0.0, math.sqrt(probability), forced, mean, 1.0]
+        row = [cover, head, math.sqrt(probability), forced, mean, 1.0]
         total = sum(weight * value for weight, value in zip(TRUE_WEIGHTS, row, strict=True))
-        answer = f"a{place}_{cover}_{linked}_{probability}"
+        answer = f"a{place}_{cover}_{head}_{probability}"
         last_line = MUST_ANSWER if forced else "Answer in a few words."
         is_right = draw.random() < 1 / (1 + math.exp(-total))
         made.append(asked(call(answer, last_line, mean=mean), gold=answer if is_right else "Bo Li"))
@@ -65,7 +65,7 @@ class TestExample:
     def test_is_the_last_answer_that_was_proposed_with_its_signs(self):
         made = example(call("early_1_1_1"), call("q", ASK_QUERY), call("Li_0.5_0_0.25", MUST_ANSWER), call("NOT FOUND"))
 
-        assert made == Example([0.5, 0.0, 0.0, 0.5, 1.0, -0.5], False)
+        assert made == Example([0.5, 0.0, 0.5, 1.0, -0.5], False)
 
     @for_each("gold, answerable, is_right", ("Li_1_0_1", True, True), ("Bo", True, False), ("Li_1_0_1", False, False))
     def test_is_right_if_the_documents_answer_so(self, gold: str, answerable: bool, is_right: bool):
@@ -78,7 +78,7 @@ class TestExample:
         made = example(call("Li_1_0_1", mean=None))
 
         assert made is not None
-        assert len(made.signs) == 5
+        assert len(made.signs) == 4
 
     @for_each("reply", "NOT FOUND", "yes", "", "old_1_0_1", "uncarried_0_0_0")
     def test_is_none_where_the_product_weighs_nothing(self, reply: str):
@@ -93,7 +93,7 @@ def test_the_fit_recovers_the_order_of_the_signs():
     weights = list(fit(examples))
     area = cross_validate(examples)
 
-    assert sorted(range(6), key=lambda sign: weights[sign]) == sorted(range(6), key=lambda sign: TRUE_WEIGHTS[sign])
+    assert sorted(range(5), key=lambda sign: weights[sign]) == sorted(range(5), key=lambda sign: TRUE_WEIGHTS[sign])
     assert 0.7 < area.low < area.mean < area.high < 0.9
     chance = [Example(made.signs, place % 2 == 0) for place, made in enumerate(examples)]
     assert 0.4 < cross_validate(chance).mean < 0.6

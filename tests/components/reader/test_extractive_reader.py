@@ -264,6 +264,18 @@ def test_of_a_longer_answer_the_first_sentence_is_judged(reader):
     assert reader.judge(question, [party], answer) == reader.judge(question, [party], "18 December")
 
 
+def test_a_sentence_with_all_names_is_not_judged_instead(reader):
+    text = "The board has two members: Ada Bell and Cleo Park. The treasurer is Cleo Park. The secretary is Ada Bell."
+    board = Document(content=text)
+    first = "The treasurer is Cleo Park."
+    whole = f"{first} The secretary is Ada Bell. The board has two members."
+
+    for answer in (whole, f"Here is what I read. {first}"):
+        assert reader.judge("Who is the treasurer?", [board], answer) == reader.judge(
+            "Who is the treasurer?", [board], first
+        )
+
+
 def test_the_passage_of_an_answer_is_always_read(reader):
     passages = [
         Document(content=f"Hall {number} opened in May 19{number}0.", meta={"title": f"Hall {number}"})
@@ -281,7 +293,7 @@ def test_the_sentence_before_supports_an_answer(reader):
 
     judged = reader.judge("Who leads the walking bus?", [bus], "Mr Alan Birk")
 
-    assert judged.nearby > judged.cover
+    assert judged.cover > judged.head
 
 
 @for_each(
@@ -326,6 +338,13 @@ def test_answer_of_a_model_is_judged_by_the_row_that_states_it(reader, answer: s
 
     assert (judged.probability == ROW_RIGHT) is is_row
     assert judged.is_doubtful is not is_row
+
+
+def test_the_row_above_an_answer_does_not_support_it(reader) -> None:
+    judged = reader.judge("What is the rate for joinery in the workshop?", [RATE_LIST], "61")
+
+    assert judged.is_doubtful
+    assert judged.cover < 0.5
 
 
 def test_an_answer_from_a_row_that_lacks_a_word_is_doubtful(reader) -> None:

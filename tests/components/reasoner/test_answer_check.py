@@ -17,7 +17,7 @@ def candidate(text: str, probability: float) -> Candidate:
 
 
 def check(answer: str, question: str = QUESTION, judged: float = 0.0, cover: float = 0.0, signs=None):
-    return check_answer(question, answer, [YARD], Judgement(judged, cover), signs)
+    return check_answer(question, answer, [YARD], Judgement(judged, cover, cover), signs)
 
 
 class TestOfAnyModel:
@@ -38,11 +38,19 @@ class TestOfAnyModel:
         assert check("Brennholm", question, judged=0.6).certainty == "stated"
 
     def test_answer_that_no_sentence_states_is_only_probable(self):
-        judged = Judgement(0.95, 1.0, is_doubtful=True)
+        judged = Judgement(0.95, 1.0, 1.0, is_doubtful=True)
 
         assert check_answer(QUESTION, "1969", [YARD], judged).certainty == "probably"
         assert check_answer(QUESTION, "1969", [YARD], judged, AnswerSigns()).certainty != "stated"
-        assert check_answer(QUESTION, "1969", [YARD], Judgement(0.95, 1.0), AnswerSigns()).certainty == "stated"
+        assert check_answer(QUESTION, "1969", [YARD], Judgement(0.95, 1.0, 1.0), AnswerSigns()).certainty == "stated"
+
+    def test_answer_beside_the_sentence_asked_for_is_only_probable(self):
+        board = Document(content="The treasurer is Cleo Park. The secretary is Dan Low.")
+        beside = Judgement(0.5, cover=1.0, head=0.0)
+
+        for signs in (None, AnswerSigns(mean_logprob=-0.05)):
+            checked = check_answer("Who is the treasurer?", "Dan Low", [board], beside, signs)
+            assert checked.certainty != "stated"
 
     @for_each("answer", "1972", "Ostermoor Shipyard", "in 1969 and 1972")
     def test_a_number_or_name_that_no_passage_has_is_not_found(self, answer):
@@ -80,9 +88,17 @@ class TestOfASmallModel:
         assert checked.probability < GIVEN
 
     def test_doubt_about_its_sentence_lowers_its_probability(self):
-        sure, doubtful = (Judgement(0.5, 1.0, is_doubtful=is_doubtful) for is_doubtful in (False, True))
+        sure, doubtful = (Judgement(0.5, 1.0, 1.0, is_doubtful=is_doubtful) for is_doubtful in (False, True))
 
         assert estimate("1969", doubtful, AnswerSigns()) < estimate("1969", sure, AnswerSigns())
+
+    def test_answer_with_a_sentence_that_no_passage_has_is_not_stated(self):
+        answer = "The yard won it in 1969. It was founded in Oslo in 1963."
+
+        checked = check(answer, judged=0.95, cover=1.0, signs=AnswerSigns(mean_logprob=-0.05))
+
+        assert checked.unsupported == ("It was founded in Oslo in 1963.",)
+        assert checked.certainty == "probably"
 
     def test_words_that_no_passage_has_have_no_chance(self):
         assert check("1972", judged=1.0, cover=1.0, signs=AnswerSigns()).probability == 0.0
@@ -96,4 +112,9 @@ class TestOfASmallModel:
     def test_the_estimate_is_a_probability_that_rises_with_support(self, judged, cover, logprob, is_forced):
         signs = AnswerSigns(is_forced, logprob)
 
-        assert 0 <= estimate("1969", Judgement(judged, cover), signs) <= estimate("1969", Judgement(1, 1), signs) <= 1
+        assert (
+            0
+            <= estimate("1969", Judgement(judged, cover, cover), signs)
+            <= estimate("1969", Judgement(1, 1), signs)
+            <= 1
+        )
