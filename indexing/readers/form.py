@@ -12,7 +12,8 @@ asks for evidence. It takes none from the words, and only this from the cells:
 1. The labels end in a colon, or each cell has its own label and value ("Date: 3 May").
 2. The file marks the labels, by bold letters or a filled background, and not the first value.
 3. The values below each other are of kinds that no column mixes, such as a date, a number and an address.
-4. The first value is a day, an address or a sentence, as values below it are. So it is no name of a column.
+4. In two columns, the first value is a day, an address or a sentence, as values below it are. So it is no name of a
+   column.
 5. Each row has the same label twice.
 
 Boxes of sentences are read here, too. They have neither labels nor names of columns.
@@ -53,6 +54,8 @@ _FURTHER_LABEL = re.compile(r"[^\W\d]:\s")
 _NUMBER = re.compile(
     r"(?:[\u20ac$\u00a3]|[A-Z]{3}\s)?\s*[-+(]?\d[\d\s.,:]*[)%\u20ac$\u00a3]?(?:\s[%\u20ac$\u00a3]|\s[A-Z]{3})?"
 )
+# Matches a number with a short unit, such as "50 GB" and "5 users".
+_QUANTITY = re.compile(r"\d+(?:[.,]\d+)*\s?[^\W\d_]{1,6}")
 # Matches a year, which may be a number or a date.
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 # Matches a day in digits with slashes.
@@ -143,7 +146,8 @@ def _own_pair(text: str) -> Pair:
 def _is_label(text: str) -> bool:
     """Check whether a text may be a label: short, with letters, and neither a value nor a sentence."""
     is_short = len(text) <= _LONGEST_LABEL
-    return is_short and any(map(str.isalpha, text)) and not _kind_of(text)
+    is_value = bool(_kind_of(text)) or _QUANTITY.fullmatch(text) is not None
+    return is_short and any(map(str.isalpha, text)) and not is_value
 
 
 def _is_prose(text: str) -> bool:
@@ -207,7 +211,9 @@ def _has_mixed_values(rows: Sequence[_Row]) -> bool:
     kinds = [[_kind_of(value.text) for _, value in column if _is_value(value.text)] for column in columns]
     if any(map(_is_column_of_table, kinds)):
         return False
-    return any(_mixes(column, len(rows)) for column in kinds)
+    # Without names of columns, the rows of a wider table also begin with a name and a day or a phone number.
+    is_narrow = width == 1
+    return any(_mixes(column, len(rows), is_narrow) for column in kinds)
 
 
 def _is_value(text: str) -> bool:
@@ -225,17 +231,18 @@ def _is_column_of_table(kinds: Sequence[str]) -> bool:
     return any(number >= least for kind, number in below.items() if kind and kind != kinds[0])
 
 
-def _mixes(kinds: Sequence[str], n_rows: int) -> bool:
+def _mixes(kinds: Sequence[str], n_rows: int, is_narrow: bool) -> bool:
     """Check whether values are of kinds that no column of a table has below its name.
 
     :param kinds: The kind of each value of a column.
     :param n_rows: The number of rows.
+    :param is_narrow: Whether each row has a single pair. Then the first value tells by its kind that it is no name.
     """
     if not kinds:
         return False
     first, *below = kinds
     # Without a name above them, numbers are read as a table without names.
-    if first not in ("", _AMOUNT) and first in below:
+    if is_narrow and first not in ("", _AMOUNT) and first in below:
         return True
     # Sentences stand among all kinds of values, in a column of remarks.
     mixed = {*kinds} - {"", _SENTENCE}
