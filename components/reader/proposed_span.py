@@ -24,12 +24,15 @@ def find_proposed(question: str, answer: str, sentence: str) -> tuple[int, int] 
     :param answer: The proposed answer.
     :param sentence: The sentence that carries it.
     :returns: The index of its first character, and the index after its last one. If the answer does not stand there
-        word for word, this reaches from the first to the last of the answer's own words. None if there is no such word.
+        word for word, or is the whole sentence, this reaches from the first to the last of the answer's own words. None
+        if it does not stand there and has no such word.
     """
     whole = find_whole(answer.strip().rstrip("."), sentence)
-    if whole is not None:
-        return whole.span()
+    # A whole sentence repeats the question, so only its own words are the answer.
+    is_part = whole is not None and whole[0] != sentence.rstrip(".")
     words = find_own_words(question, answer, sentence)
+    if whole is not None and (is_part or not words):
+        return whole.span()
     if not words:
         return None
     begin, _ = words[0]
