@@ -104,8 +104,8 @@ def check_answer(
     different_carriers = {(identity(carrier.document), carrier.sentence): carrier for carrier in carried}
     evidence = tuple(Evidence(carrier.document, carrier.sentence, question) for carrier in different_carriers.values())
 
-    # A sentence that lacks most of the head of the question may stand beside the one that states the answer. So "The cook
-    # is Ada. The mate is Bo." does not state "Bo" for "Who is the cook?".
+    # A sentence that lacks most of the head of the question may stand beside the one that states the answer. So "The
+    # cook is Ada. The mate is Bo." does not state "Bo" for "Who is the cook?".
     may_be_stated = judged.head >= _LEAST_HEAD and not unsupported and not judged.is_doubtful
 
     if signs is None:

@@ -115,6 +115,6 @@ class TestOfASmallModel:
         assert (
             0
             <= estimate("1969", Judgement(judged, cover, cover), signs)
-            <= estimate("1969", Judgement(1, 1), signs)
+            <= estimate("1969", Judgement(1, 1, 1), signs)
             <= 1
         )
