@@ -1,9 +1,9 @@
-"""Measure what `prefrag` without a language model answers over the folders of three invented organisations.
+"""Measure what `prefrag` without a language model answers over the folders of four invented organisations.
 
     python -m benchmarks.folders [--folder engineers] [--read]
 
-A company that builds cold rooms, a village school and a publisher: some fifty files each, and a hundred questions that
-were written before any was asked, 60 that the files answer and 40 that they do not. `--read` prints each answer that is
+A company that builds cold rooms, a village school, a publisher and a veterinary practice: some fifty files each, and a
+hundred questions that were written before any was asked, 60 that the files answer and 40 that they do not. `--read` prints each answer that is
 wrong. Whoever changes a rule after reading them can no longer count that folder as unread:
 `benchmarks/folders/README.md` says which have been read.
 """

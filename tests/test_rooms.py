@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_655,
-    "components": 20_616,
-    "evaluation": 9_838,
-    "indexing": 5_449,
-    "pipelines": 1_838,
-    "prefrag": 3_439,
-    "server": 4_818,
-    "training": 5_109,
-    "tests": 50_989,
+    "cli": 2_674,
+    "components": 20_878,
+    "evaluation": 9_837,
+    "indexing": 5_790,
+    "pipelines": 1_845,
+    "prefrag": 3_438,
+    "server": 4_819,
+    "training": 5_159,
+    "tests": 51_374,
 }
 
 

@@ -20,7 +20,7 @@ OTHER = Document(content="The vans are blue.")
     ("The driver pays parking fines.", "driver"),
     ("The van's driver pays.", "driver of the van"),
     ("Parking fines are paid.", "Parking fines are paid"),
-    ("Parking fines are paid by the driver of the van.", "driver of the van"),
+    ("Parking fines are paid by the driver of the van.", "paid by the driver of the van"),
 )
 def test_an_answer_stands_whole_or_by_its_own_words(answer: str, span: str) -> None:
     begin, end = find_proposed(QUESTION, answer, SENTENCE) or (0, 0)

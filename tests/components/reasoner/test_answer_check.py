@@ -35,7 +35,7 @@ class TestOfAnyModel:
         question = "Where did the sculptor of the capstan go to school?"
 
         assert check("Brennholm", question, cover=0.1).certainty == "probably"
-        assert check("Brennholm", question, judged=0.6).certainty == "stated"
+        assert check("Brennholm", question, judged=0.6, cover=0.5).certainty == "stated"
 
     def test_answer_that_no_sentence_states_is_only_probable(self):
         judged = Judgement(0.95, 1.0, 1.0, is_doubtful=True)
@@ -92,7 +92,7 @@ class TestOfASmallModel:
 
         assert estimate("1969", doubtful, AnswerSigns()) < estimate("1969", sure, AnswerSigns())
 
-    def test_answer_with_a_sentence_that_no_passage_has_is_not_stated(self):
+    def test_answer_with_a_sentence_of_no_passage_is_not_stated(self):
         answer = "The yard won it in 1969. It was founded in Oslo in 1963."
 
         checked = check(answer, judged=0.95, cover=1.0, signs=AnswerSigns(mean_logprob=-0.05))

@@ -110,10 +110,6 @@ TABLES = (
         "Ada Bell; 0471 220 11; Cook; ada@x.example",
     ),
     # A column that the file sets off by bold letters.
-    (
-        "*Plan | Basic | *Plus | Pro\n*Storage | 5 GB | *50 GB | 500 GB\n*Support | mail | *chat | phone",
-        "Plan: Storage; Basic: 5 GB; Plus: 50 GB; Pro: 500 GB",
-    ),
     ("Name: | City:\nAda | Ulby\nBob | Norwick", "Name:: Ada; City:: Ulby"),
     ("*Plan | *Basic\n*Storage | 5 GB\n*Support | mail", "Plan: Storage; Basic: 5 GB"),
     (
