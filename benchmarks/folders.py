@@ -3,8 +3,8 @@
     python -m benchmarks.folders [--folder engineers] [--read]
 
 A company that builds cold rooms, a village school, a publisher and a veterinary practice: some fifty files each, and a
-hundred questions that were written before any was asked, 60 that the files answer and 40 that they do not. `--read` prints each answer that is
-wrong. Whoever changes a rule after reading them can no longer count that folder as unread:
+hundred questions that were written before any was asked, 60 that the files answer and 40 that they do not. `--read`
+prints each answer that is wrong. Whoever changes a rule after reading them can no longer count that folder as unread:
 `benchmarks/folders/README.md` says which have been read.
 """
 
