@@ -1,22 +1,25 @@
 """Write the queries of the simulated reader.
 
-The reader knows the gold passages, but a query must not give away what the reader was not shown. So a gold title or a
-gold answer is in a query only if it is in the question or in the prompt.
+The simulated reader stands in for a language model, but it knows the gold passages: those that the dataset marks as
+needed for the answer. A query must not give away what the reader was not shown. So a gold title or a gold answer is in
+a query only if it is in the question, or in the prompt that the reader was shown.
 """
 
 import re
 from collections.abc import Collection, Iterator
 from itertools import dropwhile, groupby
+from typing import NamedTuple
 
 from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, find_about, fold_words
 from prefrag.evaluation.simulated_reader.policy import Queries
 
-# Matches a reference to the answer of an earlier sub-question, such as "#1" in "When was #1 born?".
+# Matches a reference to the answer of an earlier sub-question, such as "#1" in "When was #1 born?". Its group is the
+# number of that sub-question.
 _REFERENCE = re.compile(r"#(\d+)")
-# Matches a word or a punctuation mark: "Alice", "'s" belongs to the word in "Alice's", and "," is a token of its own. A
-# name ends at a punctuation mark.
+# Matches a word or a punctuation mark. "Alice's, too" has the tokens "Alice's", "," and "too". A punctuation mark is a
+# token of its own, because a name ends there.
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
 # Words that a search engine ignores.
 _SMALL = (
@@ -25,6 +28,17 @@ _SMALL = (
 )
 # The same words as a set.
 _SMALL_WORDS = frozenset(_SMALL.split())
+
+
+class _Aim(NamedTuple):
+    """Something that the reader still has to find out: a sub-question or a fact of the dataset.
+
+    :param query: The query for it, such as "Aurora builder".
+    :param passage_id: The id of the gold passage that has it; None or empty if the dataset does not tell.
+    """
+
+    query: str
+    passage_id: str | None
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
@@ -50,42 +64,49 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     :param kind: The kind of queries, "dataset" or "alike".
     :returns: An iterator over different queries.
     """
-    question = gold.question
-    seen_words = fold_words(f"{question.question} {seen}")
-    make_queries = _alike_queries if kind == "alike" else _dataset_queries
+    seen_words = fold_words(f"{gold.question.question} {seen}")
     secrets = _secrets(gold, seen_words, kind)
+    make_queries = _alike_queries if kind == "alike" else _dataset_queries
 
-    used = set()
-    for open_query in make_queries(gold, shown, seen_words):
-        query = plain_query(open_query)
+    words_of_earlier = set()
+    for possible_query in make_queries(gold, shown, seen_words):
+        # The reasoner reads the query from the reader's reply in this form. So the queries must differ in this form.
+        query = plain_query(possible_query)
         words = fold_words(query)
-        if not words.strip() or words in used or any(secret in words for secret in secrets):
+        is_empty = not words.strip()
+        tells_secret = any(secret in words for secret in secrets)
+        if is_empty or tells_secret or words in words_of_earlier:
             continue
-        used.add(words)
+        words_of_earlier.add(words)
         yield query
 
 
 def find_wanted(gold: GoldQuestion, shown: Collection[str], seen: str) -> list[Passage]:
-    """Find the gold passage that the best next query is meant to find.
+    """Find the gold passage that the best next query of the kind "dataset" is meant to find.
 
     :param gold: The question with its gold passages.
     :param shown: The ids of the gold passages that were shown.
     :param seen: The transcript, which the reader has seen.
     :returns: This passage. If it is not known, all missing gold passages.
     """
-    words = fold_words(f"{gold.question.question} {seen}")
+    seen_words = fold_words(f"{gold.question.question} {seen}")
     missing = [passage for passage in gold.passages if passage.id not in shown]
-    # Each open sub-question or fact, with the id of its passage. The first is the best next query.
-    aims = [*_hops(gold.question, shown), *_facts(gold, shown, words)]
+    aims = _aims(gold, shown, seen_words)
     if not aims:
         return missing
-    _, wanted_id = aims[0]
-    wanted = [passage for passage in missing if passage.id == wanted_id]
+    best_aim = aims[0]
+    wanted = [passage for passage in missing if passage.id == best_aim.passage_id]
     return wanted or missing
 
 
 def _secrets(gold: GoldQuestion, seen_words: str, kind: Queries) -> set[str]:
-    """Return the gold titles, answers and names that a query must not contain, because they were not shown yet."""
+    """Return what a query must not contain: gold titles, answers and names that were not shown yet.
+
+    :param gold: The question with its gold passages.
+    :param seen_words: The question and the transcript, after :func:`fold_words`.
+    :param kind: The kind of queries. Only those of the kind "dataset" are made of sub-questions and facts.
+    :returns: The secrets, after :func:`fold_words`.
+    """
     question = gold.question
     names = [passage.title for passage in gold.passages]
     if not question.is_yes_no:
@@ -103,41 +124,53 @@ def _secrets(gold: GoldQuestion, seen_words: str, kind: Queries) -> set[str]:
 
 
 def _dataset_queries(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[str]:
-    """Yield the queries of the kind "dataset", also those that may not be used."""
+    """Yield the queries of the kind "dataset", best first. Some of them may tell a secret, or repeat an earlier one."""
     question = gold.question.question
-    aims = [aim for aim, _ in (*_hops(gold.question, shown), *_facts(gold, shown, seen_words))]
-    yield from aims
-    for aim in aims:
-        yield keywords(aim)
-        yield f"{aim} {question}"
+    aimed_queries = [aim.query for aim in _aims(gold, shown, seen_words)]
+    yield from aimed_queries
+    for query in aimed_queries:
+        yield keywords(query)
+        yield f"{query} {question}"
+
     yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
     yield question
     yield from (passage.title for passage in gold.passages if passage.id not in shown)
     yield from _word_queries(question)
 
 
-def _alike_queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
-    """Yield the queries of the kind "alike", also those that may not be used."""
+def _alike_queries(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[str]:
+    """Yield the queries of the kind "alike", best first. Some of them may tell a secret, or repeat an earlier one."""
     question = gold.question.question
     shown_passages = [passage for passage in gold.passages if passage.id in shown]
-    covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in shown_passages))
-    open_words = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
-    names = [name for passage in shown_passages for name in _names(passage.text)]
-    # A query uses only names that were shown. Sometimes a prompt shows only a part of a passage.
-    new_names = [name for name in names if fold_words(name) in seen and fold_words(name) not in fold_words(question)]
+    shown_words = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in shown_passages))
+    # The words of the question that no shown passage contains: what the reader still has to find out.
+    open_words = " ".join(word for word in keywords(question).split() if fold_words(word) not in shown_words)
 
     yield question
-    for name in dict.fromkeys([*(passage.title for passage in shown_passages), *new_names]):
+    titles = [passage.title for passage in shown_passages]
+    # A name may stand in several texts, and it may be a title. Each is used once.
+    for name in dict.fromkeys([*titles, *_new_names(shown_passages, question, seen_words)]):
         yield f"{name} {open_words}"
     yield from _word_queries(question)
+
+
+def _new_names(shown_passages: list[Passage], question: str, seen_words: str) -> list[str]:
+    """List the names in the texts of shown passages that were really seen, and that the question lacks.
+
+    Sometimes a prompt shows only a part of a passage. A name in another part was not seen.
+    """
+    question_words = fold_words(question)
+    names = [name for passage in shown_passages for name in _names(passage.text)]
+    return [name for name in names if fold_words(name) in seen_words and fold_words(name) not in question_words]
 
 
 def _word_queries(question: str) -> Iterator[str]:
     """Yield the keywords of a question, then their first half, then their second half."""
     words = keywords(question).split()
+    middle = len(words) // 2
     yield " ".join(words)
-    yield " ".join(words[: len(words) // 2])
-    yield " ".join(words[len(words) // 2 :])
+    yield " ".join(words[:middle])
+    yield " ".join(words[middle:])
 
 
 def _names(text: str) -> Iterator[str]:
@@ -145,17 +178,25 @@ def _names(text: str) -> Iterator[str]:
 
     For example, ``_names("The Orange County lies near Los Angeles.")`` yields ``["Orange County", "Los Angeles"]``.
     """
-    for is_name, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
-        if is_name:
-            name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens))
-            if name:
-                yield name
+    for is_capitalised, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
+        if not is_capitalised:
+            continue
+        # "The" begins with a capital letter only because a sentence begins.
+        name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens))
+        if name:
+            yield name
 
 
-def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each sub-question whose passage is missing, with the id of this passage.
+def _aims(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> list[_Aim]:
+    """List what the reader still has to find out and can ask for: first the sub-questions, then the facts."""
+    return [*_open_sub_questions(gold.question, shown), *_open_facts(gold, shown, seen_words)]
 
-    A sub-question that refers to an unknown answer is left out. Other references are replaced by the answers.
+
+def _open_sub_questions(question: Question, shown: Collection[str]) -> Iterator[_Aim]:
+    """Yield each sub-question whose passage is missing.
+
+    A sub-question may refer to the answers of earlier ones, as "Where stands #1?" does. The answers replace the
+    references. The sub-question is left out if the reader does not know such an answer yet.
     """
     # The known answers, by the number of the sub-question.
     answers: dict[str, str] = {}
@@ -165,25 +206,29 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[tuple[str, str
 
     for hop in question.decomposition:
         references = set(_REFERENCE.findall(hop.question))
-        if hop.supporting_id not in shown and references <= set(answers):
-            text = _REFERENCE.sub(lambda match: answers[match[1]], hop.question)
-            yield text.replace(" >> ", " "), hop.supporting_id
+        knows_all_answers = references <= set(answers)
+        if hop.supporting_id not in shown and knows_all_answers:
+            text = _REFERENCE.sub(lambda reference: answers[reference[1]], hop.question)
+            # MuSiQue writes some sub-questions as "subject >> relation".
+            yield _Aim(text.replace(" >> ", " "), hop.supporting_id)
 
 
-def _facts(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[tuple[str, str | None]]:
+def _open_facts(gold: GoldQuestion, shown: Collection[str], seen_words: str) -> Iterator[_Aim]:
     """Yield each fact that is missing and whose subject was shown, as "subject relation".
 
-    Each comes with the id of its passage, or None if no passage is about the subject.
+    A fact is missing if the passage about its subject was not shown. If there is no such passage, it is missing if its
+    value was not seen.
     """
     for subject, relation, value in gold.question.evidence_triples:
         if fold_words(subject) not in seen_words:
             continue
+
+        query = f"{subject} {relation}"
         passage = find_about(subject, gold.passages)
-        if passage is None:
-            if fold_words(value) not in seen_words:
-                yield f"{subject} {relation}", None
-        elif passage.id not in shown:
-            yield f"{subject} {relation}", passage.id
+        if passage is not None and passage.id not in shown:
+            yield _Aim(query, passage.id)
+        elif passage is None and fold_words(value) not in seen_words:
+            yield _Aim(query, None)
 
 
 def keywords(text: str) -> str:
