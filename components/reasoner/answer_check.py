@@ -25,6 +25,8 @@ GIVEN = 0.65
 STATED = 0.85
 # With at least this probability, the run ends with the answer. Below, the run searches once more, if it may.
 ACCEPTED = 0.86
+# The maximum for an answer against whose sentence a doubt stands. It is below the limit for an answer that is given.
+_MOST_DOUBTED = 0.6
 # The limit for other models. It is the same estimate, as if a small model had written the answer at once. From this
 # probability on, an answer may be called "stated". Below, it is only "probably", and it is given all the same.
 STATED_OF_OTHERS = 0.6
@@ -130,7 +132,8 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     :param answer: The answer.
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: How the model wrote the answer.
-    :returns: The probability, from 0 to 1. It is 0 if a newer passage gives another answer.
+    :returns: The probability, from 0 to 1. It is 0 if a newer passage gives another answer, and at most 0.6 if the
+        sentence may not state the answer.
     """
     if judged.is_outdated:
         return 0.0
@@ -144,7 +147,10 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
         weights = _WEIGHTS["without_tokens"]
     # The last weight is the constant.
     total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
-    return 1 / (1 + math.exp(-total))
+    probability = 1 / (1 + math.exp(-total))
+    if judged.is_doubtful:
+        return min(probability, _MOST_DOUBTED)
+    return probability
 
 
 def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:

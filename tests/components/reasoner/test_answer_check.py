@@ -92,6 +92,11 @@ class TestOfASmallModel:
 
         assert estimate("1969", doubtful, AnswerSigns()) < estimate("1969", sure, AnswerSigns())
 
+    def test_an_answer_that_its_sentence_may_not_state_is_not_given(self):
+        denied = Judgement(0.99, 1.0, 1.0, is_doubtful=True)
+
+        assert check_answer(QUESTION, "1969", [YARD], denied, AnswerSigns(mean_logprob=0.0)).certainty == "not_found"
+
     def test_answer_with_a_sentence_of_no_passage_is_not_stated(self):
         answer = "The yard won it in 1969. It was founded in Oslo in 1963."
 
