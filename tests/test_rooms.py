@@ -32,14 +32,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_674,
-    "components": 20_882,
+    "components": 20_883,
     "evaluation": 9_850,
     "indexing": 5_790,
     "pipelines": 1_845,
     "prefrag": 3_438,
     "server": 4_835,
     "training": 5_159,
-    "tests": 51_377,
+    "tests": 51_382,
 }
 
 

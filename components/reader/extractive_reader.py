@@ -66,6 +66,9 @@ ROW_RIGHT = 0.9
 # The maximum number of documents to read. It is the same as in training. If there are more documents,
 # `choose_documents` chooses among them.
 _MOST_DOCUMENTS = 5
+# The maximum number of sentences of a proposed answer that are looked up in the documents. The first sentences have the
+# answer, and a model may write thousands.
+_MOST_SENTENCES = 5
 # A probability that is multiplied by this is just too low for the answer to be shown as probable.
 _LESS = 0.99
 # The maximum number of answers that are returned.
@@ -290,7 +293,7 @@ class ExtractiveReader(Block):
         if len(sentences) > 1 and (carrier is None or not carrier.is_whole):
             # The sentences of a longer answer may stand in different places. The first one that stands anywhere is
             # judged, because it mostly has the answer.
-            for sentence in sentences:
+            for sentence in sentences[:_MOST_SENTENCES]:
                 carrier_of_sentence = find_carrier(question, sentence, documents)
                 if carrier_of_sentence is not None:
                     answer, carrier = sentence, carrier_of_sentence

@@ -276,6 +276,15 @@ def test_a_sentence_with_all_names_is_not_judged_instead(reader):
         )
 
 
+@for_each("before, is_judged", (4, True), (5, False))
+def test_an_answer_is_looked_for_in_its_first_sentences(reader, before: int, is_judged: bool):
+    """A model may write thousands of sentences, and each takes milliseconds."""
+    ferry = Document(content="The ferry was sold to Ida Crane.")
+    answer = "Qvv zzk. " * before + "It was sold to Ida Crane."
+
+    assert (reader.judge("Who bought the ferry?", [ferry], answer).probability > 0) is is_judged
+
+
 def test_the_passage_of_an_answer_is_always_read(reader):
     passages = [
         Document(content=f"Hall {number} opened in May 19{number}0.", meta={"title": f"Hall {number}"})
