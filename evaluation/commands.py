@@ -68,7 +68,11 @@ def evaluate(
     top_k: Annotated[int | None, typer.Option(min=1)] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Run only the first questions, up to this number.")] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Questions to run at the same time; 4 by default.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Questions to run at the same time; by default 4, or as many as llama.cpp's server has slots.",
+        ),
     ] = None,
     workers: Workers = None,
     ray: RayCluster = None,

@@ -169,7 +169,8 @@ class Evaluation(Experiment):
     :param questions: The file of questions.
     :param format: The format of the file of questions. "auto" means that it is detected.
     :param limit: The maximum number of questions to run, from the start of the file. None means all.
-    :param concurrency: The number of questions that a process runs at the same time.
+    :param concurrency: The number of questions that a process runs at the same time. None means that the model decides,
+        see :func:`choose_concurrency`.
     :param workers: The number of processes. None means that the questions run in this process.
     :param ray: The address of a Ray cluster on which the workers run. None means this machine.
     :param retries: The number of further attempts if the run of a question breaks off.
@@ -182,7 +183,7 @@ class Evaluation(Experiment):
     questions: Path | None = None
     format: str = "auto"
     limit: int | None = None
-    concurrency: int = 4
+    concurrency: int | None = None
     workers: int | None = None
     ray: str | None = None
     retries: int = 1

@@ -20,10 +20,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from prefrag.evaluation.pipeline_under_test.experiment import Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import PredictionLine, Question
+from prefrag.evaluation.runs.concurrency import choose_concurrency
 from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners import make_runner
 from prefrag.pipelines.runners.runner import Build, Runner
+from prefrag.settings import models
 
 # The run stops if its first questions all fail because a server cannot be reached. This number, and as many questions
 # as run at once, must have failed.
@@ -85,7 +87,6 @@ def run(
     if not isinstance(settings, Evaluation):
         settings = Evaluation(**vars(experiment or Experiment()))
     plan = replace(settings, **replaced)
-    runner = make_runner(plan.concurrency, plan.workers, plan.ray)
 
     question_file = None
     if isinstance(questions, str | Path):
@@ -95,6 +96,10 @@ def run(
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, question_file, plan.format)
         gold_missing = setup.gold_missing(chosen)
+    if plan.concurrency is None:
+        plan = replace(plan, concurrency=choose_concurrency(setup.llm, models["llm"].api_key))
+    assert plan.concurrency is not None
+    runner = make_runner(plan.concurrency, plan.workers, plan.ray)
     config = _describe_run(setup, plan, chosen, question_file, gold_missing)
 
     folder = None if output is None else RunFolder(Path(output).expanduser())

@@ -268,12 +268,12 @@ def _is_left_out(pipeline: str) -> bool:
 
 @contextmanager
 def open_evaluation(
-    output: Path, concurrency: int, limit: int | None = None
+    output: Path, concurrency: int | None = None, limit: int | None = None
 ) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
     """Prepare to run evaluations in one process.
 
     :param output: The folder of all evaluations.
-    :param concurrency: The number of questions that run at the same time.
+    :param concurrency: The number of questions that run at the same time. None means that the model decides.
     :param limit: The maximum number of questions. None means all.
     :returns: A context manager with a function. The function runs an evaluation, unless it is finished, and returns its
         metrics or an error message.
@@ -327,7 +327,7 @@ def evaluate_all(
     output: Path,
     *,
     processes: int = 2,
-    concurrency: int = 4,
+    concurrency: int | None = None,
     ray: str | None = None,
     limit: int | None = None,
 ) -> dict[Cell, dict[str, Any]]:
@@ -336,7 +336,7 @@ def evaluate_all(
     :param wanted: The evaluations.
     :param output: The folder of all evaluations.
     :param processes: The number of processes.
-    :param concurrency: The number of questions that a process runs at the same time.
+    :param concurrency: The number of questions that a process runs at the same time. None means that the model decides.
     :param ray: The address of a Ray cluster. None means this machine.
     :param limit: The maximum number of questions of an evaluation. None means all.
     :returns: The metrics of each evaluation, in the order of ``wanted``.
@@ -449,7 +449,10 @@ def main(
     judges: Annotated[bool, typer.Option("--judges", help="Evaluate PrefRAG with each judge.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
     processes: Annotated[int, typer.Option(help="Evaluations to run at the same time.")] = 2,
-    concurrency: Annotated[int, typer.Option(help="Questions per evaluation to run at the same time.")] = 4,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(help="Questions per evaluation to run at the same time; by default as in `prefrag evaluate`."),
+    ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster. Needs the package extra `ray`.")
     ] = None,
