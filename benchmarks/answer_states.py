@@ -5,7 +5,8 @@
     python -m benchmarks.answer_weights runs/small_model/own-train-reader-states ... --index own-train --write
 
 Per question there is one call over the passages that the product would show, with the product's prompt. If the model
-writes NOT FOUND, a second call over the same passages makes it answer. So an example needs no whole loop. The lines of
+writes NOT FOUND, a second call over the same passages makes it answer. Then it is asked whether the sentence that has
+its answer states it. So an example needs no whole loop. The lines of
 `predictions.jsonl` in the new folders, named `CELL-states`, are those of the cell with these calls. A question that was
 asked is not asked again. `--skip N` leaves the first questions of each cell out, for a report on these.
 """
@@ -23,13 +24,16 @@ from haystack import Document
 
 from benchmarks.answer_weights import read_documents
 from benchmarks.small_model import find_model, read_cells
-from prefrag.components.generators.token_probabilities import mean_logprob
+from prefrag.components.generators.token_probabilities import first_words, mean_logprob
 from prefrag.components.prompts.render_prompt import render_prompt
+from prefrag.components.reader.answer_carrier import find_carrier
 from prefrag.components.reader.document_choice import choose_documents
+from prefrag.components.reasoner import answer_confirmation
 from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reasoner import MOST_SHOWN
-from prefrag.components.reasoner.reply_formats.steps_format import MUST_ANSWER
+from prefrag.components.reasoner.reply_formats.steps_format import MUST_ANSWER, StepsFormat
 from prefrag.components.state.passages import passages
+from prefrag.components.state.state import Evidence
 from prefrag.evaluation.runs.run_folder import PREDICTIONS
 
 PARAMETERS = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 160, "logprobs": True}
@@ -43,25 +47,28 @@ def choose_shown(question: str, documents: list[dict[str, Any]]) -> list[Documen
     return [document for document in retrieved if document.id in chosen]
 
 
-def call_model(client: httpx.Client, model: str, prompt: str) -> dict[str, Any]:
+def call_model(client: httpx.Client, model: str, prompt: str, **parameters: Any) -> dict[str, Any]:
     """Call the model, and return the call as cells of `benchmarks.small_model` keep it."""
     message, begin = {"role": "user", "content": prompt}, time.monotonic()
-    reply = client.post("/chat/completions", json={"model": model, "messages": [message], **PARAMETERS})
+    sent = {**PARAMETERS, **parameters}
+    reply = client.post("/chat/completions", json={"model": model, "messages": [message], **sent})
     choice = reply.raise_for_status().json()["choices"][0]
     text = choice["message"]["content"] or ""
+    probabilities = {"mean_logprob": mean_logprob(choice), "first_words": first_words(choice)}
     return {
         "messages": [{"role": "user", "text": prompt, "tool_calls": []}],
-        "parameters": PARAMETERS,
+        "parameters": sent,
         "tools": [],
         "seconds": round(time.monotonic() - begin, 3),
-        "reply": {"role": "assistant", "text": text, "tool_calls": [], "mean_logprob": mean_logprob(choice)},
+        "reply": {"role": "assistant", "text": text, "tool_calls": [], **probabilities},
     }
 
 
 def ask(client: httpx.Client, model: str, question: str, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ask for an answer or NOT FOUND; after NOT FOUND, ask for an answer alone."""
+    """Ask for an answer or NOT FOUND; after NOT FOUND, ask for an answer alone; then have the answer confirmed."""
+    shown = choose_shown(question, documents)
     values: dict[str, Any] = {
-        "passages": passages(choose_shown(question, documents)),
+        "passages": passages(shown),
         "question": question,
         "attached": "",
         "history": (),
@@ -70,6 +77,13 @@ def ask(client: httpx.Client, model: str, question: str, documents: list[dict[st
     calls = [call_model(client, model, render_prompt("reasoner_steps", asks_further="", **values))]
     if says_not_found(calls[0]["reply"]["text"]):
         calls.append(call_model(client, model, render_prompt("reasoner_steps", asks_further=MUST_ANSWER, **values)))
+
+    answer = StepsFormat().read(calls[-1]["reply"]["text"], (), must_answer=True).answer
+    carrier = find_carrier(question, answer, shown) if answer and not says_not_found(answer) else None
+    if carrier is not None:
+        evidence = Evidence(carrier.document, carrier.sentence, question)
+        prompt = answer_confirmation.write_prompt(question, answer, evidence)
+        calls.append(call_model(client, model, prompt, **answer_confirmation.PARAMETERS))
     return calls
 
 

@@ -34,6 +34,7 @@ from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reader.reader import Judgement, Reader
 from prefrag.components.reasoner.answer_check import WEIGHTS_FILE, AnswerSigns, list_signs
+from prefrag.components.reasoner.answer_confirmation import read_confirmation
 from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reasoner import MOST_SHOWN
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
@@ -42,7 +43,13 @@ from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
 FOLDS = 10
 LIMITS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)
 _META = ("title", "source", "date")
-SIGNS = 4  # without the log probability of the answer's tokens
+# The signs of each group of weights. Where the model was asked to confirm its answer, the share of the question's words
+# that the sentence has says nothing more.
+SIGNS = {
+    "confirmed": ("reader", "forced", "logprob", "confirmed"),
+    "with_tokens": ("cover", "head", "reader", "forced", "logprob"),
+    "without_tokens": ("cover", "head", "reader", "forced"),
+}
 FEWEST = 20  # examples; fewer fit nothing
 _RESAMPLES = 1_000
 _RIDGE = 0.1  # keeps the weights finite where a sign alone tells right from wrong
@@ -52,7 +59,7 @@ _ROUNDS = 50
 class Example(NamedTuple):
     """An answer that the model proposed."""
 
-    signs: list[float]  # without the constant
+    signs: Mapping[str, float]
     is_right: bool
 
 
@@ -85,6 +92,11 @@ def read_example(
     proposed = None
     for call in prediction.get("calls") or ():
         prompt, reply = call["messages"][-1]["text"], call.get("reply") or {}
+        if proposed is not None and call["parameters"].get("top_logprobs"):
+            answer, signs = proposed
+            confirmed = read_confirmation(reply.get("first_words") or {})
+            proposed = answer, replace(signs, confirmed=confirmed)
+            continue
         answer = StepsFormat().read(reply.get("text") or "", (), must_answer=True).answer
         is_asked = bool(call["parameters"].get("logprobs")) and not prompt.endswith(ASK_QUERY)
         is_answer = bool(answer) and not says_not_found(answer) and not is_verdict(answer)
@@ -154,7 +166,7 @@ def _area(likely: np.ndarray, right: np.ndarray) -> float:
 
 
 def _columns(examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.array([[*example.signs, 1.0] for example in examples])
+    rows = np.array([[*example.signs.values(), 1.0] for example in examples])
     return rows, np.array([example.is_right for example in examples], dtype=bool)
 
 
@@ -177,24 +189,25 @@ def main(
             example = read_example(prediction, reader, indexed)
             if example is not None:
                 examples.append(example)
-    with_tokens = [example for example in examples if len(example.signs) > SIGNS]
-    without_tokens = [Example(example.signs[:SIGNS], example.is_right) for example in examples]
     weights = {}
-    for name, chosen in {"with_tokens": with_tokens, "without_tokens": without_tokens}.items():
+    for name, signs in SIGNS.items():
+        complete = [example for example in examples if example.signs.keys() >= set(signs)]
+        chosen = [Example({sign: example.signs[sign] for sign in signs}, example.is_right) for example in complete]
         right = sum(example.is_right for example in chosen)
         if len(chosen) < FEWEST or right in (0, len(chosen)):
             typer.echo(f"{name}: {len(chosen)} answers, {right} right: too few to fit", err=True)
             continue
         area = cross_validate(chosen)
-        weights[name] = [round(float(weight), 2) for weight in fit(chosen)]
+        fitted = [round(float(weight), 2) for weight in fit(chosen)]
+        weights[name] = dict(zip((*signs, "constant"), fitted, strict=True))
         typer.echo(
             f"{name}: {len(chosen)} answers, {right} right, AUC {area.mean:.2f} ({area.low:.2f} to {area.high:.2f})"
         )
         typer.echo(f"  {weights[name]}")
         for line in count_given(chosen):
             typer.echo(f"  {line}")
-    if write and len(weights) < 2:
-        raise typer.BadParameter("both kinds of weights are needed: measure with a server that sends log probabilities")
+    if write and len(weights) < len(SIGNS):
+        raise typer.BadParameter("all kinds of weights are needed: measure with a server that sends log probabilities")
     if write:
         lines = ",\n".join(f'  "{name}": {json.dumps(values)}' for name, values in weights.items())
         WEIGHTS_FILE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

@@ -9,7 +9,7 @@ from haystack.tools import Tool
 
 from prefrag.components.both_ways import as_blocking
 from prefrag.components.generators.recorded_chat_generator import RecordedChatGenerator
-from prefrag.components.generators.token_probabilities import mean_logprob
+from prefrag.components.generators.token_probabilities import first_words, mean_logprob
 
 # The calls since somebody emptied the list. Pipelines make their components themselves, so nobody else can reach them.
 CALLS: list[dict[str, Any]] = []
@@ -45,6 +45,7 @@ class KeptCalls(RecordedChatGenerator):
             call["reply"] = {**_write(reply), "reasoning": reply.reasoning.reasoning_text if reply.reasoning else ""}
             call["reply"] |= {key: reply.meta.get(key) for key in ("finish_reason", "usage")}
             call["reply"]["mean_logprob"] = mean_logprob(reply.meta)
+            call["reply"]["first_words"] = first_words(reply.meta)
         return output
 
     run = as_blocking(run_async)

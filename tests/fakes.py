@@ -93,6 +93,8 @@ class ScriptedChatGenerator:
         meta: dict[str, Any] = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
         if (generation_kwargs or {}).get("logprobs"):
             meta["logprobs"] = {"content": _word_logprobs(reply)}
+        if (generation_kwargs or {}).get("top_logprobs"):
+            _add_alternatives(meta["logprobs"]["content"][:1])
         text = put_codes(_PROBABILITY.sub("", reply), messages[-1].text or "")
         return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
 
@@ -113,6 +115,17 @@ def _word_logprobs(reply: str) -> list[dict[str, Any]]:
         {"token": word, "logprob": math.log(float(probability[1]) if probability else 0.99)}
         for word, probability in marked
     ]
+
+
+def _add_alternatives(tokens: list[dict[str, Any]]) -> None:
+    """Add what else the reply might have begun with: to Yes and No the other of the two, else nothing."""
+    others = {"Yes": "No", "No": "Yes"}
+    for token in tokens:
+        alternatives = [{"token": token["token"], "logprob": token["logprob"]}]
+        if token["token"] in others:
+            left = 1 - math.exp(token["logprob"])
+            alternatives.append({"token": others[token["token"]], "logprob": math.log(left)})
+        token["top_logprobs"] = alternatives
 
 
 class ScriptedReader:

@@ -23,6 +23,7 @@ _ADVICE = {
     "parallel_tool_calls": "",
     "frequency_penalty": "",
     "logprobs": "",
+    "top_logprobs": "",
     "temperature": "",
     "top_p": "",
     # If it is refused, `ModelCall` cuts the reply at the stop sequence instead.

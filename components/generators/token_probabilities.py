@@ -8,7 +8,14 @@ these numbers to estimate how sure the model is of its answer.
 import codecs
 import math
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import NotRequired, TypedDict
+
+
+class Alternative(TypedDict):
+    """A token that the model might have written, with its log probability, at most about 0."""
+
+    token: str
+    logprob: float
 
 
 class TokenLogprob(TypedDict):
@@ -20,6 +27,8 @@ class TokenLogprob(TypedDict):
     logprob: float
     # The UTF-8 bytes of the text of the token. None if the server sent none. A token may be only a part of a character.
     bytes: list[int] | None
+    # The likeliest tokens at this place, if the server was asked for them.
+    top_logprobs: NotRequired[list[Alternative]]
 
 
 def read_logprobs(logprobs: object) -> list[TokenLogprob]:
@@ -54,17 +63,51 @@ def mean_logprob(meta: Mapping[str, object]) -> float | None:
     return sum(min(0.0, token["logprob"]) for token in tokens) / len(tokens)
 
 
+def first_words(meta: Mapping[str, object]) -> dict[str, float]:
+    """Return how probable each word was as the first one of a reply.
+
+    For example, a reply to a question for "Yes" or "No" gives ``{"yes": 0.7, "no": 0.2}``.
+
+    :param meta: The metadata of the message, with the likeliest tokens.
+    :returns: The tokens in small letters without blanks around them, each with its probability from 0 to 1. Tokens that
+        differ only in these are added up. Empty if the server sent no such tokens.
+    """
+    tokens = read_logprobs(meta.get("logprobs"))
+    alternatives = tokens[0].get("top_logprobs", []) if tokens else []
+    words: dict[str, float] = {}
+    for alternative in alternatives:
+        word = alternative["token"].strip().lower()
+        words[word] = words.get(word, 0.0) + math.exp(min(0.0, alternative["logprob"]))
+    return words
+
+
 def _read_token(token: object) -> TokenLogprob | None:
     """Read one token of a reply. None if it has no text, or no number as its log probability."""
+    alternative = _read_alternative(token)
+    if alternative is None or not isinstance(token, Mapping):
+        return None
+    data = token.get("bytes")
+    if not _are_bytes(data):
+        data = None
+    read: TokenLogprob = {"token": alternative["token"], "logprob": alternative["logprob"], "bytes": data}
+
+    alternatives = token.get("top_logprobs")
+    if isinstance(alternatives, list):
+        likeliest = [_read_alternative(entry) for entry in alternatives]
+        readable = [entry for entry in likeliest if entry is not None]
+        if readable:
+            read["top_logprobs"] = readable
+    return read
+
+
+def _read_alternative(token: object) -> Alternative | None:
+    """Read the text and the log probability of a token. None if either is missing."""
     if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
         return None
     logprob = token.get("logprob")
     if not isinstance(logprob, int | float) or math.isnan(logprob):
         return None
-    data = token.get("bytes")
-    if not _are_bytes(data):
-        data = None
-    return {"token": token["token"], "logprob": float(logprob), "bytes": data}
+    return {"token": token["token"], "logprob": float(logprob)}
 
 
 def _bytes_of(token: TokenLogprob) -> bytes:

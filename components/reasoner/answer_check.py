@@ -32,11 +32,18 @@ _MOST_DOUBTED = 0.6
 STATED_OF_OTHERS = 0.6
 # An answer is called "stated" only if its sentence covers at least this share of the question's head, from 0 to 1.
 _LEAST_HEAD = 0.5
-# The weights of the numbers that `list_signs` lists, and a constant. Logistic regression has found them. There are two
-# lists of weights: with the log probability of the tokens, and without. `python -m benchmarks.answer_weights` fits and
-# writes the file. The weights that are shipped were fitted on answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
+# The weights of the numbers that `list_signs` lists, and a constant. Logistic regression has found them. There are
+# three groups of weights, because a server may send no log probabilities, and because not every answer is asked about
+# once more. `python -m benchmarks.answer_weights` fits and writes the file. The weights that are shipped were fitted on
+# answers of Qwen2.5-Coder 1.5B (4 bits): docs/numbers.md.
 WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
-_WEIGHTS: dict[str, list[float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
+_WEIGHTS: dict[str, dict[str, float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
+# The model is asked to confirm its answer if the estimate without that is between these limits. Below, an answer is
+# nearly always wrong. Above, it is given in any case, and the call would only cost time.
+ASKED_FROM, ASKED_BELOW = 0.05, GIVEN
+# The maximum for an answer that the model had to confirm. It is below the limit for "stated": the passages alone did
+# not even make it likely enough to be given.
+_MOST_CONFIRMED = 0.84
 # A lower mean log probability counts as this value.
 _LEAST_LOGPROB = -2.0
 
@@ -47,10 +54,13 @@ class AnswerSigns:
 
     :param is_forced: True if the model wrote NOT FOUND at first, and was then made to answer.
     :param mean_logprob: The mean log probability of the answer's tokens. None if the server sends none.
+    :param confirmed: The probability from 0 to 1 with which the model said that the supporting sentence states the
+        answer. None if it was not asked.
     """
 
     is_forced: bool = False
     mean_logprob: float | None = None
+    confirmed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,14 +136,27 @@ def check_answer(
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
 
+def needs_confirmation(check: AnswerCheck, judged: Judgement, signs: AnswerSigns) -> bool:
+    """Check whether a small model should be asked whether the supporting sentence states its answer.
+
+    :param check: How sure the answer is without that.
+    :param judged: How well the passages support the answer.
+    :param signs: How the model wrote the answer.
+    :returns: False if the reply would change nothing, or if the server sends no log probabilities.
+    """
+    if not check.evidence or judged.is_doubtful or signs.mean_logprob is None:
+        return False
+    return ASKED_FROM <= (check.probability or 0.0) < ASKED_BELOW
+
+
 def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
     """Estimate the probability that a small model's answer is right.
 
     :param answer: The answer.
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: How the model wrote the answer.
-    :returns: The probability, from 0 to 1. It is 0 if a newer passage gives another answer, and at most 0.6 if the
-        sentence may not state the answer.
+    :returns: The probability, from 0 to 1. It is 0 if a newer passage gives another answer, at most 0.6 if the sentence
+        may not state the answer, and at most 0.84 if the model had to confirm it.
     """
     if judged.is_outdated:
         return 0.0
@@ -141,34 +164,48 @@ def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:
         # No sentence states a yes or a no, and a small model says yes to nearly everything.
         return 0.0
 
-    row = list_signs(judged, signs)
-    weights = _WEIGHTS["with_tokens"]
+    values = list_signs(judged, signs) | {"constant": 1.0}
+    weights = _WEIGHTS["confirmed"]
     if signs.mean_logprob is None:
         weights = _WEIGHTS["without_tokens"]
-    # The last weight is the constant.
-    total = sum(weight * value for weight, value in zip(weights, [*row, 1.0], strict=True))
+    elif signs.confirmed is None:
+        weights = _WEIGHTS["with_tokens"]
+    total = sum(weight * values[name] for name, weight in weights.items())
     probability = 1 / (1 + math.exp(-total))
     if judged.is_doubtful:
         return min(probability, _MOST_DOUBTED)
+    if signs.confirmed is not None:
+        return min(probability, _MOST_CONFIRMED)
     return probability
 
 
-def list_signs(judged: Judgement, signs: AnswerSigns) -> list[float]:
-    """List the numbers from which the probability of a small model's answer is computed, in the order of their weights.
+def list_signs(judged: Judgement, signs: AnswerSigns) -> dict[str, float]:
+    """List the numbers from which the probability of a small model's answer is computed.
 
     :param judged: How well the passages support the answer, as the extractive reader judges it.
     :param signs: How the model wrote the answer.
-    :returns: Four or five numbers:
+    :returns: The numbers by their names:
 
-        1. the share of the question that the supporting sentence covers with the sentences around it, from 0 to 1;
-        2. the share of the question's head that the supporting sentence covers;
-        3. the square root of the probability that the reader gives to the answer. It is 0 if the sentence may not state
-           the answer though it has its words;
-        4. 1 if the answer was forced, else 0;
-        5. the mean log probability of the answer's tokens, at least -2. It is missing if the server sends none.
+        - ``cover``: the share of the question that the supporting sentence covers with the sentences around it, from 0
+          to 1;
+        - ``head``: the share of the question's head that the supporting sentence covers;
+        - ``reader``: the square root of the probability that the reader gives to the answer. It is 0 if the sentence
+          may not state the answer though it has its words;
+        - ``forced``: 1 if the answer was forced, else 0;
+        - ``logprob``: the mean log probability of the answer's tokens, at least -2. It is missing if the server sends
+          none;
+        - ``confirmed``: the probability with which the model confirmed the answer. It is missing if the model was not
+          asked.
     """
     trusted = 0.0 if judged.is_doubtful else judged.probability
-    row = [judged.cover, judged.head, math.sqrt(trusted), float(signs.is_forced)]
+    values = {
+        "cover": judged.cover,
+        "head": judged.head,
+        "reader": math.sqrt(trusted),
+        "forced": float(signs.is_forced),
+    }
     if signs.mean_logprob is not None:
-        row.append(max(signs.mean_logprob, _LEAST_LOGPROB))
-    return row
+        values["logprob"] = max(signs.mean_logprob, _LEAST_LOGPROB)
+    if signs.confirmed is not None:
+        values["confirmed"] = signs.confirmed
+    return values

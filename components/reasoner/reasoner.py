@@ -24,8 +24,16 @@ from prefrag.components.prompts.quotation import defuse_tokens
 from prefrag.components.prompts.render_prompt import own_text, prompt_path, put_instructions
 from prefrag.components.reader.answer_carrier import is_refusal, is_verdict
 from prefrag.components.reader.document_choice import choose_documents
-from prefrag.components.reader.reader import Candidate, Reader
-from prefrag.components.reasoner.answer_check import ACCEPTED, GIVEN, AnswerCheck, AnswerSigns, check_answer
+from prefrag.components.reader.reader import Candidate, Judgement, Reader
+from prefrag.components.reasoner.answer_check import (
+    ACCEPTED,
+    GIVEN,
+    AnswerCheck,
+    AnswerSigns,
+    check_answer,
+    needs_confirmation,
+)
+from prefrag.components.reasoner.answer_confirmation import ask_to_confirm
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat
 from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
 from prefrag.components.reasoner.proposals import choose_given, choose_likeliest, keep_after, write_check
@@ -289,8 +297,7 @@ class Reasoner:
         """
         documents = self._choose_shown(state)
         answer_signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
-        check = await self._check(after, documents, answer_signs)
-        after = write_check(after, check, self._answer.cite)
+        after = await self._check_narrowly(after, documents, answer_signs)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
 
@@ -335,8 +342,7 @@ class Reasoner:
             return keep_after(after, error, state)
 
         answer_signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
-        check = await self._check(forced, documents, answer_signs)
-        checked = write_check(forced, check, self._answer.cite)
+        checked = await self._check_narrowly(forced, documents, answer_signs)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
         # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
@@ -366,19 +372,48 @@ class Reasoner:
         is_free = state.settings.answer_type == "short"
         return is_free and is_refusal(state.question, answer, documents)
 
-    async def _check(
-        self, state: State, documents: Sequence[Document], answer_signs: AnswerSigns | None = None
-    ) -> AnswerCheck | None:
+    async def _check(self, state: State, documents: Sequence[Document]) -> AnswerCheck | None:
         """Check how sure the last step's answer is. None if the answer gives nothing."""
+        judged = await self._judge(state, documents)
+        return None if judged is None else self._check_judged(state, documents, judged)
+
+    async def _check_narrowly(self, state: State, documents: Sequence[Document], signs: AnswerSigns) -> State:
+        """Check how sure a small model's answer is, and write the result into the last step.
+
+        If it may change what is done with the answer, the model is asked whether the supporting sentence states it.
+        """
+        judged = await self._judge(state, documents)
+        if judged is None:
+            return write_check(state, None, self._answer.cite)
+
+        check = self._check_judged(state, documents, judged, signs)
+        if needs_confirmation(check, judged, signs):
+            answer, _ = read_citations(state.step.answer, known_marks(state))
+            try:
+                state, confirmed = await ask_to_confirm(self._call, state, answer, check.evidence[0])
+            except RunError as error:
+                state, confirmed = keep_after(state, error, state), None
+            check = self._check_judged(state, documents, judged, replace(signs, confirmed=confirmed))
+        return write_check(state, check, self._answer.cite)
+
+    async def _judge(self, state: State, documents: Sequence[Document]) -> Judgement | None:
+        """Have the extractive reader judge the last step's answer. None if the answer gives nothing."""
         if self._gives_nothing(state, documents):
             return None
 
         reader = self.reader
         assert reader is not None
         answer, _ = read_citations(state.step.answer, known_marks(state))
-        judged = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
+        judged: Judgement = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
+        return judged
+
+    def _check_judged(
+        self, state: State, documents: Sequence[Document], judged: Judgement, signs: AnswerSigns | None = None
+    ) -> AnswerCheck:
+        """Check how sure the last step's answer is, which the extractive reader has judged."""
+        answer, _ = read_citations(state.step.answer, known_marks(state))
         is_yes_no = is_verdict(answer) or state.settings.answer_type == "yes_no"
-        return check_answer(state.question, answer, documents, judged, answer_signs, is_yes_no)
+        return check_answer(state.question, answer, documents, judged, signs, is_yes_no)
 
     def _search_instead(self, state: State, after: State, query: str, by_code: bool = True) -> State:
         """Replace the last step by a search, which keeps the weak answer as a proposal."""

@@ -47,3 +47,13 @@ def test_the_passages_shown_are_those_of_the_product():
     assert [document.id for document in shown] == sorted(document.id for document in shown)
     assert len(shown) < len(DOCUMENTS)
     assert "3" in {document.id for document in shown}
+
+
+def test_an_answer_that_a_sentence_has_is_asked_about_again():
+    prompts: list[str] = []
+
+    calls = ask(made_up_model(["new", "Yes"], prompts), "m", "What is the lock of gate 3?", DOCUMENTS)
+
+    assert prompts[1].endswith('is "new" the answer to the question "What is the lock of gate 3?"? Reply Yes or No.')
+    assert "The lock of gate" in prompts[1]
+    assert (calls[1]["parameters"]["max_tokens"], calls[1]["parameters"]["top_logprobs"]) == (1, 5)

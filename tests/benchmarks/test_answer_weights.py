@@ -11,7 +11,7 @@ from haystack import Document
 from typer.testing import CliRunner
 
 from benchmarks import answer_weights
-from benchmarks.answer_weights import Example, cross_validate, fit, read_documents, read_example
+from benchmarks.answer_weights import SIGNS, Example, cross_validate, fit, read_documents, read_example
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER
 from tests.benchmarks.predictions import prediction
@@ -38,6 +38,13 @@ def call(reply: str, last_line: str = "Answer in a few words.", logprobs: bool =
     return {"messages": [message], "parameters": {"logprobs": logprobs}, "tools": [], "seconds": 2.0, "reply": said}
 
 
+def confirmation(yes: float, no: float) -> Any:
+    made = call("Yes", "Reply Yes or No.")
+    made["parameters"] = {"logprobs": True, "top_logprobs": 5}
+    made["reply"]["first_words"] = {"yes": yes, "no": no}
+    return made
+
+
 def asked(*calls: Any, gold: str = "", **more: Any) -> dict[str, Any]:
     made = prediction("", gold or "Bo Li", calls=calls, **more)
     return {**made, "result": {**made["result"], "documents": [DOCUMENT]}}
@@ -57,7 +64,9 @@ def make_up(number: int) -> list[dict[str, Any]]:
         answer = f"a{place}_{cover}_{head}_{probability}"
         last_line = MUST_ANSWER if forced else "Answer in a few words."
         is_right = draw.random() < 1 / (1 + math.exp(-total))
-        made.append(asked(call(answer, last_line, mean=mean), gold=answer if is_right else "Bo Li"))
+        likely = draw.uniform(0.2, 0.8)
+        calls = (call(answer, last_line, mean=mean), confirmation(likely, 1 - likely))
+        made.append(asked(*calls, gold=answer if is_right else "Bo Li"))
     return made
 
 
@@ -65,7 +74,8 @@ class TestExample:
     def test_is_the_last_answer_that_was_proposed_with_its_signs(self):
         made = example(call("early_1_1_1"), call("q", ASK_QUERY), call("Li_0.5_0_0.25", MUST_ANSWER), call("NOT FOUND"))
 
-        assert made == Example([0.5, 0.0, 0.5, 1.0, -0.5], False)
+        signs = {"cover": 0.5, "head": 0.0, "reader": 0.5, "forced": 1.0, "logprob": -0.5}
+        assert made == Example(signs, False)
 
     @for_each("gold, answerable, is_right", ("Li_1_0_1", True, True), ("Bo", True, False), ("Li_1_0_1", False, False))
     def test_is_right_if_the_documents_answer_so(self, gold: str, answerable: bool, is_right: bool):
@@ -78,7 +88,16 @@ class TestExample:
         made = example(call("Li_1_0_1", mean=None))
 
         assert made is not None
-        assert len(made.signs) == 4
+        assert "logprob" not in made.signs
+
+    def test_has_the_probability_with_which_the_model_confirmed_it(self):
+        made = example(call("Li_1_0_1"), confirmation(0.6, 0.2))
+
+        assert made is not None
+        assert made.signs["confirmed"] == pytest.approx(0.75)
+        unclear = example(call("Li_1_0_1"), confirmation(0.1, 0.1))
+        assert unclear is not None
+        assert "confirmed" not in unclear.signs
 
     @for_each("reply", "NOT FOUND", "yes", "", "old_1_0_1", "uncarried_0_0_0")
     def test_is_none_where_the_product_weighs_nothing(self, reply: str):
@@ -88,7 +107,8 @@ class TestExample:
 
 def test_the_fit_recovers_the_order_of_the_signs():
     made = [read_example(prediction, MadeUpReader()) for prediction in make_up(800)]  # type: ignore[arg-type]
-    examples = [example for example in made if example is not None]
+    signs = SIGNS["with_tokens"]
+    examples = [Example({sign: ex.signs[sign] for sign in signs}, ex.is_right) for ex in made if ex is not None]
 
     weights = list(fit(examples))
     area = cross_validate(examples)
@@ -129,6 +149,6 @@ def test_the_command_writes_the_weights_that_the_product_reads(tmp_path: Path, m
     assert "AUC 0." in enough.output
     assert "from 0.70 on: " in enough.output
     written = json.loads(file.read_text())
-    assert {name: len(values) for name, values in written.items()} == {
-        name: len(values) for name, values in shipped.items()
+    assert {name: list(values) for name, values in written.items()} == {
+        name: list(values) for name, values in shipped.items()
     }

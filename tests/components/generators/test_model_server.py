@@ -96,6 +96,7 @@ class TestConnection:
 
 class TestUnusualReplies:
     PARIS = {"token": "Paris", "logprob": -0.5, "bytes": [80, 97, 114, 105, 115]}
+    ROME = {"token": "Rome", "logprob": -1.5}
 
     @both_ways
     @pytest.mark.parametrize(
@@ -144,7 +145,11 @@ class TestUnusualReplies:
     @pytest.mark.parametrize(
         ("logprobs", "kept"),
         [
-            ({"content": [{**PARIS, "top_logprobs": [PARIS]}], "refusal": None}, {"content": [PARIS]}),
+            ({"content": [{**PARIS, "top_logprobs": []}], "refusal": None}, {"content": [PARIS]}),
+            (
+                {"content": [{**PARIS, "top_logprobs": [{**ROME, "rank": 1}]}]},
+                {"content": [{**PARIS, "top_logprobs": [ROME]}]},
+            ),
             *((unreadable, None) for unreadable in (None, {}, {"content": None}, {"content": [{"token": "x"}]}, "so")),
         ],
     )

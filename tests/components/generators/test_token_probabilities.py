@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.generators.token_probabilities import read_logprobs, token_probabilities
+from prefrag.components.generators.token_probabilities import first_words, read_logprobs, token_probabilities
 from tests.for_each import for_each
 
 
@@ -81,3 +81,23 @@ def test_every_part_of_a_reply_has_its_tokens(tokens: list[tuple[str, float]], d
 
     assert bool(probabilities) == bool(part.split())
     assert all(0 <= likely <= 1 for _, likely in probabilities)
+
+
+YES = [{"token": "Yes", "logprob": math.log(0.5)}, {"token": " yes", "logprob": math.log(0.2)}]
+NO = [{"token": "No", "logprob": math.log(0.25)}]
+
+
+def test_first_words_are_added_up_whatever_their_letters():
+    token = {"token": "Yes", "logprob": -0.7, "top_logprobs": [*YES, *NO]}
+
+    words = first_words({"logprobs": {"content": [token, {"token": ".", "logprob": 0.0}]}})
+
+    assert {word: round(likely, 3) for word, likely in words.items()} == {"yes": 0.7, "no": 0.25}
+
+
+@for_each("alternatives", None, "x", [], [{"token": "Yes"}], [{"logprob": -1.0}], ["Yes"])
+def test_first_words_are_none_where_the_server_sends_none(alternatives: Any):
+    token = {"token": "Yes", "logprob": -0.7, "top_logprobs": alternatives}
+
+    assert first_words({"logprobs": {"content": [token]}}) == {}
+    assert first_words({}) == {}

@@ -62,7 +62,9 @@ class TestFolder:
         file = tmp_path / name
         file.write_text("Hello")
 
-        with pytest.raises(ValueError, match=f"{name} is not a prompt: .* one of answer_format.jinja, .*passage.jinja"):
+        with pytest.raises(
+            ValueError, match=f"{name} is not a prompt: .* one of answer_confirmation.jinja, .*passage.jinja"
+        ):
             check_prompts(str(tmp_path))
         file.unlink()
 

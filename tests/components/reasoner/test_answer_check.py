@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.reader.reader import Candidate, Judgement
-from prefrag.components.reasoner.answer_check import GIVEN, AnswerSigns, check_answer, estimate
+from prefrag.components.reasoner.answer_check import (
+    ASKED_BELOW,
+    ASKED_FROM,
+    GIVEN,
+    AnswerCheck,
+    AnswerSigns,
+    check_answer,
+    estimate,
+    needs_confirmation,
+)
 from tests.for_each import for_each
 
 YARD = Document(content="The yard won the Halvard Prize in 1969. It stands in Brennholm.", meta={"title": "Yard"})
@@ -112,6 +121,35 @@ class TestOfASmallModel:
         question = "Did the yard win the Halvard Prize?"
 
         assert check("Yes", question, cover=1.0, signs=AnswerSigns(mean_logprob=-0.01)).probability == 0.0
+
+    def test_confirmation_by_the_model_raises_its_probability(self):
+        judged = Judgement(0.2, 0.4, 0.4)
+
+        unlikely, likely = (estimate("1969", judged, AnswerSigns(False, -0.1, share)) for share in (0.1, 0.9))
+
+        assert unlikely < GIVEN < likely
+
+    def test_confirmation_by_the_model_makes_no_answer_stated(self):
+        signs = AnswerSigns(False, 0.0, 1.0)
+        judged = Judgement(0.99, 1.0, 1.0)
+
+        assert check_answer(QUESTION, "1969", [YARD], judged, signs).certainty == "probably"
+
+    @for_each(
+        "probability, judged, signs, is_asked",
+        (0.5, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), True),
+        (ASKED_FROM, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), True),
+        (ASKED_BELOW, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), False),
+        (0.01, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), False),
+        (0.5, Judgement(0.5, 1.0, 1.0, is_doubtful=True), AnswerSigns(mean_logprob=-0.1), False),
+        (0.5, Judgement(0.5, 1.0, 1.0), AnswerSigns(), False),
+    )
+    def test_confirmation_is_asked_where_it_may_change_something(self, probability, judged, signs, is_asked):
+        evidence = check("1969", judged=0.9, cover=1.0).evidence
+        checked = AnswerCheck("probably", probability, evidence)
+
+        assert needs_confirmation(checked, judged, signs) is is_asked
+        assert not needs_confirmation(AnswerCheck("not_found", probability), judged, signs)
 
     @given(st.floats(0, 1), st.floats(0, 1), st.one_of(st.none(), st.floats(-50, 0)), st.booleans())
     def test_the_estimate_is_a_probability_that_rises_with_support(self, judged, cover, logprob, is_forced):

@@ -1,0 +1,93 @@
+"""Ask a small model whether a sentence states the answer that the model has proposed.
+
+A small model says Yes to most of its own answers, so the word itself counts for nothing. But the probability of the
+word is higher where the sentence states the answer than where it only has the answer's words. It also is where the
+sentence says in other words what is asked. So this probability is one of the signs from which code estimates whether
+the answer is right.
+
+The prompt has one sentence and the title of its passage. It is a tenth as long as a prompt with all passages.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.generators.model_call import ModelCall
+from prefrag.components.generators.token_probabilities import first_words
+from prefrag.components.prompts.render_prompt import render_prompt
+from prefrag.components.state.passages import passages
+from prefrag.components.state.state import Evidence, State
+
+PROMPT = "answer_confirmation"
+PARAMETERS: dict[str, Any] = {"logprobs": True, "top_logprobs": 5, "max_tokens": 1}
+# The kind of the event in the trace.
+_EVENT = "confirmed"
+# If the words Yes and No together are less probable, from 0 to 1, the model did not understand the question.
+_LEAST_UNDERSTOOD = 0.5
+
+
+async def ask_to_confirm(call: ModelCall, state: State, answer: str, evidence: Evidence) -> tuple[State, float | None]:
+    """Ask the model whether a sentence states an answer.
+
+    :param call: The call of the model.
+    :param state: The state of the run. The call is counted in it.
+    :param answer: The answer, without citations.
+    :param evidence: The sentence that carries the answer.
+    :returns: The state with an event, and the probability of Yes among Yes and No, from 0 to 1. None if the server
+        sends no probabilities, or if the model wants to write something else.
+    :raises RunError: When the model fails.
+    """
+    asked_about = {"text": answer, "sentence": evidence.sentence}
+    for event in state.events:
+        if event.kind == _EVENT and asked_about.items() <= event.data.items():
+            # An earlier step of the run had the same answer from the same sentence.
+            return state, float(str(event.data["probability"]))
+
+    prepared = call.prepare(
+        state,
+        PROMPT,
+        [[_passage_of(evidence)]],
+        lambda observations: _list_values(state.question, answer, observations[0]),
+        **PARAMETERS,
+    )
+    message, asked = await call.send_for_message_async(prepared)
+
+    confirmed = read_confirmation(first_words(message.meta))
+    if confirmed is not None:
+        asked = asked.with_event(_EVENT, probability=confirmed, **asked_about)
+    return asked, confirmed
+
+
+def write_prompt(question: str, answer: str, evidence: Evidence) -> str:
+    """Write the prompt.
+
+    :param question: The question.
+    :param answer: The answer, without citations.
+    :param evidence: The sentence that carries the answer.
+    :returns: The prompt.
+    """
+    return render_prompt(PROMPT, **_list_values(question, answer, [_passage_of(evidence)]))
+
+
+def _passage_of(evidence: Evidence) -> Document:
+    """Make a passage of a single sentence, with the title of the passage in which it stands."""
+    return Document(content=evidence.sentence, meta={"title": evidence.document.meta.get("title")})
+
+
+def _list_values(question: str, answer: str, documents: Sequence[Document]) -> dict[str, object]:
+    """Return the values that are put into the prompt file."""
+    return {"passages": passages(documents), "question": question, "answer": answer}
+
+
+def read_confirmation(words: Mapping[str, float]) -> float | None:
+    """Read how likely the model finds it that a sentence states its answer.
+
+    :param words: The words with which the reply may begin, each with its probability, see :func:`first_words`.
+    :returns: The probability of Yes among Yes and No, from 0 to 1. None if both together are improbable.
+    """
+    likely_yes = words.get("yes", 0.0)
+    understood = likely_yes + words.get("no", 0.0)
+    if understood < _LEAST_UNDERSTOOD:
+        return None
+    return likely_yes / understood
