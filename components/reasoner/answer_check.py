@@ -13,7 +13,7 @@ from pathlib import Path
 
 from haystack import Document
 
-from prefrag.components.reader.answer_carrier import find_carrier, is_verdict
+from prefrag.components.reader.answer_carrier import Carrier, find_carrier, is_verdict
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
@@ -44,6 +44,9 @@ ASKED_FROM, ASKED_BELOW = 0.1, GIVEN
 # The maximum for an answer that the model had to confirm. It is below the limit for "stated": the passages alone did
 # not even make it likely enough to be given.
 _MOST_CONFIRMED = 0.84
+# The maximum number of sentences of an answer that are looked up in the passages, which takes some 10 ms for each.
+# Those behind count as unsupported.
+_MOST_SENTENCES = 60
 # A lower mean log probability counts as this value.
 _LEAST_LOGPROB = -2.0
 
@@ -73,7 +76,8 @@ class AnswerCheck:
     :param probability: The probability that a small model's answer is right, from 0 to 1. None for other models.
     :param evidence: The sentences that support the answer: one for each sentence of the answer, without repetitions.
         Empty if there is none.
-    :param unsupported: The sentences of a longer answer whose numbers and names stand in no passage.
+    :param unsupported: The sentences of a longer answer whose numbers and names stand in no passage, or that were too
+        many to be looked up.
     """
 
     certainty: Certainty
@@ -103,7 +107,10 @@ def check_answer(
     """
     # For each sentence of the answer, the sentence of the passages in which its words stand.
     sentences = shown_sentences(answer) or [answer]
-    carriers = [find_carrier(question, sentence, documents, is_yes_no) for sentence in sentences]
+    carriers: list[Carrier | None] = []
+    for number, sentence in enumerate(sentences):
+        is_looked_up = number < _MOST_SENTENCES
+        carriers.append(find_carrier(question, sentence, documents, is_yes_no) if is_looked_up else None)
     carried = [carrier for carrier in carriers if carrier is not None]
     if not carried:
         return AnswerCheck("not_found", probability=None if signs is None else 0.0)

@@ -76,6 +76,12 @@ class TestOfAnyModel:
         assert checked.certainty == "probably"
         assert checked.unsupported == ("It had tried in 1955 with the Petrel.",)
 
+    def test_of_an_endless_answer_only_the_first_sentences_are_looked_up(self):
+        checked = check(" ".join(["The yard won it in 1969."] * 500))
+
+        assert len(checked.unsupported) == 440
+        assert len(checked.evidence) == 1
+
 
 class TestOfASmallModel:
     def test_an_answer_that_the_passages_support_is_given(self):
