@@ -153,6 +153,10 @@ def needs_confirmation(check: AnswerCheck, judged: Judgement, signs: AnswerSigns
     """
     if not check.evidence or judged.is_doubtful or signs.mean_logprob is None:
         return False
+    if not judged.head:
+        # The sentence has no word of what is asked. If it has words of a description in the question, the model takes
+        # the thing that is described for the answer.
+        return False
     return ASKED_FROM <= (check.probability or 0.0) < ASKED_BELOW
 
 

@@ -149,6 +149,7 @@ class TestOfASmallModel:
         (0.01, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), False),
         (0.5, Judgement(0.5, 1.0, 1.0, is_doubtful=True), AnswerSigns(mean_logprob=-0.1), False),
         (0.5, Judgement(0.5, 1.0, 1.0), AnswerSigns(), False),
+        (0.5, Judgement(0.5, 1.0, head=0.0), AnswerSigns(mean_logprob=-0.1), False),
     )
     def test_confirmation_is_asked_where_it_may_change_something(self, probability, judged, signs, is_asked):
         evidence = check("1969", judged=0.9, cover=1.0).evidence
