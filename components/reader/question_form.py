@@ -166,6 +166,17 @@ def question_head(question: str) -> str:
     return question[begin:].strip()
 
 
+def has_description(question: str) -> bool:
+    """Check whether a clause of a question describes something.
+
+    For example, ``has_description("Who founded the school that trained X?")`` returns ``True``.
+
+    :param question: The question.
+    :returns: Whether the question goes on behind its head.
+    """
+    return not question.rstrip().endswith(question_head(question))
+
+
 def identifies_by_another(question: str) -> bool:
     """Check whether a question may identify a thing by another thing, as in "X's son" or "the school that trained X".
 
@@ -174,9 +185,7 @@ def identifies_by_another(question: str) -> bool:
     :param question: The question.
     :returns: Whether it has such a description, a possessive or the word "of".
     """
-    # If a clause describes something, the question goes on behind its head.
-    has_description = not question.rstrip().endswith(question_head(question))
-    return has_description or _OF.search(question) is not None
+    return has_description(question) or _OF.search(question) is not None
 
 
 def asks_how_to(question: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.components.reader.answer_carrier import Carrier, find_carrier, is_verdict
+from prefrag.components.reader.question_form import has_description
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
 from prefrag.components.text.sentences import shown_sentences
@@ -143,9 +144,10 @@ def check_answer(
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
 
-def needs_confirmation(check: AnswerCheck, judged: Judgement, signs: AnswerSigns) -> bool:
+def needs_confirmation(question: str, check: AnswerCheck, judged: Judgement, signs: AnswerSigns) -> bool:
     """Check whether a small model should be asked whether the supporting sentence states its answer.
 
+    :param question: The question.
     :param check: How sure the answer is without that.
     :param judged: How well the passages support the answer.
     :param signs: How the model wrote the answer.
@@ -153,9 +155,9 @@ def needs_confirmation(check: AnswerCheck, judged: Judgement, signs: AnswerSigns
     """
     if not check.evidence or judged.is_doubtful or signs.mean_logprob is None:
         return False
-    if not judged.head:
-        # The sentence has no word of what is asked. If it has words of a description in the question, the model takes
-        # the thing that is described for the answer.
+    if not judged.head and has_description(question):
+        # The sentence has no word of what is asked, so it may be about what the question only describes. The model
+        # takes the thing that is described for the answer.
         return False
     return ASKED_FROM <= (check.probability or 0.0) < ASKED_BELOW
 

@@ -387,7 +387,7 @@ class Reasoner:
             return write_check(state, None, self._answer.cite)
 
         check = self._check_judged(state, documents, judged, signs)
-        if needs_confirmation(check, judged, signs):
+        if needs_confirmation(state.question, check, judged, signs):
             answer, _ = read_citations(state.step.answer, known_marks(state))
             try:
                 state, confirmed = await ask_to_confirm(self._call, state, answer, check.evidence[0])

@@ -149,14 +149,24 @@ class TestOfASmallModel:
         (0.01, Judgement(0.5, 1.0, 1.0), AnswerSigns(mean_logprob=-0.1), False),
         (0.5, Judgement(0.5, 1.0, 1.0, is_doubtful=True), AnswerSigns(mean_logprob=-0.1), False),
         (0.5, Judgement(0.5, 1.0, 1.0), AnswerSigns(), False),
-        (0.5, Judgement(0.5, 1.0, head=0.0), AnswerSigns(mean_logprob=-0.1), False),
     )
     def test_confirmation_is_asked_where_it_may_change_something(self, probability, judged, signs, is_asked):
         evidence = check("1969", judged=0.9, cover=1.0).evidence
         checked = AnswerCheck("probably", probability, evidence)
 
-        assert needs_confirmation(checked, judged, signs) is is_asked
-        assert not needs_confirmation(AnswerCheck("not_found", probability), judged, signs)
+        assert needs_confirmation(QUESTION, checked, judged, signs) is is_asked
+        assert not needs_confirmation(QUESTION, AnswerCheck("not_found", probability), judged, signs)
+
+    @for_each("head, is_asked", (0.0, False), (0.1, True))
+    def test_confirmation_is_not_asked_of_what_is_only_described(self, head, is_asked):
+        """The sentence on the yard names it, and not what the yard won."""
+
+        question = "Which prize was given to the yard that built the Petrel?"
+        checked = AnswerCheck("probably", 0.5, check("1969", judged=0.9, cover=1.0).evidence)
+        signs = AnswerSigns(mean_logprob=-0.1)
+
+        assert needs_confirmation(question, checked, Judgement(0.5, 1.0, head), signs) is is_asked
+        assert needs_confirmation(QUESTION, checked, Judgement(0.5, 1.0, head), signs)
 
     @given(st.floats(0, 1), st.floats(0, 1), st.one_of(st.none(), st.floats(-50, 0)), st.booleans())
     def test_the_estimate_is_a_probability_that_rises_with_support(self, judged, cover, logprob, is_forced):
