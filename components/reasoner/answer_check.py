@@ -41,7 +41,7 @@ WEIGHTS_FILE = Path(__file__).with_name("answer_weights.json")
 _WEIGHTS: dict[str, dict[str, float]] = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
 # The model is asked to confirm its answer if the estimate without that is between these limits. Below, an answer is
 # nearly always wrong. Above, it is given in any case, and the call would only cost time.
-ASKED_FROM, ASKED_BELOW = 0.1, GIVEN
+ASKED_FROM, ASKED_BELOW = 0.2, GIVEN
 # The maximum for an answer that the model had to confirm. It is below the limit for "stated": the passages alone did
 # not even make it likely enough to be given.
 _MOST_CONFIRMED = 0.84
