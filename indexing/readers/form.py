@@ -10,8 +10,7 @@ A form that is read as a table says what is not so: "Customer: Engineer; Castle 
 asks for evidence. It takes none from the words, and only this from the cells:
 
 1. The labels end in a colon, or each cell has its own label and value ("Date: 3 May").
-2. The file marks the labels, by bold letters or a filled background, and not the first value. In four or six columns,
-   no column may have a name above values of one kind, because a file may mark every other column of a table.
+2. The file marks the labels, by bold letters or a filled background, and not the first value.
 3. The values below each other are of kinds that no column mixes, such as a date, a number and an address.
 4. In two columns, the first value is a day, an address or a sentence, as values below it are. So it is no name of a
    column.
@@ -186,8 +185,7 @@ def _has_evidence(rows: Sequence[_Row]) -> bool:
     has_twins = all(_has_equal_labels(row) for row in rows)
     marks = frozenset.intersection(*(label.marks for label in labels))
     marks_of_values = frozenset[int]().union(*(value.marks for value in first_values))
-    is_marked = bool(marks - marks_of_values) and not _has_columns_of_table(rows)
-    return has_twins or is_marked or _has_mixed_values(rows)
+    return has_twins or bool(marks - marks_of_values) or _has_mixed_values(rows)
 
 
 def _has_equal_labels(row: _Row) -> bool:
@@ -196,47 +194,25 @@ def _has_equal_labels(row: _Row) -> bool:
     return len(set(labels)) < len(labels)
 
 
-def _has_columns_of_table(rows: Sequence[_Row]) -> bool:
-    """Check whether several pairs of columns look like a table: a column has a name, and below it values of one kind.
-
-    Values of mixed kinds in another column say that the rows are a form all the same.
-    """
-    kinds = _kinds_in_columns(_columns(rows))
-    is_narrow = len(kinds) == 1
-    has_mixture = any(_mixes(column, len(rows), is_narrow) for column in kinds)
-    return not is_narrow and not has_mixture and any(map(_is_column_of_table, kinds))
-
-
-def _columns(rows: Sequence[_Row]) -> list[_Row]:
-    """Return the pairs below each other, without those that are empty."""
-    width = max(map(len, rows))
-    columns = []
-    for place in range(width):
-        pairs = [row[place] for row in rows if place < len(row)]
-        columns.append([pair for pair in pairs if any(cell.text for cell in pair)])
-    return columns
-
-
-def _kinds_in_columns(columns: Sequence[_Row]) -> list[list[str]]:
-    """Return the kinds of the values in each column."""
-    return [[_kind_of(value.text) for _, value in column if _is_value(value.text)] for column in columns]
-
-
 def _has_mixed_values(rows: Sequence[_Row]) -> bool:
     """Check whether the values below each other are of kinds that no column of a table mixes.
 
     All rows must have the same columns, and no label may occur twice in its column. No column may be one of a table.
     """
-    columns = _columns(rows)
+    width = max(map(len, rows))
+    columns = [
+        [row[place] for row in rows if place < len(row) and any(cell.text for cell in row[place])]
+        for place in range(width)
+    ]
     for column in columns:
         labels = {label.text.lower() for label, _ in column} - {""}
         if len(labels) < len(column):
             return False
-    kinds = _kinds_in_columns(columns)
+    kinds = [[_kind_of(value.text) for _, value in column if _is_value(value.text)] for column in columns]
     if any(map(_is_column_of_table, kinds)):
         return False
     # Without names of columns, the rows of a wider table also begin with a name and a day or a phone number.
-    is_narrow = len(columns) == 1
+    is_narrow = width == 1
     return any(_mixes(column, len(rows), is_narrow) for column in kinds)
 
 

@@ -51,10 +51,6 @@ FORMS = (
         "*Customer | Castle Green | *Site | Mill Lane\n*Engineer | Tomasz | *Helper | Ian",
         "Customer: Castle Green; Site: Mill Lane; Engineer: Tomasz; Helper: Ian",
     ),
-    (
-        "*Customer | Castle Green | *Date | 3 May 2026\n*Net | 100 | *Order | 4711\n*VAT | 20 | *Engineer | Tomasz",
-        "Customer: Castle Green; Date: 3 May 2026; Net: 100; Order: 4711; VAT: 20; Engineer: Tomasz",
-    ),
     # A first value that names no column.
     ("Bow | The front of the boat.\nStern | Its back, where the engine is.", None),
     ("Christmas | 21 December 2026\nEaster | 29 March 2027", "Christmas: 21 December 2026; Easter: 29 March 2027"),
@@ -71,15 +67,6 @@ FORMS = (
 """Each form with the line that it becomes; None if it becomes a line for each pair or sentence, or stays as above."""
 
 TABLES = (
-    # Every other column is marked.
-    (
-        "*Room | Seats | *Equipment | Rent\n*Hall | 100 | *Projector | 180\n*Kitchen | 20 | *Oven | 60",
-        "Room: Hall; Seats: 100; Equipment: Projector; Rent: 180",
-    ),
-    (
-        "#Room | Seats | #Equipment | Note\n#Hall | 100 | #Projector | None\n#Kitchen | 20 | #Oven | New",
-        "Room: Hall; Seats: 100; Equipment: Projector; Note: None",
-    ),
     (
         "Term | Meaning\nBow | The front of the boat.\nStern | The back of the boat.",
         "Term: Bow; Meaning: The front of the boat.",
