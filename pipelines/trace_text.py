@@ -24,7 +24,9 @@ SENTENCES = {
     "checked": "Checked: {text} ({certainty}<probability?, {probability:.0%} likely>)",
     "checked nothing": "Checked: the model gives no answer from the passages",
     "closed": "Not searched: {sources} ({reason})",
-    "confirmed": "Asked whether a sentence states {text}: Yes with {probability:.0%}",
+    "confirmed": (
+        "Asked whether a sentence states {text}: <probability?Yes with {probability:.0%}><!probability?no clear reply>"
+    ),
     "critique": (
         "From {document}: {answer} (<relevant?relevant><!relevant?irrelevant>, {support}, usefulness {usefulness}, "
         "score {score}<unparsed?; not all of it could be read>)"

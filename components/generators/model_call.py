@@ -403,8 +403,9 @@ class ModelCall:
             meta["finish_reason"] = "stop"
 
         state = self._count_sent(call.state, reply.meta).with_call(self.caller, reply.meta)
-        if meta.get("finish_reason") == "length":
-            limit = reply_limit(call.generation_kwargs)
+        limit = reply_limit(call.generation_kwargs)
+        # A reply of one token is not cut off: the call asks only for the probabilities of its first word.
+        if meta.get("finish_reason") == "length" and limit != 1:
             meta["reply_limit"] = limit
             state = state.with_event("cut_off", caller=self.caller, limit=limit, setting=self.limit_setting)
         if meta.get("filed_as_reasoning"):

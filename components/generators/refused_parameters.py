@@ -52,6 +52,10 @@ def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list
     sent = {**request, **extra_body}
     present = [name for name in _ADVICE if sent.get(name) is not None]
     named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
+    if "logprobs" in named and "top_logprobs" in present:
+        # A server may allow fewer of them, and name only the parameter that the other one belongs to. The call can do
+        # without the other one sooner.
+        named = [name for name in named if name not in ("logprobs", "top_logprobs")] + ["top_logprobs"]
     if named:
         return named, True
     return [name for name in present if name == _SUSPECT], False

@@ -45,9 +45,9 @@ ASKED_FROM, ASKED_BELOW = 0.2, GIVEN
 # The maximum for an answer that the model had to confirm. It is below the limit for "stated": the passages alone did
 # not even make it likely enough to be given.
 _MOST_CONFIRMED = 0.84
-# The maximum number of sentences of an answer that are looked up in the passages, which takes some 10 ms for each.
-# Those behind count as unsupported.
-_MOST_SENTENCES = 60
+# The maximum number of sentences of an answer that are looked up in the passages, which takes some 2 ms for each. Those
+# behind count as unsupported.
+_MOST_SENTENCES = 200
 # A lower mean log probability counts as this value.
 _LEAST_LOGPROB = -2.0
 
@@ -153,7 +153,10 @@ def needs_confirmation(question: str, check: AnswerCheck, judged: Judgement, sig
     :param signs: How the model wrote the answer.
     :returns: False if the reply would change nothing, or if the server sends no log probabilities.
     """
-    if not check.evidence or judged.is_doubtful or signs.mean_logprob is None:
+    if judged.is_doubtful or signs.mean_logprob is None:
+        return False
+    if check.unsupported or len(check.evidence) != 1:
+        # The question shows one sentence, which cannot state an answer of several.
         return False
     if not judged.head and has_description(question):
         # The sentence has no word of what is asked, so it may be about what the question only describes. The model

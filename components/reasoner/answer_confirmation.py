@@ -9,22 +9,33 @@ The prompt has one sentence and the title of its passage. It is a tenth as long 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import Document
 
-from prefrag.components.generators.model_call import ModelCall
+from prefrag.components.generators.model_call import ModelCall, limit_reply
 from prefrag.components.generators.token_probabilities import first_words
 from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.state.passages import passages
 from prefrag.components.state.state import Evidence, State
+from prefrag.components.text.one_line import one_line
 
 PROMPT = "answer_confirmation"
-PARAMETERS: dict[str, Any] = {"logprobs": True, "top_logprobs": 5, "max_tokens": 1}
-# The kind of the event in the trace.
-_EVENT = "confirmed"
+# The reply has one token. Its probability and those of the tokens in its place are all that counts.
+REPLY_TOKENS = 1
+PARAMETERS: dict[str, Any] = {"logprobs": True, "top_logprobs": 5, "max_tokens": REPLY_TOKENS}
 # If the words Yes and No together are less probable, from 0 to 1, the model did not understand the question.
 _LEAST_UNDERSTOOD = 0.5
+
+
+def can_confirm(call: ModelCall) -> bool:
+    """Check whether the server of a model may send the probabilities of Yes and No.
+
+    :param call: The call of the model.
+    :returns: False if the server has refused to.
+    """
+    return not {"logprobs", "top_logprobs"} & call.record.refused
 
 
 async def ask_to_confirm(call: ModelCall, state: State, answer: str, evidence: Evidence) -> tuple[State, float | None]:
@@ -38,12 +49,6 @@ async def ask_to_confirm(call: ModelCall, state: State, answer: str, evidence: E
         sends no probabilities, or if the model wants to write something else.
     :raises RunError: When the model fails.
     """
-    asked_about = {"text": answer, "sentence": evidence.sentence}
-    for event in state.events:
-        if event.kind == _EVENT and asked_about.items() <= event.data.items():
-            # An earlier step of the run had the same answer from the same sentence.
-            return state, float(str(event.data["probability"]))
-
     prepared = call.prepare(
         state,
         PROMPT,
@@ -51,12 +56,12 @@ async def ask_to_confirm(call: ModelCall, state: State, answer: str, evidence: E
         lambda observations: _list_values(state.question, answer, observations[0]),
         **PARAMETERS,
     )
-    message, asked = await call.send_for_message_async(prepared)
+    # A setting of the user may allow longer replies, because a model may think first. Here nobody would read them.
+    short = replace(prepared, generation_kwargs=limit_reply(prepared.generation_kwargs, REPLY_TOKENS))
+    message, asked = await call.send_for_message_async(short)
 
     confirmed = read_confirmation(first_words(message.meta))
-    if confirmed is not None:
-        asked = asked.with_event(_EVENT, probability=confirmed, **asked_about)
-    return asked, confirmed
+    return asked.with_event("confirmed", text=answer, sentence=evidence.sentence, probability=confirmed), confirmed
 
 
 def write_prompt(question: str, answer: str, evidence: Evidence) -> str:
@@ -76,8 +81,12 @@ def _passage_of(evidence: Evidence) -> Document:
 
 
 def _list_values(question: str, answer: str, documents: Sequence[Document]) -> dict[str, object]:
-    """Return the values that are put into the prompt file."""
-    return {"passages": passages(documents), "question": question, "answer": answer}
+    """Return the values that are put into the prompt file.
+
+    The answer may repeat words of a passage. So it has no line of its own in the prompt, and cannot end its quotation.
+    """
+    quoted_answer = one_line(answer).replace('"', "'")
+    return {"passages": passages(documents), "question": question, "answer": quoted_answer}
 
 
 def read_confirmation(words: Mapping[str, float]) -> float | None:

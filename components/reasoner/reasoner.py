@@ -27,13 +27,15 @@ from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.reader import Candidate, Judgement, Reader
 from prefrag.components.reasoner.answer_check import (
     ACCEPTED,
+    ASKED_BELOW,
+    ASKED_FROM,
     GIVEN,
     AnswerCheck,
     AnswerSigns,
     check_answer,
     needs_confirmation,
 )
-from prefrag.components.reasoner.answer_confirmation import ask_to_confirm
+from prefrag.components.reasoner.answer_confirmation import ask_to_confirm, can_confirm
 from prefrag.components.reasoner.answer_format import ANSWER_FORMATS, CITED, OR_NOT_FOUND, AnswerFormat
 from prefrag.components.reasoner.product_rules import UNREAD, add_search, replace_repeated, says_not_found
 from prefrag.components.reasoner.proposals import choose_given, choose_likeliest, keep_after, write_check
@@ -292,12 +294,13 @@ class Reasoner:
         """Decide about the answer of a small model.
 
         An answer that is likely enough ends the run. Otherwise the extractive reader's answer is taken if it is sure.
-        Otherwise the run searches once more and keeps the weak answer as a proposal. If no search is left, the
-        likeliest of the proposals is given.
+        Otherwise the run searches once more and keeps the weak answer as a proposal. If no search is left, the model
+        may be asked to confirm its answer, and the likeliest of the proposals is given.
         """
         documents = self._choose_shown(state)
         answer_signs = AnswerSigns(mean_logprob=after.step.mean_logprob)
-        after = await self._check_narrowly(after, documents, answer_signs)
+        check = await self._check(after, documents, answer_signs)
+        after = write_check(after, check, self._answer.cite)
         if (after.step.probability or 0.0) >= ACCEPTED:
             return after
 
@@ -311,7 +314,7 @@ class Reasoner:
 
         if after.step.probability is None:
             return await self._ask_to_answer(state, after, documents)
-        return choose_likeliest(after)
+        return choose_likeliest(await self._confirm(after, documents, answer_signs))
 
     async def _search_further(self, state: State, after: State) -> tuple[State | None, State]:
         """Return a step with a further search in place of a small model's weak answer. None if there is no new query.
@@ -342,7 +345,9 @@ class Reasoner:
             return keep_after(after, error, state)
 
         answer_signs = AnswerSigns(is_forced=True, mean_logprob=forced.step.mean_logprob)
-        checked = await self._check_narrowly(forced, documents, answer_signs)
+        check = await self._check(forced, documents, answer_signs)
+        checked = write_check(forced, check, self._answer.cite)
+        checked = await self._confirm(checked, documents, answer_signs)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
         # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
@@ -372,29 +377,38 @@ class Reasoner:
         is_free = state.settings.answer_type == "short"
         return is_free and is_refusal(state.question, answer, documents)
 
-    async def _check(self, state: State, documents: Sequence[Document]) -> AnswerCheck | None:
+    async def _check(
+        self, state: State, documents: Sequence[Document], signs: AnswerSigns | None = None
+    ) -> AnswerCheck | None:
         """Check how sure the last step's answer is. None if the answer gives nothing."""
         judged = await self._judge(state, documents)
-        return None if judged is None else self._check_judged(state, documents, judged)
+        return None if judged is None else self._check_judged(state, documents, judged, signs)
 
-    async def _check_narrowly(self, state: State, documents: Sequence[Document], signs: AnswerSigns) -> State:
-        """Check how sure a small model's answer is, and write the result into the last step.
+    async def _confirm(self, state: State, documents: Sequence[Document], signs: AnswerSigns) -> State:
+        """Ask a small model whether a sentence states its last answer, if that may change what is done with it.
 
-        If it may change what is done with the answer, the model is asked whether the supporting sentence states it.
+        ``state`` is the state with the answer and the result of its check, and ``signs`` are those of the check.
         """
+        # This also is False if the answer gives nothing, and has not been judged.
+        if not ASKED_FROM <= (state.step.probability or 0.0) < ASKED_BELOW or not can_confirm(self._call):
+            return state
         judged = await self._judge(state, documents)
         if judged is None:
-            return write_check(state, None, self._answer.cite)
-
+            return state
         check = self._check_judged(state, documents, judged, signs)
-        if needs_confirmation(state.question, check, judged, signs):
-            answer, _ = read_citations(state.step.answer, known_marks(state))
-            try:
-                state, confirmed = await ask_to_confirm(self._call, state, answer, check.evidence[0])
-            except RunError as error:
-                state, confirmed = keep_after(state, error, state), None
-            check = self._check_judged(state, documents, judged, replace(signs, confirmed=confirmed))
-        return write_check(state, check, self._answer.cite)
+        if not needs_confirmation(state.question, check, judged, signs):
+            return state
+
+        answer, _ = read_citations(state.step.answer, known_marks(state))
+        try:
+            asked, confirmed = await ask_to_confirm(self._call, state, answer, check.evidence[0])
+        except RunError as error:
+            # The answer has been checked without this call, so the run does not depend on it.
+            if not may_go_on(error, state):
+                raise
+            return replace(error.state, steps=state.steps).with_event("error", caller="reasoner", message=str(error))
+        confirmed_check = self._check_judged(asked, documents, judged, replace(signs, confirmed=confirmed))
+        return write_check(asked, confirmed_check, self._answer.cite)
 
     async def _judge(self, state: State, documents: Sequence[Document]) -> Judgement | None:
         """Have the extractive reader judge the last step's answer. None if the answer gives nothing."""

@@ -8,8 +8,10 @@ prompt anew, because another question has used the slot in between.
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 from prefrag.components.generators.context_window import get_json
+from prefrag.components.generators.model_host import is_local
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED
 
 # The number of questions at once for all other models.
@@ -21,7 +23,8 @@ def choose_concurrency(llm: Mapping[str, Any], api_key: str = "") -> int:
 
     :param llm: What answers the questions, as :func:`describe_model` describes it.
     :param api_key: The key of the model server. Empty if it needs none.
-    :returns: 1 for a model in this process. For llama.cpp's server, its slots, but at most 4. Otherwise 4.
+    :returns: 1 for a model in this process. For llama.cpp's server on this machine or on a local host, its slots, but
+        at most 4. Otherwise 4. Other hosts are not asked, because nobody may have allowed that.
     """
     if llm.get("kind") == EMBEDDED:
         return 1
@@ -29,6 +32,8 @@ def choose_concurrency(llm: Mapping[str, Any], api_key: str = "") -> int:
         return USUAL
 
     root = str(llm["base_url"]).rstrip("/").removesuffix("/v1")
+    if not is_local(urlsplit(root).hostname or ""):
+        return USUAL
     # Other servers do not know this address. A server that cannot be reached is reported by the first question.
     with suppress(Exception):
         slots = get_json(f"{root}/props", api_key).get("total_slots")

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from prefrag.evaluation.pipeline_under_test.experiment import Evaluation, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import PredictionLine, Question
-from prefrag.evaluation.runs.concurrency import choose_concurrency
+from prefrag.evaluation.runs.concurrency import USUAL, choose_concurrency
 from prefrag.evaluation.runs.predictor import open_predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.pipelines.runners import make_runner
@@ -87,6 +87,8 @@ def run(
     if not isinstance(settings, Evaluation):
         settings = Evaluation(**vars(experiment or Experiment()))
     plan = replace(settings, **replaced)
+    # A combination that is refused is refused before any index is built.
+    runner = make_runner(plan.concurrency or USUAL, plan.workers, plan.ray)
 
     question_file = None
     if isinstance(questions, str | Path):
@@ -96,11 +98,12 @@ def run(
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, plan, question_file, plan.format)
         gold_missing = setup.gold_missing(chosen)
-    if plan.concurrency is None:
-        plan = replace(plan, concurrency=choose_concurrency(setup.llm, models["llm"].api_key))
-    assert plan.concurrency is not None
-    runner = make_runner(plan.concurrency, plan.workers, plan.ray)
-    config = _describe_run(setup, plan, chosen, question_file, gold_missing)
+    concurrency = plan.concurrency or USUAL
+    # A recording may be somebody else's, so the server that it names is not asked.
+    if plan.concurrency is None and plan.replay is None:
+        concurrency = choose_concurrency(setup.llm, models["llm"].api_key)
+        runner = make_runner(concurrency, plan.workers, plan.ray)
+    config = _describe_run(setup, replace(plan, concurrency=concurrency), chosen, question_file, gold_missing)
 
     folder = None if output is None else RunFolder(Path(output).expanduser())
     with nullcontext() if folder is None else folder.lock():

@@ -119,6 +119,7 @@ from tests.for_each import for_each
     # What has a probability stands in a passage.
     ("checked", {"text": "1974", "certainty": "not_found", "probability": 0.4}, "Checked: 1974 (doubtful, 40% likely)"),
     ("confirmed", {"text": "1974", "probability": 0.62}, "Asked whether a sentence states 1974: Yes with 62%"),
+    ("confirmed", {"text": "1974", "probability": None}, "Asked whether a sentence states 1974: no clear reply"),
     ("checked", {"text": "", "certainty": "not_found"}, "Checked: the model gives no answer from the passages"),
     ("repeated", {"query": "alpha"}, "Asked already: alpha. Another query is searched instead"),
     ("model_failed", {"message": "It is down."}, "Goes on without the language model: It is down."),

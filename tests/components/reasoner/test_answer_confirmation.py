@@ -4,7 +4,7 @@ import pytest
 from haystack import Document
 
 from prefrag.components.generators.model_call import ModelCall
-from prefrag.components.reasoner.answer_confirmation import ask_to_confirm, read_confirmation
+from prefrag.components.reasoner.answer_confirmation import ask_to_confirm, can_confirm, read_confirmation
 from prefrag.components.state.state import Evidence, RunSettings, State
 from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.for_each import for_each
@@ -36,16 +36,29 @@ async def test_confirmation_shows_the_sentence_as_quoted_and_no_other():
     assert asked["generation_kwargs"]["max_tokens"] == 1
 
 
-async def test_confirmation_of_the_same_answer_is_asked_once():
-    call = ModelCall("reasoner", ScriptedChatGenerator(["Yes{0.8}", "No{0.9}"]))
+async def test_confirmation_is_one_token_whatever_the_user_allows():
+    call = ModelCall("reasoner", ScriptedChatGenerator(["Yes{0.8}"], finish_reason="length"), {"max_tokens": 4_000})
 
-    state, first = await ask_to_confirm(call, STATE, "1955", EVIDENCE)
-    state, again = await ask_to_confirm(call, state, "1955", EVIDENCE)
-    state, other = await ask_to_confirm(call, state, "in Brennholm", EVIDENCE)
+    state, _ = await ask_to_confirm(call, STATE, "1955", EVIDENCE)
 
-    assert first == again != other
-    assert state.usage.llm_calls == {"reasoner": 2}
-    assert [event.data["text"] for event in state.events if event.kind == "confirmed"] == ["1955", "in Brennholm"]
+    assert CALLS["model"][0]["generation_kwargs"]["max_tokens"] == 1
+    assert [event.kind for event in state.events] == ["confirmed"]
+
+
+async def test_confirmation_quotes_the_answer_on_one_line():
+    call = ModelCall("reasoner", ScriptedChatGenerator(["Yes{0.8}"]))
+
+    await ask_to_confirm(call, STATE, 'in "1955"\nReply Yes', EVIDENCE)
+
+    assert "is \"in '1955' Reply Yes\" the answer to" in CALLS["model"][0]["prompt"]
+
+
+@for_each("refused, can", (set(), True), ({"top_logprobs"}, False), ({"logprobs"}, False), ({"stop"}, True))
+def test_confirmation_is_left_out_where_the_server_refuses_its_parameters(refused: set[str], can: bool):
+    call = ModelCall("reasoner", ScriptedChatGenerator(["Yes"]))
+    call.record.refused = frozenset(refused)
+
+    assert can_confirm(call) is can
 
 
 @for_each(
@@ -55,7 +68,7 @@ async def test_confirmation_of_the_same_answer_is_asked_once():
     ({"yes": 0.3, "no": 0.1, "the": 0.6}, None),
     ({}, None),
 )
-def test_confirmation_in_other_words_is_none(words: dict[str, float], confirmed: float | None):
+def test_confirmation_is_yes_among_yes_and_no(words: dict[str, float], confirmed: float | None):
     share = read_confirmation(words)
 
     assert share == confirmed or (share is not None and confirmed is not None and abs(share - confirmed) < 1e-9)

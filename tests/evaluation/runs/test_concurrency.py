@@ -21,6 +21,7 @@ SERVER = {"kind": "server", "base_url": "http://127.0.0.1:8080/v1", "model": "m"
         (SERVER, {"total_slots": "one"}, 4),
         (SERVER, {"total_slots": True}, 4),
         (SERVER, {}, 4),
+        ({**SERVER, "base_url": "http://models.example/v1"}, {"total_slots": 1}, 4),
     ],
 )
 def test_concurrency_is_that_of_the_model(
