@@ -28,11 +28,10 @@ from prefrag.errors import BadInput, Missing, PrefragError
 
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
-    from haystack.core.pipeline.base import PipelineBase
-
     from prefrag.cli.run_printer import RunPrinter
+    from prefrag.components.state.result import Result
     from prefrag.indexing.report import Skipped
-    from prefrag.pipelines import RunFailed
+    from prefrag.pipelines import Pipeline, RunFailed
 
 T = TypeVar("T")
 # How many seconds the trial of a model may take.
@@ -138,7 +137,7 @@ def ask(
         try_models_once(loaded, result, seconds)
 
 
-def try_models_once(pipeline: object, result: dict[str, Any], seconds: float) -> None:
+def try_models_once(pipeline: object, result: Result, seconds: float) -> None:
     """Try a model that was never tried, to find out what it can do.
 
     The model is not tried if the calls of the last run were so slow that the trial would take over a minute.
@@ -201,7 +200,7 @@ def _name_collections(pipeline: object) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def is_extractive(pipeline: PipelineBase) -> bool:
+def is_extractive(pipeline: Pipeline) -> bool:
     """Check whether this pipeline has no language model, so that its extractive reader answers instead.
 
     :param pipeline: The pipeline.
@@ -209,7 +208,7 @@ def is_extractive(pipeline: PipelineBase) -> bool:
     return any(getattr(part, "is_extractive", False) for _, part in pipeline.walk())
 
 
-def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
+def check_result(result: Result, failure: RunFailed | None) -> None:
     """Raise an error if a run did not succeed.
 
     :param result: The result of the run.
@@ -227,8 +226,8 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 
 
 async def run(
-    pipeline: PipelineBase, question: str, options: dict[str, Any], printer: RunPrinter
-) -> tuple[dict[str, Any], RunFailed | None]:
+    pipeline: Pipeline, question: str, options: dict[str, Any], printer: RunPrinter
+) -> tuple[Result, RunFailed | None]:
     """Run a pipeline and print each step.
 
     :param pipeline: The pipeline.
@@ -241,7 +240,7 @@ async def run(
     from prefrag.pipelines import RunFailed, stream
     from prefrag.pipelines.trace_text import trace_text
 
-    result: dict[str, Any] = {}
+    result: Result = {}
     try:
         with printer.console.status("thinking") as status:
             ask_before_sending(status)
@@ -288,7 +287,7 @@ def _without_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def load(name: str) -> PipelineBase:
+def load(name: str) -> Pipeline:
     """Load a pipeline and open its indexes.
 
     :param name: The name of the pipeline, or the path of its YAML file.
@@ -299,7 +298,7 @@ def load(name: str) -> PipelineBase:
     from prefrag.components.parts import find_stores, is_tantivy_store
     from prefrag.pipelines.wiring import find_empty_stores
 
-    pipeline: PipelineBase = pipelines.load(name)
+    pipeline: Pipeline = pipelines.load(name)
     pipeline.warm_up()
     empty = find_empty_stores(pipeline)
     if empty:

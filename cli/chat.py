@@ -4,12 +4,14 @@ A line is a question or, if it begins with a slash, a command such as ``/web off
 passed on with each question, so that a question may refer to them.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,6 +22,10 @@ from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
 from prefrag.cli.kept_model import ModelOption, offer_model
 from prefrag.cli.web_consent import can_ask_user, confirm_web_query, set_web
 from prefrag.errors import BadInput
+
+# Heavy modules are imported where they are used, so that --help is instant.
+if TYPE_CHECKING:
+    from prefrag.pipelines import Pipeline
 
 # What the command /help prints.
 _HELP = """\
@@ -85,7 +91,7 @@ class Conversation:
     :param quiet: Whether to print only the answers.
     """
 
-    def __init__(self, pipeline: Any, options: dict[str, Any], web_of_user: str | None, quiet: bool):
+    def __init__(self, pipeline: Pipeline, options: dict[str, Any], web_of_user: str | None, quiet: bool):
         self.pipeline = pipeline
         self._options = options
         self._web_of_user = web_of_user
@@ -197,7 +203,7 @@ class Conversation:
 
     def _choose_sources(self, words: tuple[str, ...]) -> None:
         """Choose the sources to search, and print which are searched. Without words, only print."""
-        start = self.pipeline.get_component("start")
+        start: Any = self.pipeline.get_component("start")
         unknown = [word for word in words if word not in (*start.sources, "all")]
         if unknown:
             raise BadInput(f"There is no source {unknown[0]}: the sources are {', '.join(start.sources)}.")
@@ -215,7 +221,7 @@ class Conversation:
                 typer.echo(f"{shown_name}: searched")
 
 
-def _greet(pipeline: Any) -> None:
+def _greet(pipeline: Pipeline) -> None:
     """Print what the user has to know at the beginning."""
     terminal = console(stderr=True)
     if ask.is_extractive(pipeline):

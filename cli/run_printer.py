@@ -5,15 +5,16 @@ Texts of passages and models are put on a single line, so that they cannot contr
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
+from prefrag.components.state.events import EventData
+from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.counted import counted
 from prefrag.components.text.one_line import one_line
@@ -90,7 +91,7 @@ class RunPrinter:
             self._print(f"Step {event.step}", "bold blue")
         self._print(trace_text(event), self._choose_style(event), indent=2)
 
-    def print_result(self, result: dict[str, Any], trace: bool, failure: str | None) -> None:
+    def print_result(self, result: Result, trace: bool, failure: str | None) -> None:
         """Print the end of a run: the answer, its documents, what failed on the way, and numbers.
 
         :param result: The result of the run.
@@ -115,7 +116,8 @@ class RunPrinter:
             self._print(_write_counts(result), "dim")
             self._print(_write_queries_sent_out(result), "dim")
             for query in result.get("queries_held_back") or ():
-                self._print(trace_text(Event("held_back", 0, query)), "yellow")
+                data: EventData = {"source": query["source"], "query": query["query"], "reason": query["reason"]}
+                self._print(trace_text(Event("held_back", 0, data)), "yellow")
             for line in write_sent_to_models(result):
                 self._print(line, "yellow")
         if trace:
@@ -123,7 +125,7 @@ class RunPrinter:
             for event in result.get("trace") or ():
                 self._print(json.dumps(event, ensure_ascii=False))
 
-    def _print_answer(self, result: dict[str, Any]) -> None:
+    def _print_answer(self, result: Result) -> None:
         """Print the answer: in the sentence of its passage, or else in the words of the model."""
         parts = references.answer_parts(result)
         if parts:
@@ -144,7 +146,7 @@ class RunPrinter:
                 self._print(f"{references.UNSUPPORTED} {one_line(sentence)}", "yellow")
             self._print(references.label_text(result))
 
-    def _print_answer_of_model(self, result: dict[str, Any]) -> None:
+    def _print_answer_of_model(self, result: Result) -> None:
         """Print an answer in the model's own words, and the sentences that support it. Print nothing without one."""
         answer = result.get("answer_with_citations") or result.get("answer")
         if not answer:
@@ -161,7 +163,7 @@ class RunPrinter:
         for text in references.evidence_texts(result):
             self._print(text, "dim", indent=2)
 
-    def _print_evidence(self, result: dict[str, Any]) -> None:
+    def _print_evidence(self, result: Result) -> None:
         """Print what there is instead of an answer: a question to the user, or the sentences that were found."""
         asked_back = result.get("asked_back")
         if asked_back:
@@ -180,7 +182,7 @@ class RunPrinter:
         if words:
             self._print(f"{references.OWN_WORDS.capitalize()} {one_line(words)}", "dim")
 
-    def _print_documents(self, result: dict[str, Any]) -> None:
+    def _print_documents(self, result: Result) -> None:
         """Print a line about each document that the model saw, with its best sentence."""
         why_ungrounded = references.ungrounded_text(result)
         if why_ungrounded:
@@ -232,7 +234,7 @@ class RunPrinter:
             self.console.print(Padding(line, (0, 0, 0, indent), expand=False))
 
 
-def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
+def _link(line: Text, mark: str, document: FoundDocument) -> Text:
     """Turn the web address or the name of the file in a line into a link. Terminals without links show a plain line."""
     file = str(document.get("file") or "")
     url = str(document.get("url") or "")
@@ -259,7 +261,7 @@ def _link_of_file(file: str, page: object) -> str:
     return address
 
 
-def _write_counts(result: dict[str, Any]) -> str:
+def _write_counts(result: Result) -> str:
     """Write how many searches and model calls there were, how many tokens, and how long the run took."""
     counts = result["counts"]
     searches = ", ".join(f"{numbers['total']} {source}" for source, numbers in counts["sources"].items())
@@ -275,7 +277,7 @@ def _write_counts(result: dict[str, Any]) -> str:
     return f"{retrievals} ({searches}), {calls}, {usage['seconds']:.1f} s."
 
 
-def _write_queries_sent_out(result: dict[str, Any]) -> str:
+def _write_queries_sent_out(result: Result) -> str:
     """Write which queries were sent to the web, or that none was."""
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
     if sent:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from prefrag.collections.collection import Collection
+    from prefrag.components.state.result import Result
 
 
 def ask_web_consent(chosen: bool | None, collection: Collection) -> bool | None:
@@ -86,7 +86,7 @@ def ask_before_sending(status: Status) -> None:
         ask_person.set(ask)
 
 
-def confirm_web_query(result: Mapping[str, Any]) -> str | None:
+def confirm_web_query(result: Result) -> str | None:
     """If a part of the message was left out of a web query, ask whether the whole message may be sent.
 
     :param result: The result of the run. Its trace has the query that could be sent.

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from prefrag.components.state.result import Result
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class PredictionLine(TypedDict, total=False):
     # The scores of the question, from 0 to 1.
     scores: dict[str, float]
     # The result of the pipeline. The texts of the documents may be left out.
-    result: Mapping[str, Any]
+    result: Result
     # The calls of the model, if the run recorded them.
     calls: list[Mapping[str, Any]]
 

@@ -14,7 +14,7 @@ from contextvars import Context, ContextVar, copy_context
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
@@ -27,7 +27,9 @@ from prefrag.components.generators.model_call import ModelLeftOut, model_left_ou
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import awaited, compose
+from prefrag.components.state.events import EventData
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
+from prefrag.components.state.result import Result
 from prefrag.components.state.state import AskBack, Event, RunError, RunSettings, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.components.web.query_form import query_form
@@ -35,7 +37,7 @@ from prefrag.components.web.query_origin import allowed_query
 from prefrag.errors import BadInput, PrefragError, find_cause
 from prefrag.pipelines.cancelling import cancel_tasks_at_end
 from prefrag.pipelines.event_loop import run_to_end
-from prefrag.pipelines.loading import find, load, read
+from prefrag.pipelines.loading import Pipeline, find, load, read
 from prefrag.pipelines.run_labels import label_run
 from prefrag.settings import settings
 from prefrag.tracing import measure_run, sent_to_tracing
@@ -45,6 +47,13 @@ T = TypeVar("T")
 # The time at which a request arrived, in seconds of the event loop's clock. The time limit of its run begins at this
 # time. If None, the time limit begins with the run.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
+
+
+class FailureStatus(TypedDict, total=False):
+    """What a client is told about a failed run, see :class:`RunFailed`. A key is left out for the usual value."""
+
+    http_status: int
+    retry_after: float | None
 
 
 class RunFailed(PrefragError, RuntimeError):
@@ -60,9 +69,7 @@ class RunFailed(PrefragError, RuntimeError):
 
     http_status = 502
 
-    def __init__(
-        self, message: str, result: dict[str, Any], http_status: int = http_status, retry_after: float | None = None
-    ):
+    def __init__(self, message: str, result: Result, http_status: int = http_status, retry_after: float | None = None):
         super().__init__(message)
         self.result = result
         self.http_status = http_status
@@ -87,8 +94,8 @@ def limit_deadline(deadline: float | None) -> float:
 
 
 async def stream(
-    pipeline: Any, question: str, *, deadline: float | None = None, progress: bool = False, **options: Any
-) -> AsyncGenerator[Event | dict[str, Any], None]:
+    pipeline: Pipeline, question: str, *, deadline: float | None = None, progress: bool = False, **options: Any
+) -> AsyncGenerator[Event | Result, None]:
     """Run a pipeline and yield each event of its trace as it happens.
 
     To cancel the run with all its calls, close the generator, or cancel the task that waits for it.
@@ -128,19 +135,20 @@ async def stream(
 
 
 async def _run(
-    pipeline: Any, inputs: dict[str, Any], context: Context, deadline: float, progress: bool
-) -> AsyncGenerator[Event | dict[str, Any], None]:
+    pipeline: Pipeline, inputs: dict[str, Any], context: Context, deadline: float, progress: bool
+) -> AsyncGenerator[Event | Result, None]:
     """Run a pipeline in a context for at most ``deadline`` seconds, and yield its events and its result.
 
     Raise RunFailed if the run fails or is stopped.
     """
     composer = pipeline.get_component("answer")
-    results: list[dict[str, Any]] = []
+    results: list[Result] = []
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
     reached = _Reached(inputs["question"], local)
     began = arrived.get() or asyncio.get_running_loop().time()
-    engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=_list_watched(pipeline))
+    # Haystack declares less than it returns: a generator, which can be closed.
+    engine: Any = pipeline.run_async_generator({"start": inputs}, include_outputs_from=_list_watched(pipeline))
 
     try:
         sent = sent_to_tracing()
@@ -227,7 +235,7 @@ def _list_watched(pipeline: PipelineBase) -> set[str]:
     return watched
 
 
-def _find_result(output: Mapping[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _find_result(output: Mapping[str, Mapping[str, Any]], results: Sequence[Result]) -> Result | None:
     """Return the result of a run, if it is among the outputs of components.
 
     The composer of this application has appended its result to ``results``, because `awaited` is set. Other components
@@ -235,7 +243,8 @@ def _find_result(output: Mapping[str, Any], results: Sequence[dict[str, Any]]) -
     """
     if "answer" not in output:
         return None
-    return output["answer"].get("result") or next(iter(results), None)
+    result: Result | None = output["answer"].get("result")
+    return result or next(iter(results), None)
 
 
 async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
@@ -243,7 +252,7 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
     loop = asyncio.get_running_loop()
     arriving = asyncio.Queue[T | Event | None]()
 
-    def tell(counted: dict[str, int]) -> None:
+    def tell(counted: EventData) -> None:
         # A model call may run in its own thread, so the event is handed over to the thread of the event loop.
         loop.call_soon_threadsafe(arriving.put_nowait, Event("progress", 0, counted))
 
@@ -269,14 +278,14 @@ async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> 
         await asyncio.wait([task])
 
 
-def _name_end(result: Mapping[str, object]) -> str:
+def _name_end(result: Result) -> str:
     """Name how a run ended, for the spans: ``asked_back``, ``answered`` or ``not_answered``."""
     if result.get("asked_back"):
         return "asked_back"
     return "answered" if result.get("answered") else "not_answered"
 
 
-def _states_in(output: Mapping[str, Mapping[str, Any]]) -> list[State]:
+def _states_in(output: Mapping[str, Mapping[str, object]]) -> list[State]:
     """List the states among the outputs of components."""
     states = []
     for outputs_of_component in output.values():
@@ -284,7 +293,7 @@ def _states_in(output: Mapping[str, Mapping[str, Any]]) -> list[State]:
     return states
 
 
-def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
+def _count(result: Result, status: str) -> dict[str, object]:
     """Return the tags of a run's span: its status, and the numbers of its searches and tokens."""
     usage = result.get("usage") or {}
     counts = result.get("counts") or {}
@@ -296,7 +305,7 @@ def _count(result: Mapping[str, Any], status: str) -> dict[str, Any]:
     }
 
 
-async def begin(pipeline: Any, question: str, **options: Any) -> State:
+async def begin(pipeline: Pipeline, question: str, **options: Any) -> State:
     """Build the first state of a run, to check the question and the options without a run.
 
     :param pipeline: A loaded pipeline.
@@ -306,7 +315,8 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
     :raises ValueError: When the question or an option is invalid.
     """
     inputs, context = _prepare(pipeline, question, options)
-    building = pipeline.get_component("start").run_async(**inputs)
+    start: Any = pipeline.get_component("start")
+    building = start.run_async(**inputs)
     try:
         started = await asyncio.get_running_loop().create_task(building, context=context)
     except AskBack as asked:
@@ -316,7 +326,7 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
     return state
 
 
-async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
+async def ask_async(pipeline: Pipeline, question: str, **options: Any) -> Result:
     """Run a pipeline as :func:`stream` does, and return only the result.
 
     :param pipeline: A loaded pipeline.
@@ -327,14 +337,14 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
     :raises ValueError: When the question or an option is invalid.
     :raises RunFailed: When the run fails or is stopped.
     """
-    result: dict[str, Any] = {}
+    result: Result = {}
     async for output in stream(pipeline, question, **options):
         if isinstance(output, dict):
             result = output
     return result
 
 
-def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[str, Any]:
+def ask(question: str, pipeline: str | Path | Pipeline = "prefrag", **options: object) -> Result:
     """Answer one question. This also works in a notebook, where an event loop is already running.
 
     Usage example, with the demo index:
@@ -354,13 +364,13 @@ def ask(question: str, pipeline: object = "prefrag", **options: object) -> dict[
     """
     loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
-    async def run() -> dict[str, Any]:
+    async def run() -> Result:
         return await ask_async(loaded, question, **options)
 
     return run_to_end(run)
 
 
-def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
+def search_failures(result: Result) -> dict[str, str]:
     """Return the errors of the sources if every search of a run failed.
 
     :param result: The result of a run, also of a run that failed.
@@ -373,10 +383,10 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
         # A search with an error and a provider did not fail. Some of its retrievers failed, but others searched.
         if event["provider"] not in ("", RECORDING):
             return {}
-    return {event["source"]: event["error"] for event in searches}
+    return {str(event["source"]): str(event["error"]) for event in searches}
 
 
-def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
+def refuse_unsearched(result: Result) -> Result:
     """Raise an error if every search of a run failed.
 
     :param result: The result of the run.
@@ -390,7 +400,7 @@ def refuse_unsearched(result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _load_once(pipeline: str | Path) -> Any:
+def _load_once(pipeline: str | Path) -> Pipeline:
     """Load a pipeline, or return it from the cache if its file and the settings have not changed."""
     path = find(pipeline).resolve()
     current_folder = Path.cwd()
@@ -399,12 +409,12 @@ def _load_once(pipeline: str | Path) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _load(path: Path, *depends_on: object) -> Any:
+def _load(path: Path, *depends_on: object) -> Pipeline:
     """Load a pipeline. ``depends_on`` has what the pipeline depends on, and is only a part of the cache's key."""
     return load(path)
 
 
-def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
+def _prepare(pipeline: Pipeline, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
     """Check the options of a run. Return the inputs of its first component, and the context in which it runs.
 
     The context has the labels for the audit log, and the options that no component takes as an input.
@@ -436,7 +446,7 @@ def _find_cause(error: Exception) -> BaseException:
     return find_cause(error, RunError) or error.__cause__ or error
 
 
-def status_if_busy(error: BaseException) -> dict[str, Any]:
+def status_if_busy(error: BaseException) -> FailureStatus:
     """Return the HTTP status and the pause for a client if an overloaded model server refused a call.
 
     :param error: The error of the run.
@@ -449,13 +459,13 @@ def status_if_busy(error: BaseException) -> dict[str, Any]:
     return {"http_status": 429, "retry_after": server_error.retry_after}
 
 
-def _find_status(error: Exception) -> dict[str, Any]:
+def _find_status(error: Exception) -> FailureStatus:
     """Return the arguments of :class:`RunFailed` for the HTTP status. Empty for the usual status."""
     # If the filters do not fit the documents, or the method needs its model, the client has to change its request.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError | ModelLeftOut)
     return {"http_status": BadInput.http_status} if is_refused else status_if_busy(error)
 
 
-def _make_failure(message: str, state: State, local: str, **answer: Any) -> RunFailed:
-    """Make the error of a run that ends early. ``local`` is the local source, and ``answer`` has the HTTP status."""
-    return RunFailed(message, compose(state, local, error=message), **answer)
+def _make_failure(message: str, state: State, local: str, **status: Unpack[FailureStatus]) -> RunFailed:
+    """Make the error of a run that ends early. ``local`` is the local source, and ``status`` has the HTTP status."""
+    return RunFailed(message, compose(state, local, error=message), **status)

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import haystack
 import yaml
@@ -39,8 +39,11 @@ from prefrag.settings import export_secrets, settings
 # The folder of the shipped pipelines.
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 
-# Haystack 3 has one pipeline class. Haystack 2 has a separate class for pipelines that run asynchronously.
-Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
+if TYPE_CHECKING:
+    Pipeline = haystack.AsyncPipeline
+else:
+    # Haystack 3 has one pipeline class. Haystack 2 has a separate class for pipelines that run asynchronously.
+    Pipeline = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 # An environment variable in a YAML file, which may have a default behind ":-".
 # Matches: "${HOME}", "${TOP_K:-5}". Does not match: "${top_k}", "$HOME".
@@ -171,7 +174,9 @@ def read(path: Path) -> str:
     return _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
 
 
-def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any] | Change | None = None) -> Any:
+def load(
+    pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, object] | Change | None = None
+) -> Pipeline:
     """Load a pipeline from its YAML, and replace some of its components or parameters.
 
     ```python
@@ -243,7 +248,7 @@ def _parse(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)
 
 
-def build(block: Block, name: str) -> Any:
+def build(block: Block, name: str) -> Pipeline:
     """Build a pipeline and check it. Its components may be from modules in ``PREFRAG_PIPELINES_DIR``.
 
     :param block: The content of the YAML.
@@ -280,8 +285,9 @@ def build(block: Block, name: str) -> Any:
     except ValueError as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
     refuse_remote_models(pipeline)
-    # The audit log and the spans show this name.
-    pipeline.name = Path(name).stem
+    # The audit log and the spans show this name, for which Haystack declares no attribute.
+    named: Any = pipeline
+    named.name = Path(name).stem
     return pipeline
 
 

@@ -6,10 +6,11 @@ sentences, each with the mark of its document.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from prefrag.components.state.places import Place
+from prefrag.components.state.result import FoundDocument, Quotation, Result
 from prefrag.components.state.state import Label
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
@@ -40,7 +41,7 @@ _shorten = partial(cut_text, characters=200, sign="...")
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
-def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def references(result: Result) -> list[tuple[str, FoundDocument]]:
     """List the documents that the model saw, each with its citation mark.
 
     :param result: The result of a run.
@@ -48,16 +49,24 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         Without such a sentence, it is the page of its most relevant sentence.
     """
     shown = {quotation["mark"]: _page(quotation) for quotation in reversed(result.get("evidence") or ())}
-    documents = [(document.get("mark", ""), document) for document in result.get("documents") or ()]
-    return [(mark, {**document, **shown.get(mark, {})}) for mark, document in documents]
+    documents: list[tuple[str, FoundDocument]] = []
+    for document in result.get("documents") or ():
+        mark = document.get("mark", "")
+        documents.append((mark, {**document, **shown.get(mark, {})}))
+    return documents
 
 
-def _page(evidence: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields of a sentence that say where it stands: ``page`` and ``line``, as far as they are set."""
-    return {name: evidence[name] for name in ("page", "line") if name in evidence}
+def _page(entry: FoundDocument | Quotation) -> Place:
+    """Return the fields of a document or a sentence that say where it stands, as far as they are set."""
+    place: Place = {}
+    if "page" in entry:
+        place["page"] = entry["page"]
+    if "line" in entry:
+        place["line"] = entry["line"]
+    return place
 
 
-def reference_text(mark: str, document: Mapping[str, object]) -> str:
+def reference_text(mark: str, document: FoundDocument) -> str:
     """Describe on one line what a document is and where it comes from.
 
     For example, ``reference_text("1", {"title": "Manual", "source": "local", "page": 3})`` returns
@@ -70,7 +79,7 @@ def reference_text(mark: str, document: Mapping[str, object]) -> str:
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
 
-def sentence_text(document: Mapping[str, Any]) -> str:
+def sentence_text(document: FoundDocument) -> str:
     """Quote the sentence of a document that is most relevant to the answer or the query.
 
     :param document: The document, as a result lists it.
@@ -84,7 +93,7 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
-def evidence_texts(result: Mapping[str, Any]) -> list[str]:
+def evidence_texts(result: Result) -> list[str]:
     """Write the sentences of the evidence: those with the answer or, without an answer, the relevant ones.
 
     :param result: The result of a run.
@@ -95,9 +104,12 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     named: set[tuple[str, str | None]] = set()
     for quotation in result.get("evidence") or ():
         # A passage may be in several sections, so each sentence has its own headings.
-        document = {**documents.get(quotation["mark"], {}), **quotation}
-        key = (quotation["mark"], document.get("heading"))
-        title = "" if key in named else title_text(document)
+        document = documents.get(quotation["mark"], {})
+        heading = quotation.get("heading", document.get("heading"))
+        key = (quotation["mark"], heading)
+        title = ""
+        if key not in named:
+            title = title_text({"title": quotation.get("title", document.get("title", "")), "heading": heading})
         named.add(key)
 
         # The list of documents names the page of the first sentence. A passage may continue on further pages.
@@ -110,7 +122,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     return texts
 
 
-def answer_parts(result: Mapping[str, Any]) -> list[str]:
+def answer_parts(result: Result) -> list[str]:
     """Write an answer as a sentence of a passage.
 
     :param result: The result of a run.
@@ -151,7 +163,7 @@ def _on_one_line(part: str) -> str:
     return one_line(f"|{part}|")[1:-1]
 
 
-def date_text(document: Mapping[str, object]) -> str:
+def date_text(document: FoundDocument) -> str:
     """Write the date of a document. Without a date, write when its file was changed.
 
     For example, ``date_text({"date": "2024-05", "date_in": "name"})`` returns ``"2024-05 (from its name)"``.
@@ -164,7 +176,7 @@ def date_text(document: Mapping[str, object]) -> str:
     return _shorten(str(document.get("date") or changed)) + where
 
 
-def references_text(result: Mapping[str, object]) -> str:
+def references_text(result: Result) -> str:
     """Write the documents of a result as a list, each with its date and its most relevant sentence.
 
     :param result: The result of a run.
@@ -180,7 +192,7 @@ def references_text(result: Mapping[str, object]) -> str:
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
-def quoted_marks(result: Mapping[str, Any]) -> set[str]:
+def quoted_marks(result: Result) -> set[str]:
     """Find the citation marks of the documents that are quoted above the list.
 
     :param result: The result of a run.
@@ -193,13 +205,13 @@ def quoted_marks(result: Mapping[str, Any]) -> set[str]:
     return {quotation["mark"] for quotation in evidence}
 
 
-def _describe(document: Mapping[str, object]) -> str:
+def _describe(document: FoundDocument) -> str:
     """Write the title of a document, or its id, with its place and date in parentheses."""
     place = ", ".join(filter(None, (place_text(document), date_text(document))))
     return f"{title_text(document) or document.get('id')} ({place})"
 
 
-def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:
+def place_text(document: FoundDocument, write_file: Callable[[str], str] = str) -> str:
     """Write where a document comes from: its source, file, page and passage.
 
     For example, ``place_text({"source": "local", "file": "a.pdf", "page": 3})`` returns ``"local, a.pdf, page 3"``.
@@ -221,7 +233,7 @@ def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = s
     return ", ".join(filter(None, place))
 
 
-def not_answered_text(result: Mapping[str, Any]) -> str:
+def not_answered_text(result: Result) -> str:
     """Write the line in place of an answer.
 
     :param result: The result of a run without an answer.
@@ -242,7 +254,7 @@ def not_answered_text(result: Mapping[str, Any]) -> str:
     return NOT_IN_PASSAGES if searched_web or has_web_page else NOT_IN_OWN
 
 
-def unconfirmed_words(result: Mapping[str, object]) -> str:
+def unconfirmed_words(result: Result) -> str:
     """Return the words of a model that do not count as an answer.
 
     :param result: The result of a run.
@@ -252,7 +264,7 @@ def unconfirmed_words(result: Mapping[str, object]) -> str:
     return str(result.get("guess") or "") if result.get("answered_by") == "model" else ""
 
 
-def shown_label(result: Mapping[str, object]) -> str:
+def shown_label(result: Result) -> str:
     """Return the label with which the model has marked its answer, such as CORRECT.
 
     :param result: The result of a run.
@@ -262,7 +274,7 @@ def shown_label(result: Mapping[str, object]) -> str:
     return label if result.get("documents") or label != Label.CORRECT else ""
 
 
-def label_text(result: Mapping[str, Any]) -> str:
+def label_text(result: Result) -> str:
     """Write how far a model's answer can be trusted.
 
     :param result: The result of a run.
@@ -277,7 +289,7 @@ def label_text(result: Mapping[str, Any]) -> str:
     return f"{text} (forced: {forced})" if forced else text
 
 
-def forced_text(result: Mapping[str, Any]) -> str:
+def forced_text(result: Result) -> str:
     """Write why an answer may be incomplete.
 
     :param result: The result of a run.
@@ -290,7 +302,7 @@ def forced_text(result: Mapping[str, Any]) -> str:
     return "the model ran out of steps and had to answer" if ran_out else "the model did not end by itself"
 
 
-def ungrounded_text(result: Mapping[str, Any]) -> str:
+def ungrounded_text(result: Result) -> str:
     """Write why an answer has no passage.
 
     :param result: The result of a run.
@@ -302,7 +314,7 @@ def ungrounded_text(result: Mapping[str, Any]) -> str:
     return "no passage was found" if counts.get("total") else "nothing was searched"
 
 
-def cites_nothing(result: Mapping[str, object]) -> bool:
+def cites_nothing(result: Result) -> bool:
     """Check whether an answer names no passage: it cites none, and is not shown in a sentence of a passage.
 
     :param result: The result of a run.
@@ -311,7 +323,7 @@ def cites_nothing(result: Mapping[str, object]) -> bool:
     return bool(result.get("uncited")) and result.get("certainty") not in GIVEN
 
 
-def title_text(document: Mapping[str, Any]) -> str:
+def title_text(document: FoundDocument) -> str:
     """Write the title of a document and its headings, without a first heading that repeats the title.
 
     For example, ``title_text({"title": "Manual", "heading": "Manual > Valves"})`` returns ``"Manual > Valves"``.
@@ -325,7 +337,7 @@ def title_text(document: Mapping[str, Any]) -> str:
     return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
 
 
-def _address(document: Mapping[str, object]) -> str:
+def _address(document: FoundDocument) -> str:
     """Write the address of a document with a blank before it, or an empty text if it has none."""
     return f" {document['url']}" if document.get("url") else ""
 

@@ -16,7 +16,7 @@ from haystack.core.errors import DeserializationError
 from prefrag.pipelines.blocks import Block, Change, blocks, class_of, is_block, parameters_of, rewrite
 
 
-def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block:
+def replace_parts(pipeline: Block, replace: Mapping[str, object] | Change) -> Block:
     """Replace components and parameters of a pipeline.
 
     :param pipeline: The content of the YAML.

@@ -1,8 +1,6 @@
 """Describe what a run sent to models on other machines, and to a tracing backend, for the user of the run."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from prefrag.components.state.result import Result
 from prefrag.components.text.counted import counted
 
 # What an embedder gets.
@@ -11,7 +9,7 @@ _QUERIES = "your queries"
 _PASSAGES = "your passages"
 
 
-def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
+def write_sent_to_models(result: Result, with_host: bool = True) -> list[str]:
     """Describe what a run sent to remote models, which are not on this machine or on a host that counts as local.
 
     :param result: The result of the run.
@@ -45,15 +43,17 @@ def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> l
     return lines
 
 
-def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
+def hide_model_hosts(result: Result) -> Result:
     """Remove the hosts of models from a result, for the clients of the service.
 
     :param result: The result of a run.
     :returns: A copy without the hosts.
     """
     if "sent_to_models" not in result:
-        return dict(result)
+        return result.copy()
     without_hosts = []
     for sent in result["sent_to_models"]:
-        without_hosts.append({name: value for name, value in sent.items() if name != "host"})
+        without_host = sent.copy()
+        without_host.pop("host", None)
+        without_hosts.append(without_host)
     return {**result, "sent_to_models": without_hosts}

@@ -9,8 +9,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
+from prefrag.components.state.events import EventData, TitleScore
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
@@ -165,7 +165,7 @@ def trace_text(event: Event) -> str:
     return one_line(sentence.format_map(values))
 
 
-def _choose_sentence(kind: str, data: Mapping[str, Any]) -> str:
+def _choose_sentence(kind: str, data: EventData) -> str:
     """Choose the key of an event's sentence in the table. Mostly it is the kind of the event."""
     match kind:
         case "found" if data.get("error") and not data.get("titles"):
@@ -183,7 +183,7 @@ def _choose_sentence(kind: str, data: Mapping[str, Any]) -> str:
     return kind
 
 
-def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, object]:
+def _put_into_words(kind: str, data: EventData) -> dict[str, object]:
     """Return the values of an event's sentence that are not simply those of the event."""
     judged_by = str(data.get("judged_by") or "")
     values: dict[str, object] = {number: data.get(number) or 0 for number in _NUMBERS}
@@ -212,7 +212,9 @@ def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, object]:
             values |= _describe_selection(data)
         case "observation":
             left_out = data.get("left_out")
-            names = f"all of them but {_join(left_out)}" if left_out else _join_documents(data, "documents")
+            names = _join_documents(data.get("documents"), data.get("places"))
+            if left_out:
+                names = f"all of them but {_join(left_out)}"
             values["source"] = data.get("source") or "no source"
             values["documents"] = _SAME.get(str(data.get("same_as")), names)
         case "unreadable":
@@ -241,7 +243,7 @@ def _put_into_words(kind: str, data: Mapping[str, Any]) -> dict[str, object]:
     return values
 
 
-def _describe_found(data: Mapping[str, Any]) -> dict[str, object]:
+def _describe_found(data: EventData) -> dict[str, object]:
     """Describe what a search found, how long it took and how often it failed before."""
     seconds = data.get("seconds") or 0.0
     errors = [attempt["error"] for attempt in data.get("attempts") or ()]
@@ -249,12 +251,12 @@ def _describe_found(data: Mapping[str, Any]) -> dict[str, object]:
     return {
         "number": len(data.get("titles") or ()),
         "took": f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s",
-        "titles": _join_documents(data, "titles"),
+        "titles": _join_documents(data.get("titles"), data.get("places")),
         "before": " · ".join(f"{times} x {error}" for error, times in failures.items()),
     }
 
 
-def _describe_strips(data: Mapping[str, Any]) -> dict[str, object]:
+def _describe_strips(data: EventData) -> dict[str, object]:
     """Describe the strips (a few sentences each) of documents: how many there are and were kept, and their scores."""
     strips = [strip for strip in data.get("strips") or () if isinstance(strip, Mapping)]
     return {
@@ -264,20 +266,20 @@ def _describe_strips(data: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def _describe_selection(data: Mapping[str, Any]) -> dict[str, object]:
+def _describe_selection(data: EventData) -> dict[str, object]:
     """Describe the documents that were selected, and how many pairs of documents were classified for it."""
-    pairs: Any = data.get("pairs")
+    pairs = data.get("pairs")
     if not isinstance(pairs, Sequence):
-        pairs = ()
+        pairs = []
     readable_pairs = [pair for pair in pairs if isinstance(pair, Mapping)]
     return {
         "pairs": len(pairs),
         "positive": sum(bool(pair.get("positive")) for pair in readable_pairs),
-        "documents": _join_documents(data, "documents"),
+        "documents": _join_documents(data.get("documents"), data.get("places")),
     }
 
 
-def _write_score(scored: Mapping[str, object]) -> str:
+def _write_score(scored: TitleScore) -> str:
     """Write a title and its score.
 
     For example, ``_write_score({"title": "Tides", "score": 0.5})`` returns ``"Tides 0.50"``.
@@ -287,7 +289,7 @@ def _write_score(scored: Mapping[str, object]) -> str:
     return f"{scored.get('title')} {written}"
 
 
-def _write_strip(strip: Mapping[str, Any]) -> str:
+def _write_strip(strip: TitleScore) -> str:
     """Write the title and the score of a strip (a few sentences of a document), and whether the strip was dropped."""
     dropped = "" if strip.get("kept") else " (dropped)"
     return f"{_write_score(strip)}{dropped}"
@@ -298,14 +300,13 @@ def _join(titles: Iterable[object]) -> str:
     return " · ".join(map(str, titles)) or "nothing"
 
 
-def _join_documents(data: Mapping[str, Any], field: str) -> str:
+def _join_documents(titles: Sequence[str] | None, places: Sequence[str] | None) -> str:
     """List the titles of documents. Documents with the same title are grouped, and their places are listed.
 
-    For example, ``_join_documents({"titles": ["A", "B", "A"], "places": ["p. 1", "", "p. 2"]}, "titles")`` returns
-    ``"A (p. 1; p. 2) · B"``.
+    For example, ``_join_documents(["A", "B", "A"], ["p. 1", "", "p. 2"])`` returns ``"A (p. 1; p. 2) · B"``.
     """
     groups: dict[str, list[str]] = {}
-    for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
+    for title, place in zip_longest(titles or (), places or (), fillvalue=""):
         groups.setdefault(str(title), []).append(str(place))
     return _join(_write_group(title, places) for title, places in groups.items())
 

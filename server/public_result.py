@@ -9,9 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+from haystack.core.pipeline.base import PipelineBase
+
+from prefrag.components.state.events import EventData, SentQuery, TraceEvent
+from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines.sent_to_models import hide_model_hosts
 from prefrag.server.access.keys import current_access
@@ -45,8 +49,8 @@ _WINDOWS_PATH = re.compile(
     r"""(?:(?<![A-Za-z\d])[A-Za-z]:[\\/]+|(?<!\\)\\{2,}[^\s\\/:*?"<>|]+\\+)"""
     r"""(?:[^\\/:*?"<>|\r\n]+(?<!\s)\\+|[^\s\\/:*?"<>|]+/)*"""
 )
-# The fields of an event in which an error message may be.
-_PARTS_OF_ERRORS = ("error", "message")
+# An event of the trace, or only its details.
+AnyEvent = TypeVar("AnyEvent", EventData, TraceEvent)
 
 
 class Installation:
@@ -55,9 +59,9 @@ class Installation:
     :param pipeline: The pipeline that makes the results. Its settings and the environment name the servers.
     """
 
-    def __init__(self, pipeline: Any):
+    def __init__(self, pipeline: PipelineBase):
         self.pipeline = pipeline
-        parts: dict[str, Any] = {}
+        parts: dict[str, object] = {}
         # Users' own components may fail here, because they cannot be serialised. The pipeline is served all the same.
         with suppress(Exception):
             parts = pipeline.to_dict()
@@ -84,7 +88,7 @@ class Installation:
             return hide_folders(self._secrets.sub(WITHHELD, without_userinfo(text)))
         return hide_folders(self._names.sub(WITHHELD, _hide_hosts(text)))
 
-    def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
+    def publish(self, result: Result) -> Result:
         """Remove from a result what clients must not see.
 
         :param result: The result of a run.
@@ -93,24 +97,38 @@ class Installation:
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
-        for name in ("trace", "queries_sent_out"):
-            if name in public:
-                public[name] = [self.publish_event(event) for event in public[name]]
+        if "trace" in public:
+            public["trace"] = [self.publish_event(event) for event in public["trace"]]
+        if "queries_sent_out" in public:
+            public["queries_sent_out"] = [self._publish_attempt(attempt) for attempt in public["queries_sent_out"]]
         if "documents" in public:
             public["documents"] = [_name_file(document) for document in public["documents"]]
         return public
 
-    def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
+    def publish_event(self, event: AnyEvent) -> AnyEvent:
         """Remove from an event of the trace what clients must not see.
 
-        :param event: The event. Attempts of a search that are part of it are changed too.
+        :param event: The event, or only its details. Attempts of a search that are part of it are changed too.
         :returns: A changed copy.
         """
-        errors = {key: self.withhold(event[key]) for key in _PARTS_OF_ERRORS if isinstance(event.get(key), str)}
-        attempts = [self.publish_event(attempt) for attempt in event.get("attempts") or ()]
-        public = {**event, **errors}
+        public = event.copy()
+        error = event.get("error")
+        if isinstance(error, str):
+            public["error"] = self.withhold(error)
+        message = event.get("message")
+        if isinstance(message, str):
+            public["message"] = self.withhold(message)
+        attempts = event.get("attempts")
         if attempts:
-            public["attempts"] = attempts
+            public["attempts"] = [self._publish_attempt(attempt) for attempt in attempts]
+        return public
+
+    def _publish_attempt(self, attempt: SentQuery) -> SentQuery:
+        """Remove from an attempt to search what clients must not see."""
+        public = attempt.copy()
+        error = attempt.get("error")
+        if isinstance(error, str):
+            public["error"] = self.withhold(error)
         return public
 
 
@@ -151,10 +169,10 @@ def hide_folders(text: str) -> str:
     return _PATH.sub(r"\1", without_windows_paths)
 
 
-def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
+def _name_file(document: FoundDocument) -> FoundDocument:
     """Leave only the name of a document's file, without its folder."""
     if not document.get("file"):
-        return dict(document)
+        return document.copy()
     return {**document, "file": PurePath(str(document["file"])).name}
 
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from prefrag.components.generators.model_requests import RefusedByServer
+from prefrag.components.state.events import EventData
 
 # The parameters that make llama.cpp's server send its reply in chunks, and count the tokens of the prompt in them.
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
@@ -27,10 +28,10 @@ _END = b"\n\n"
 class CallProgress:
     """Report how far the calls of a run are, at most once a second."""
 
-    def __init__(self, tell: Callable[[dict[str, int]], None]):
+    def __init__(self, tell: Callable[[EventData], None]):
         """Set up the object.
 
-        :param tell: Is called with a dictionary of token counts. While the model reads the prompt, the dictionary has
+        :param tell: Is called with token counts, as the details of an event. While the model reads the prompt, they are
             ``read`` (the tokens of the prompt that the model has read) and ``total`` (all tokens of the prompt). After
             that, it has ``written`` (the tokens of the reply so far).
         """
@@ -54,7 +55,7 @@ class CallProgress:
 followed: ContextVar[CallProgress | None] = ContextVar("followed", default=None)
 
 
-def _count(body: bytearray) -> dict[str, int]:
+def _count(body: bytearray) -> EventData:
     """Count tokens in the part of a reply that has arrived.
 
     :returns: ``read`` and ``total``, or ``written``, as in :class:`CallProgress`. Empty if the part tells nothing.

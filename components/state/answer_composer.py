@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -17,10 +17,25 @@ from prefrag.components.block import check_choice
 from prefrag.components.both_ways import as_async
 from prefrag.components.state.attempt import Attempt
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
+from prefrag.components.state.events import EventData
 from prefrag.components.state.evidence import find_evidence, find_sentence, find_whole
-from prefrag.components.state.places import PAGES, heading_of, place_of, position_of, standing_of
+from prefrag.components.state.places import PAGES, Place, heading_of, place_of, position_of, standing_of
+from prefrag.components.state.result import (
+    Citation,
+    Counts,
+    FoundDocument,
+    HeldQuery,
+    Quotation,
+    Result,
+    SentToModels,
+    SourceCounts,
+    Span,
+    StepEntry,
+    StepVerdict,
+    UsageCounts,
+)
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
-from prefrag.components.state.usage import sum_traffic
+from prefrag.components.state.usage import ModelTraffic, sum_traffic
 from prefrag.components.text.addresses import safe_url
 from prefrag.components.text.controls import strip_all_controls
 from prefrag.components.text.question_topic import fits_nothing
@@ -41,7 +56,7 @@ _AS_IS = ("documents", "citations", "evidence", "trace")
 
 def compose(
     state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
-) -> dict[str, object]:
+) -> Result:
     """Compose the result of a run, in the same form for the command line, HTTP and Python.
 
     :param state: The final state of the run.
@@ -70,7 +85,7 @@ def compose(
 
     label = _label(last)
     classes = _events(state, "question_class")
-    result = {
+    result: Result = {
         "question": state.question,
         "asked": state.typed or state.question,
         "answer": given_answer.text,
@@ -101,15 +116,14 @@ def compose(
         "without_model": [str(data["text"]) for data in _events(state, "without_model")],
         "queries_sent_out": [attempt.to_dict() for attempt in attempts if attempt.sent_out],
         "queries_held_back": [_held_back(data) for data in _events(state, "held_back")],
-        "sent_to_models": [asdict(sent) for sent in sum_traffic(traffic)],
+        "sent_to_models": [_sent(host_traffic) for host_traffic in sum_traffic(traffic)],
         "sent_to_tracing": sent_to_tracing(),
         "trace": [event.to_dict() for event in state.events],
     }
     # A model may write control characters, which a terminal would obey.
-    for name, value in result.items():
-        if name not in _AS_IS:
-            result[name] = strip_all_controls(value)
-    return result
+    untrusted = {name: value for name, value in result.items() if name not in _AS_IS}
+    cleaned: Result = strip_all_controls(untrusted)
+    return {**result, **cleaned}
 
 
 @dataclass(frozen=True)
@@ -171,7 +185,7 @@ def _documents(
     answer: str,
     marks_cited: Sequence[str],
     reader_evidence: Sequence[Evidence],
-) -> list[dict[str, object]]:
+) -> list[FoundDocument]:
     """Return the entries for all documents that were observed.
 
     :param state: The final state.
@@ -220,7 +234,7 @@ def _errors(
     return errors
 
 
-def _usage(state: State) -> dict[str, object]:
+def _usage(state: State) -> UsageCounts:
     """Count the calls to models, their tokens, and the seconds of the run."""
     seconds = 0.0
     if state.started:
@@ -235,7 +249,7 @@ def _usage(state: State) -> dict[str, object]:
     }
 
 
-def _events(state: State, kind: str) -> list[Mapping[str, object]]:
+def _events(state: State, kind: str) -> list[EventData]:
     """Return the data of the events of a kind, in order."""
     return [event.data for event in state.events if event.kind == kind]
 
@@ -324,14 +338,31 @@ def _answered_by(step: Step) -> Literal["reader", "model"]:
     return "reader" if is_of_reader else "model"
 
 
-def _citation(document: Mapping[str, object]) -> dict[str, object]:
+def _citation(document: FoundDocument) -> Citation:
     """Return the part of a document's entry that the list of citations has."""
-    return {key: document[key] for key in ("mark", "id", "title", "source")}
+    return {
+        "mark": document["mark"],
+        "id": document["id"],
+        "title": document["title"],
+        "source": document["source"],
+    }
 
 
-def _held_back(data: Mapping[str, object]) -> dict[str, object]:
+def _held_back(data: EventData) -> HeldQuery:
     """Return the entry for a query that was not sent."""
-    return {key: data[key] for key in ("source", "query", "reason")}
+    return {"source": data["source"], "query": data["query"], "reason": data["reason"]}
+
+
+def _sent(traffic: ModelTraffic) -> SentToModels:
+    """Return the entry for what the models on one host got."""
+    return {
+        "host": traffic.host,
+        "remote": traffic.remote,
+        "role": traffic.role,
+        "calls": traffic.calls,
+        "prompt_tokens": traffic.prompt_tokens,
+        "completion_tokens": traffic.completion_tokens,
+    }
 
 
 def _cut_off(state: State) -> list[str]:
@@ -357,10 +388,18 @@ def _cut_off(state: State) -> list[str]:
 
 # The keys of a document's entry for its file and its date. Each has the metadata field from which the value is read.
 # Haystack's converters and splitter write these fields.
-_FILE = {"file": "file_path"} | {name: name for name in ("date", "modified", "attachment", "mail", "date_in")}
+_FileKey = Literal["file", "date", "modified", "attachment", "mail", "date_in"]
+_FILE: dict[_FileKey, str] = {
+    "file": "file_path",
+    "date": "date",
+    "modified": "modified",
+    "attachment": "attachment",
+    "mail": "mail",
+    "date_in": "date_in",
+}
 
 
-def _document(document: Document, mark: str, sentence: dict[str, int] | None, answer: str) -> dict[str, object]:
+def _document(document: Document, mark: str, sentence: Span | None, answer: str) -> FoundDocument:
     """Return the entry for a document.
 
     :param document: The document.
@@ -370,7 +409,7 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None, an
     """
     meta = document.meta
     at = sentence["start"] if sentence else None
-    record = {
+    record: FoundDocument = {
         "mark": mark,
         "id": document.id,
         "title": str(meta.get("title") or ""),
@@ -397,7 +436,7 @@ def _document(document: Document, mark: str, sentence: dict[str, int] | None, an
     return {**record, **place, "sentence": sentence}
 
 
-def _place_with_page(document: Document, at: int, sentence: str, answer: str) -> dict[str, str | int]:
+def _place_with_page(document: Document, at: int, sentence: str, answer: str) -> Place:
     """Return the page and the line of a sentence.
 
     A sentence may begin on one page and end on the next. Its page is that on which the answer stands in it.
@@ -415,7 +454,7 @@ def _place_with_page(document: Document, at: int, sentence: str, answer: str) ->
     return place
 
 
-def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
+def _sentence(state: State, document: Document, answer: str) -> Span | None:
     """Find the sentence of a document that is nearest to the answer.
 
     If the document is not cited, ``answer`` is empty. Then find the sentence nearest to the query that found the
@@ -432,7 +471,7 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     return {"start": start, "end": end}
 
 
-def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> dict[str, object]:
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> Quotation:
     """Return the entry for a sentence, with its place in the file, and with the place of the answer in the sentence."""
     document = evidence.document
     place = find_whole(answer.rstrip(". "), evidence.sentence)
@@ -454,9 +493,9 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
     }
 
 
-def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[str, object]:
+def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> StepEntry:
     """Return the entry for a step. ``number`` is counted from 1."""
-    verdict = None
+    verdict: StepVerdict | None = None
     if step.verdict is not None:
         verdict = {
             "status": step.verdict.status,
@@ -480,7 +519,7 @@ def _step(number: int, step: Step, marks_of_codes: Mapping[str, str]) -> dict[st
     }
 
 
-def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, object]:
+def _counts(state: State, searches: Sequence[Search], preferred: str) -> Counts:
     """Count the retrievals, in total and by source (appendix A.6 of PrefRAG), and the look-ups of all retrievals.
 
     A retrieval counts as used if its documents were kept. ``preferred`` is the source that counts as local.
@@ -495,7 +534,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
                 used[source] = used.get(source, 0) + 1
 
     local = total.get(preferred, 0)
-    by_source = {source: {"total": total[source], "used": used[source]} for source in total}
+    by_source: dict[str, SourceCounts] = {source: {"total": total[source], "used": used[source]} for source in total}
     return {
         "total_local": local,
         "total_web": sum(total.values()) - local,
@@ -509,7 +548,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
 
 # A caller can set this to a composer and a list. The composer then appends its result to the list, instead of returning
 # it. Haystack copies each value in the outputs of components, which would take longer than composing the result.
-awaited: ContextVar[tuple[Any, list[dict[str, Any]]] | None] = ContextVar("awaited", default=None)
+awaited: ContextVar[tuple[object, list[Result]] | None] = ContextVar("awaited", default=None)
 
 
 @component
@@ -530,7 +569,7 @@ class AnswerComposer:
         self.when_unsure: WhenUnsure = when_unsure
 
     @component.output_types(result=dict[str, Any])
-    def run(self, state: State) -> dict[str, dict[str, Any]]:
+    def run(self, state: State) -> dict[str, Result]:
         """Compose the result.
 
         :param state: The final state.

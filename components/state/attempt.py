@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prefrag.components.state.events import SentQuery
 from prefrag.components.state.usage import ModelTraffic
 from prefrag.components.state.value import Value
 
@@ -29,9 +30,15 @@ class Attempt(Value):
     error: str | None = "the run ended before a reply came"
     seconds: float = 0.0
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> SentQuery:
         """Write what a user needs to know about the attempt, as plain JSON values.
 
         :returns: The source, the query, the provider, the error and the seconds.
         """
-        return {name: getattr(self, name) for name in ("source", "query", "provider", "error", "seconds")}
+        return {
+            "source": self.source,
+            "query": self.query,
+            "provider": self.provider,
+            "error": self.error,
+            "seconds": self.seconds,
+        }

@@ -6,6 +6,7 @@ The trace uses these places to distinguish passages that have the same title.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import TypedDict
 
 from haystack import Document
 
@@ -24,6 +25,28 @@ PAGES = "page_starts"
 _MAX_CHARACTERS = 60
 
 
+class Place(TypedDict, total=False):
+    """Where something stands in its file. A key is left out if its value is not known.
+
+    :param page: The number of the page or slide.
+    :param line: The line in a file of code.
+    """
+
+    page: str | int
+    line: str | int
+
+
+class Position(TypedDict):
+    """The position of a passage in its file.
+
+    :param number: The number of the passage, counted from 1.
+    :param of: How many passages the file has.
+    """
+
+    number: int
+    of: int
+
+
 def heading_of(meta: Mapping[str, object], at: int | None = None) -> str | None:
     """Return the path of headings above a passage, or above one of its characters.
 
@@ -38,7 +61,7 @@ def heading_of(meta: Mapping[str, object], at: int | None = None) -> str | None:
     return heading if isinstance(heading, str) and heading else None
 
 
-def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
+def place_of(document: Document, at: int | None = None) -> Place:
     """Return the page and the line of a passage, or of one of its characters.
 
     :param document: The passage.
@@ -55,7 +78,12 @@ def place_of(document: Document, at: int | None = None) -> dict[str, str | int]:
             page = int(number[:9])
     if at is not None and type(line) is int:
         line += (document.content or "").count("\n", 0, at)
-    return {name: place for name, place in (("page", page), ("line", line)) if isinstance(place, str | int)}
+    place: Place = {}
+    if isinstance(page, str | int):
+        place["page"] = page
+    if isinstance(line, str | int):
+        place["line"] = line
+    return place
 
 
 def _last_before(starts: object, at: int, otherwise: object) -> object:
@@ -82,7 +110,7 @@ def standing_of(meta: Mapping[str, object]) -> str | None:
     return standing if standing in STANDINGS else None
 
 
-def position_of(meta: Mapping[str, object]) -> dict[str, int] | None:
+def position_of(meta: Mapping[str, object]) -> Position | None:
     """Return the number of a passage in its file, and how many passages the file has.
 
     :param meta: The metadata of the passage, with the fields that Haystack's splitter writes.

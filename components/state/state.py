@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 from haystack import Document
 
 from prefrag.components.state.attempt import Attempt
+from prefrag.components.state.events import EventData, TraceEvent
 from prefrag.components.state.run_options import AnswerType
 from prefrag.components.state.usage import ModelTraffic, Usage, add_known, sum_traffic
 from prefrag.components.state.value import Value
@@ -84,9 +85,9 @@ class Event(Value):
 
     kind: str
     step: int
-    data: Mapping[str, object] = field(default_factory=dict)
+    data: EventData = field(default_factory=EventData)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> TraceEvent:
         """Write the event as plain JSON values.
 
         For example, ``Event("answer", 2, {"text": "1969"})`` becomes

@@ -4,9 +4,9 @@ A pipeline may refuse to answer on purpose, and show sentences of documents (the
 such a run by its evidence. It also scores the sentences that are shown with an answer.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from prefrag.components.state.result import FoundDocument, Quotation, Result
 from prefrag.evaluation.metrics.answers import acc_word, answer_scores, fair, normalise, overlap
 from prefrag.evaluation.question import Question
 
@@ -16,7 +16,7 @@ NEAR = 0.8
 SAME = 0.6
 
 
-def is_withheld(result: Mapping[str, object]) -> bool:
+def is_withheld(result: Result) -> bool:
     """Check whether the pipeline gave no answer on purpose.
 
     There are two such cases. The pipeline says that it did not find an answer. Or the reader thinks that its answer is
@@ -41,7 +41,7 @@ def is_right(question: Question, answer: str) -> bool:
     return bool(scores["acc_word"]) or scores["f1"] >= NEAR
 
 
-def certainty_scores(question: Question, result: Mapping[str, Any], answer: str) -> dict[str, float]:
+def certainty_scores(question: Question, result: Result, answer: str) -> dict[str, float]:
     """Score the answer to a question. If there is no answer, score the guess and the evidence.
 
     The scores that a question gets depend on the question and on the result:
@@ -90,7 +90,7 @@ def certainty_scores(question: Question, result: Mapping[str, Any], answer: str)
     return scores
 
 
-def sentence_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
+def sentence_scores(question: Question, result: Result) -> dict[str, float]:
     """Score the sentences that a run shows with its answer.
 
     The sentences are ranked: first those of the evidence, then those of the cited passages. A shown sentence matches a
@@ -120,7 +120,7 @@ def _matches(sentence: str, golds: Sequence[str]) -> bool:
     return False
 
 
-def _sentence_of(passage: Mapping[str, Any]) -> str:
+def _sentence_of(passage: Quotation | FoundDocument) -> str:
     """Return the sentence of a piece of evidence or of a document. The text is empty if there is no sentence."""
     sentence = passage.get("sentence") or ""
     if isinstance(sentence, str):
@@ -130,7 +130,7 @@ def _sentence_of(passage: Mapping[str, Any]) -> str:
     return str(passage.get("content") or "")[sentence["start"] : sentence["end"]]
 
 
-def query_scores(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
+def query_scores(question: Question, result: Result) -> dict[str, float]:
     """Score the queries that were sent to the web.
 
     A question gets these scores only if the dataset says whether the preferred source contains the answer:

@@ -6,14 +6,17 @@ loop, and its ``trace`` is the list of everything that happened. The averages ov
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Literal, get_args
+
+from prefrag.components.state.result import Result
 
 # The counts of retrievals that a result may contain. The first five are those of appendix A.6 of PrefRAG. The last one
 # is the number of queries that the retrievals sent.
-_RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "lookups")
+_Retrievals = Literal["total_local", "total_web", "total", "used_local", "used", "lookups"]
+_RETRIEVALS: tuple[_Retrievals, ...] = get_args(_Retrievals)
 
 
-def counts(result: Mapping[str, Any]) -> dict[str, float]:
+def counts(result: Result) -> dict[str, float]:
     """Count the costs and failures of a run. A count that the result lacks is 0.
 
     Costs:
@@ -44,8 +47,9 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
     # Not every server says how many tokens were in its cache.
     cached = {}
-    if usage.get("cached_tokens") is not None:
-        cached["cached_tokens"] = float(usage["cached_tokens"])
+    cached_tokens = usage.get("cached_tokens")
+    if cached_tokens is not None:
+        cached["cached_tokens"] = float(cached_tokens)
 
     unknown_actions = sum(step.get("action") == "unknown_action" for step in steps)
     failed_searches = sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)
@@ -65,7 +69,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
+def calls_by_caller(result: Result) -> dict[str, float]:
     """Count the model calls of each part of the pipeline that calls the model, such as the judge.
 
     :param result: The result of the pipeline for one question.
@@ -76,7 +80,7 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
     return {str(caller): float(number) for caller, number in calls.items()}
 
 
-def count_unparsable(result: Mapping[str, Any]) -> int:
+def count_unparsable(result: Result) -> int:
     """Count the replies of a model that could not be parsed.
 
     The replies to the reasoner are counted in the steps, because the trace lacks the reply that ends the loop. The

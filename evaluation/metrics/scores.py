@@ -1,8 +1,6 @@
 """Compute all scores of one question. Each score is explained in the function that computes it."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from prefrag.components.state.result import Result
 from prefrag.evaluation.metrics.answers import answer_scores
 from prefrag.evaluation.metrics.certainty import certainty_scores, is_withheld, query_scores, sentence_scores
 from prefrag.evaluation.metrics.official import authors_scores, official_scores
@@ -10,7 +8,7 @@ from prefrag.evaluation.metrics.passages import passage_scores
 from prefrag.evaluation.question import Question
 
 
-def score(question: Question, result: Mapping[str, Any], failed: bool = False) -> dict[str, float]:
+def score(question: Question, result: Result, failed: bool = False) -> dict[str, float]:
     """Compute all scores of the result of one question.
 
     Three rules say what an empty answer means:

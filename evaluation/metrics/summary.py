@@ -5,6 +5,7 @@ A run is a list of predictions: each is a question with the result that the pipe
 
 from collections.abc import Mapping, Sequence
 
+from prefrag.components.state.result import Result
 from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.metrics.counts import calls_by_caller, counts
 from prefrag.evaluation.metrics.official import macro_f1_of_run
@@ -102,7 +103,7 @@ def _average(dictionaries: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(numbers) / len(numbers) for name, numbers in values_by_name.items()}
 
 
-def _result(prediction: PredictionLine) -> Mapping[str, object]:
+def _result(prediction: PredictionLine) -> Result:
     """Return the result of a prediction. It is empty if the run broke off without a result."""
     return prediction.get("result") or {}
 

@@ -36,7 +36,7 @@ from prefrag.evaluation.pipeline_under_test.replacement import Replacement
 from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.question import Question
 from prefrag.pipelines.blocks import Block, blocks
-from prefrag.pipelines.loading import build
+from prefrag.pipelines.loading import Pipeline, build
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +178,7 @@ class Setup:
             )
         return {"questions": affected, "passages": len(absent)}
 
-    def build(self) -> Any:
+    def build(self) -> Pipeline:
         """Build the pipeline and warm it up. Call this method inside ``with setup.environment():``.
 
         :returns: The pipeline.

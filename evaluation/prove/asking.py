@@ -23,6 +23,7 @@ from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.product_rules import UNREAD
+from prefrag.components.state.result import Result
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
 from prefrag.errors import PrefragError
@@ -324,7 +325,7 @@ async def _ask_in(question: str, pipeline: Any, history: Any = None, is_held: bo
     return result
 
 
-def _record(question: Question, world: str, new_value: str, result: dict[str, Any]) -> dict[str, Any]:
+def _record(question: Question, world: str, new_value: str, result: Result) -> dict[str, Any]:
     """Return what is stored of one answer: its verdict, its certainty and its evidence."""
     evidence = result.get("evidence")
     sentence = ""

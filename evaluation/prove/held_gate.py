@@ -6,10 +6,9 @@ decision, and then holds the query back.
 
 from __future__ import annotations
 
-from typing import Any
-
 from prefrag.components.parts import walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.result import Result
 from prefrag.components.state.state import State
 from prefrag.components.web.web_gate import HeldBack, WebGate
 from prefrag.components.web.web_retriever import WebRetriever
@@ -51,7 +50,7 @@ def hold_queries(pipeline: object) -> bool:
     return bool(sources)
 
 
-def would_leave(result: dict[str, Any]) -> bool:
+def would_leave(result: Result) -> bool:
     """Check whether a query of a run would have been sent to the web.
 
     :param result: The result of the run.

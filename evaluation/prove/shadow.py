@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
@@ -19,6 +18,7 @@ from prefrag.components.document_stores.proof import PROOF_FILE
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, make_data_directory
 from prefrag.file_lock import hold_lock, take_lock
+from prefrag.pipelines.loading import Pipeline
 
 logger = logging.getLogger(__name__)
 # The file in a folder of shadows that is locked while its process runs.
@@ -95,7 +95,7 @@ def make_shadow(index: Path, folder: Path, written: Sequence[Document] = (), out
         TantivyDocumentStore(path=str(folder)).replace_documents(list(written), list(outdated))
 
 
-def load_on(pipeline: str, folder: Path, replace: Mapping[str, Any] | None = None) -> Any:
+def load_on(pipeline: str, folder: Path, replace: Mapping[str, object] | None = None) -> Pipeline:
     """Load a pipeline that searches a shadow instead of its index.
 
     :param pipeline: The name of a pipeline, or a YAML file.
@@ -105,7 +105,7 @@ def load_on(pipeline: str, folder: Path, replace: Mapping[str, Any] | None = Non
     """
     from prefrag import pipelines
 
-    replacements: dict[str, Any] = {"TantivyDocumentStore.index": None, "TantivyDocumentStore.path": str(folder)}
+    replacements: dict[str, object] = {"TantivyDocumentStore.index": None, "TantivyDocumentStore.path": str(folder)}
     if replace:
         replacements.update(replace)
     loaded = pipelines.load(pipeline, replace=replacements)

@@ -7,8 +7,9 @@ is known: the value of the sentence in this world, or no answer.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
+from prefrag.components.state.result import Result
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.evaluation.prove.forms import DOUBTFUL
@@ -34,7 +35,7 @@ _FORMS_OF_ADDRESS = {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir"
 _TAKES_BACK = re.compile(rf"{DOUBTFUL.pattern}|\bor\b|n['\u2019]t\b", re.IGNORECASE)
 
 
-def judge_answer(question: Question, world: str, changed: str, result: dict[str, Any]) -> Verdict:
+def judge_answer(question: Question, world: str, changed: str, result: Result) -> Verdict:
     """Judge one answer.
 
     There are five verdicts:
@@ -71,14 +72,14 @@ def judge_answer(question: Question, world: str, changed: str, result: dict[str,
     return "wrong"
 
 
-def _has_step(question: Question, result: dict[str, Any]) -> bool:
+def _has_step(question: Question, result: Result) -> bool:
     """Check whether the answer or its evidence has the step of the question."""
     sentences = [evidence["sentence"] for evidence in result.get("evidence", ())]
     told_text = " ".join([result["answer"], *sentences])
     return question.value in told_text
 
 
-def _is_left(question: Question, world: str, result: dict[str, Any]) -> bool:
+def _is_left(question: Question, world: str, result: Result) -> bool:
     """Check whether the evidence has a sentence with the value, besides the sentence that was taken out or changed."""
     sentences = []
     for evidence in result.get("evidence", ()):

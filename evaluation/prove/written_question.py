@@ -17,6 +17,7 @@ from prefrag.components.generators.model_host import find_host, is_local, refuse
 from prefrag.components.generators.reasoning_blocks import strip_reasoning
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Reader
+from prefrag.components.state.result import Result
 from prefrag.evaluation.prove.questions import Question, find_copies, has_rival
 from prefrag.evaluation.prove.sentences import Sentences, says_value
 from prefrag.evaluation.prove.verdict import judge_answer
@@ -120,7 +121,7 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     title = str(question.sentence.passage.meta.get("title") or "")
     alone = Document(content=question.sentence.text, meta={"title": title})
     best = next(iter(reader.read(text, [alone])), None)
-    as_stated = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
+    as_stated: Result = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
     if judge_answer(written, AS_IS, "", as_stated) != "right":
         return None
     return written

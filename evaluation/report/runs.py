@@ -476,7 +476,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
     ``where`` names the line in errors.
     """
     try:
-        data = json.loads(line)
+        data: PredictionLine = json.loads(line)
         question = Question.of_prediction(data)
         result = data.get("result") or {}
         scores = data.get("scores") or score(question, result, has_failed(data))

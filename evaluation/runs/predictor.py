@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from prefrag.components.recording import NotRecorded
+from prefrag.components.state.result import FoundDocument, Result
 from prefrag.errors import find_cause
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import PredictionLine, Question
@@ -66,7 +67,7 @@ class Predictor:
 
         scores = score(question, result, failed=error is not None)
         if not self.contents:
-            documents = [{**document, "content": ""} for document in result.get("documents") or ()]
+            documents: list[FoundDocument] = [{**document, "content": ""} for document in result.get("documents") or ()]
             result = {**result, "documents": documents}
         prediction: PredictionLine = {
             **question.to_prediction(),
@@ -78,7 +79,7 @@ class Predictor:
         }
         return prediction, self._reached
 
-    async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
+    async def _attempt(self, question: Question) -> tuple[Result, str | None]:
         """Run a question once.
 
         Return the result and no error, or what there is of the result and the text of the error.
@@ -101,5 +102,5 @@ class Predictor:
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
                     "pipeline, corpora and settings of the recording, or complete the recording with `record`."
                 ) from error
-            result = error.result if isinstance(error, RunFailed) else {}
-            return result, str(error) or type(error).__name__
+            partial_result: Result = error.result if isinstance(error, RunFailed) else {}
+            return partial_result, str(error) or type(error).__name__

@@ -11,9 +11,10 @@ text that came with the question. In the text, marks stand in square brackets, a
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from prefrag.components.reasoner.reader_step import NEEDS_MODEL, NOT_READ
+from prefrag.components.state.events import TraceEvent
+from prefrag.components.state.result import Result
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.controls import strip_controls
@@ -76,7 +77,7 @@ def disarm(text: str) -> str:
     return _DRAWN_CODE.sub(r"\1text", plain)
 
 
-def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
+def write_content(result: Result, cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message: the answer, a note and the sources.
 
     :param result: The result of the run.
@@ -107,7 +108,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     return "\n\n".join(filter(None, paragraphs))
 
 
-def _write_answer(result: Mapping[str, Any], marks: Mapping[str, str]) -> list[str]:
+def _write_answer(result: Result, marks: Mapping[str, str]) -> list[str]:
     """Write the answer, or what is shown in its place, as one or two paragraphs."""
     parts = answer_parts(result)
     if parts:
@@ -133,7 +134,7 @@ def _write_answer(result: Mapping[str, Any], marks: Mapping[str, str]) -> list[s
     return [disarm(one_line(result.get("asked_back") or "No answer was found."))]
 
 
-def _is_unread(result: Mapping[str, Any]) -> bool:
+def _is_unread(result: Result) -> bool:
     """Check whether no language model answered and the extractive reader did not read the passages either."""
     reasons = result.get("without_model") or ()
     return NEEDS_MODEL in reasons or NOT_READ in reasons
@@ -174,17 +175,17 @@ class TextChat:
     # Whether the model was asked to cite passages.
     cites: bool
 
-    def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
+    def write_step(self, event: Event) -> Iterator[dict[str, object]]:
         """Show a step of the pipeline as reasoning."""
         yield {"reasoning_content": f"{write_step(event, self.marks)}\n"}
 
-    def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def write_end(self, result: Result) -> Iterator[dict[str, object]]:
         """Show what was sent to models as reasoning, then the answer as content."""
         for line in write_sent_to_models(result, with_host=False):
             yield {"reasoning_content": f"{line}\n"}
         yield {"content": write_content(result, self.cites, self.marks), "prefrag": result}
 
-    def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def write_failure(self, reason: str, result: Result) -> Iterator[dict[str, object]]:
         """Say why the run broke off, without an answer."""
         yield {"content": write_failure(reason), "prefrag": result}
 
@@ -255,7 +256,7 @@ def read_marks(inner: str) -> list[str]:
     return _MARK.findall(inner)
 
 
-def write_note(result: Mapping[str, Any], cites: bool) -> str:
+def write_note(result: Result, cites: bool) -> str:
     """Write the note that says what the user should know about an answer.
 
     :param result: The result of the run.
@@ -266,7 +267,7 @@ def write_note(result: Mapping[str, Any], cites: bool) -> str:
     return f"{NOTE} {'; '.join(remarks)}." if remarks else ""
 
 
-def _remarks_on_answer(result: Mapping[str, Any], cites: bool) -> list[str]:
+def _remarks_on_answer(result: Result, cites: bool) -> list[str]:
     """Say how the question was understood, who gave the answer, and how sure it is."""
     remarks = []
     question = result.get("question")
@@ -299,11 +300,12 @@ def _remarks_on_answer(result: Mapping[str, Any], cites: bool) -> list[str]:
     return remarks
 
 
-def _remarks_on_failures(result: Mapping[str, Any]) -> list[str]:
+def _remarks_on_failures(result: Result) -> list[str]:
     """Say what could not be done: without a language model, because a model failed, or because a source failed."""
     remarks = [text.removesuffix(".") for text in result.get("without_model") or ()]
     # A model may have failed several times with the same message. Write it once.
-    for message in dict.fromkeys(_event_texts(result, "model_failed", "message")):
+    messages = [str(event["message"]) for event in _events(result, "model_failed")]
+    for message in dict.fromkeys(messages):
         remarks.append(disarm(one_line(message)).removesuffix("."))
     failed = _failed_sources(result)
     if failed and not search_failures(result):
@@ -312,7 +314,7 @@ def _remarks_on_failures(result: Mapping[str, Any]) -> list[str]:
     return remarks
 
 
-def _remarks_on_web(result: Mapping[str, Any]) -> list[str]:
+def _remarks_on_web(result: Result) -> list[str]:
     """Say which queries were not sent to the web, and which were."""
     remarks = []
     was_sent = bool(result.get("queries_sent_out"))
@@ -323,7 +325,7 @@ def _remarks_on_web(result: Mapping[str, Any]) -> list[str]:
         remarks.append(f"{consequence}: {shown_reasons}")
 
     # Parts of the question that are in no query.
-    left_out = dict.fromkeys(_event_texts(result, "left_out", "text"))
+    left_out = dict.fromkeys(str(event["text"]) for event in _events(result, "left_out"))
     if left_out and was_sent:
         parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in left_out)
         remarks.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
@@ -335,10 +337,9 @@ def _remarks_on_web(result: Mapping[str, Any]) -> list[str]:
     return remarks
 
 
-def _event_texts(result: Mapping[str, Any], kind: str, field: str) -> list[str]:
-    """Return a field of all events of a kind in the trace."""
-    events = [event for event in result.get("trace") or () if event.get("kind") == kind]
-    return [str(event[field]) for event in events]
+def _events(result: Result, kind: str) -> list[TraceEvent]:
+    """Return all events of a kind in the trace."""
+    return [event for event in result.get("trace") or () if event.get("kind") == kind]
 
 
 def _without_emphasis(text: str) -> str:
@@ -346,10 +347,10 @@ def _without_emphasis(text: str) -> str:
     return re.sub(r"([*`\\])", r"\\\1", disarm(text))
 
 
-def _failed_sources(result: Mapping[str, Any]) -> list[str]:
+def _failed_sources(result: Result) -> list[str]:
     """Return the names of the sources for which every search failed, in the order in which they were first searched."""
-    searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    sources = dict.fromkeys(event["source"] for event in searches)
+    searches = _events(result, "found")
+    sources = dict.fromkeys(str(event["source"]) for event in searches)
     # A search with titles and an error did not fail: only some of the retrievers of the source failed.
     succeeded = [event for event in searches if event.get("titles") or not event.get("error")]
     answering = {event["source"] for event in succeeded}

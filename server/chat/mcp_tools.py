@@ -31,6 +31,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from prefrag.components.prompts.quotation import QUOTED, defuse_tokens, quote_line, quote_text, quote_title
+from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.state.run_options import CHAT, REST
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
@@ -169,7 +170,7 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
         await server.run(received, sent, server.create_initialization_options())
 
 
-def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
+def write_for_model(result: Result, cites: bool) -> str:
     """Write a result for the model that has called the tool. Untrusted text is quoted, as in every prompt.
 
     :param result: The result of the run.
@@ -214,7 +215,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
+def _write_source(mark: str, document: FoundDocument, quotes: bool) -> str:
     """Write a line about a source. If ``quotes`` is true, its best sentence or its beginning is quoted below."""
     title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {defuse_tokens(str(document['url']))}" if document.get("url") else ""
@@ -248,7 +249,7 @@ def _describe(name: str) -> Tool:
 
     schema["properties"] = _find_arguments(name)
     schema.pop("$defs", None)
-    start = wrapper.pipeline.get_component("start")
+    start: Any = wrapper.pipeline.get_component("start")
     external = [source for source in start.sources if source in start.external_sources]
     external_names = ", ".join(external) or "none"
     own_names = ", ".join(source for source in start.sources if source not in external) or "none"
@@ -266,7 +267,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
         return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
 
     run: Any = await wrapper.run_api_async(**values, stream=True)
-    result: dict[str, Any] = {}
+    result: Result = {}
     steps = count(1)
     # When the client disconnects, close the stream at once, so that the pipeline stops.
     async with aclosing(run.stream) as outputs:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from hayhooks.open_webui import create_source_event, create_status_event
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.state.state import Event
 from prefrag.components.text.controls import strip_controls
 from prefrag.components.text.one_line import one_line
@@ -85,7 +85,7 @@ class EventChat:
     # Whether the model was asked to cite passages.
     cites: bool
 
-    def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
+    def write_step(self, event: Event) -> Iterator[dict[str, object]]:
         """Show a step of the pipeline as reasoning or as a status line."""
         line = hide_marks(chat_text.write_step(event, {}))
         if event.kind in _THOUGHTS:
@@ -93,7 +93,7 @@ class EventChat:
         elif event.kind not in _NOT_SHOWN:
             yield {"event": write_status(line)}
 
-    def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def write_end(self, result: Result) -> Iterator[dict[str, object]]:
         """Write the sources, the last status line and the answer."""
         content = chat_text.write_content(result, self.cites, {}, lists_sources=False)
         # A file without a number keeps its own mark. Open WebUI does not list it, so it becomes a source of ours.
@@ -103,7 +103,7 @@ class EventChat:
             yield {"event": event}
         yield {"content": numbered}
 
-    def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def write_failure(self, reason: str, result: Result) -> Iterator[dict[str, object]]:
         """Say why the run broke off, without an answer."""
         yield {"event": write_status("The run broke off", done=True)}
         yield {"content": hide_marks(chat_text.write_failure(reason))}
@@ -119,7 +119,7 @@ def write_status(text: str, done: bool = False) -> dict[str, object]:
     return dict(event.to_event_dict())
 
 
-def write_summary(result: Mapping[str, Any]) -> dict[str, object]:
+def write_summary(result: Result) -> dict[str, object]:
     """Make the last status line of a run.
 
     The line says how sure the answer is, how many searches there were, and what was sent to other machines. An example
@@ -133,7 +133,7 @@ def write_summary(result: Mapping[str, Any]) -> dict[str, object]:
     return write_status(" · ".join(parts), done=True)
 
 
-def _list_sent_out(result: Mapping[str, Any]) -> list[str]:
+def _list_sent_out(result: Result) -> list[str]:
     """List what was sent to other machines, such as "2 queries sent to the web", or say that nothing was."""
     sent_out = []
     queries = len(result.get("queries_sent_out") or ())
@@ -147,7 +147,7 @@ def _list_sent_out(result: Mapping[str, Any]) -> list[str]:
 
 def number_sources(
     content: str,
-    documents: Sequence[Mapping[str, Any]],
+    documents: Sequence[FoundDocument],
     files: Mapping[str, str] = MappingProxyType({}),
     highest_of_files: int = 0,
 ) -> tuple[str, list[dict[str, object]]]:
@@ -182,7 +182,7 @@ def number_sources(
     return numbered, sources
 
 
-def _cited_marks(content: str, by_mark: Mapping[str, Any]) -> list[str]:
+def _cited_marks(content: str, by_mark: Mapping[str, object]) -> list[str]:
     """List the marks of passages that a text cites, in order.
 
     Brackets such as [1, 9] cite nothing if one of their marks belongs to no passage. Brackets in code cite nothing.
@@ -247,7 +247,7 @@ def hide_marks(text: str) -> str:
     return chat_text.MARKS.sub(r"(\1)", text)
 
 
-def _source_event(document: Mapping[str, Any]) -> dict[str, object]:
+def _source_event(document: FoundDocument) -> dict[str, object]:
     """Make the event that shows a passage among the sources of the chat."""
     mark = document["mark"]
     if mark.startswith("A"):
@@ -268,16 +268,17 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, object]:
         name = f"page {name}"
 
     # Each passage needs its own `source`. Otherwise Open WebUI shows several passages as one chip.
-    metadata: dict[str, Any] = {"source": f"prefrag-{mark}", "name": name}
-    if isinstance(document.get("page"), int):
+    metadata: dict[str, object] = {"source": f"prefrag-{mark}", "name": name}
+    page = document.get("page")
+    if isinstance(page, int):
         # Open WebUI counts pages from 0.
-        metadata["page"] = document["page"] - 1
+        metadata["page"] = page - 1
     source = {"name": name, "url": document.get("url") or ""}
     event = create_source_event({"source": source, "document": [_write_passage(document)], "metadata": [metadata]})
     return dict(event.to_event_dict())
 
 
-def _write_passage(document: Mapping[str, Any]) -> str:
+def _write_passage(document: FoundDocument) -> str:
     """Write the text of a passage in Markdown, with its best sentence in bold.
 
     For example, the passage "A. B. C." becomes "A. **B.** C." if "B." is its best sentence. Nothing is in bold if there
@@ -302,7 +303,7 @@ def _write_passage(document: Mapping[str, Any]) -> str:
     return f"{chat_text.disarm(before)}{leading_blanks}{bold_words}{trailing_blanks}{chat_text.disarm(after)}"
 
 
-def _judge_answer(result: Mapping[str, Any]) -> str:
+def _judge_answer(result: Result) -> str:
     """Say how sure an answer is, such as "Probably, compared with the passages" or "No answer".
 
     The order matters: a check by code comes before the model's own check, and a question back is no answer at all.

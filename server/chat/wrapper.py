@@ -17,7 +17,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from fastapi import HTTPException
@@ -33,13 +33,14 @@ from prefrag.components.generators.model_call import ModelCall, PreparedCall
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.result import Result
 from prefrag.components.state.run_options import CHAT, REST, RunOptions, pop_collection, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_parameters, without_userinfo
 from prefrag.components.text.controls import strip_controls
 from prefrag.components.text.one_line import one_line
 from prefrag.errors import BadInput, error_kind
-from prefrag.pipelines import RunFailed
+from prefrag.pipelines import Pipeline, RunFailed
 from prefrag.pipelines.asking import limit_deadline, status_if_busy
 from prefrag.pipelines.run_labels import label_run
 from prefrag.pipelines.sent_to_models import write_sent_to_models
@@ -90,7 +91,7 @@ class Refusal(HTTPException):
     :param retry_after: How many seconds the client should wait before it asks again. None if that is not known.
     """
 
-    def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
+    def __init__(self, status: int, detail: str, result: Result | None, retry_after: float | None = None):
         headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
         super().__init__(status_code=status, detail=detail, headers=headers)
         self.result = result
@@ -136,7 +137,7 @@ class ServedPipeline(BasePipelineWrapper):
             ) from error
 
     @take_options
-    async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
+    async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> Result | SSEStream:
         """Answer a question from documents. The preferred source is searched first.
 
         :returns: The answer or, if there is none, the sentences that were found. Also the answer's label, documents,
@@ -148,15 +149,13 @@ class ServedPipeline(BasePipelineWrapper):
             if stream:
                 # Refuse a bad request before the stream begins, because a stream sends its status code first.
                 await pipelines.begin(pipeline, question, **options)
-                # The return annotation is only for the description of the API. Hayhooks looks at the class of the
-                # object instead.
-                return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
+                return SSEStream(self._stream_run(pipeline, question, options))
             result = await pipelines.ask_async(pipeline, question, **options)
             return self._publish(pipelines.refuse_unsearched(result))
 
     async def _stream_run(
-        self, pipeline: Any, question: str, options: Mapping[str, Any]
-    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        self, pipeline: Pipeline, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, object] | str, None]:
         """Yield an event for each step, then the result or an error, then the text ``[DONE]``."""
         try:
             with self.refuse_errors():
@@ -206,7 +205,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     async def _stream(
         self,
-        pipeline: Any,
+        pipeline: Pipeline,
         model: str,
         question: str,
         options: Mapping[str, Any],
@@ -223,7 +222,7 @@ class ServedPipeline(BasePipelineWrapper):
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
                         for fields in chat.write_step(event):
-                            yield chunk.write(**fields)
+                            yield chunk.write(fields)
                     else:
                         result = self._publish(output)
             ending = chat.write_end(result)
@@ -238,13 +237,13 @@ class ServedPipeline(BasePipelineWrapper):
         # Only the last chunk has the finish reason.
         *earlier_chunks, last_chunk = ending
         for fields in earlier_chunks:
-            yield chunk.write(**fields)
-        yield chunk.write(finish_reason=finish_reason, **last_chunk)
+            yield chunk.write(fields)
+        yield chunk.write(last_chunk, finish_reason)
         if include_usage:
             yield chunk.end(_count_usage(result))
 
     def _complete(
-        self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
+        self, model: str, body: Mapping[str, object], include_usage: bool, content: str, result: Result
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Send a reply that is already complete, as one message or as a stream."""
         usage = _count_usage(result)
@@ -257,14 +256,14 @@ class ServedPipeline(BasePipelineWrapper):
 
         async def stream() -> AsyncGenerator[ChatCompletion, None]:
             chunk = _Chunks(model)
-            yield chunk.write(content=content, finish_reason="stop", prefrag=result)
+            yield chunk.write({"content": content, "prefrag": result}, "stop")
             if include_usage:
                 yield chunk.end(usage)
 
         return stream()
 
     async def complete_task(
-        self, model: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any]
+        self, model: str, messages: Sequence[Mapping[str, object]], body: Mapping[str, object]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Let the pipeline's model do a task for a front end, such as writing a title. No source is searched.
 
@@ -283,8 +282,8 @@ class ServedPipeline(BasePipelineWrapper):
         return self._complete(model, body, include_usage, reply, result)
 
     async def _do_task(
-        self, pipeline: Any, messages: Sequence[Mapping[str, Any]], seconds: float
-    ) -> tuple[str, dict[str, Any]]:
+        self, pipeline: Pipeline, messages: Sequence[Mapping[str, object]], seconds: float
+    ) -> tuple[str, Result]:
         """Return the reply to a task and its usage. Without a model server, code writes the reply."""
         reasoners = (part for _, part in pipeline.walk() if isinstance(part, Reasoner))
         reasoner = next(reasoners, None)
@@ -335,7 +334,7 @@ class ServedPipeline(BasePipelineWrapper):
         """Whether the pipeline asks its model to cite passages."""
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
-    def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _publish(self, result: Result) -> Result:
         """Log the errors of a result. Return the result without what clients must not see."""
         for error in result.get("errors") or ():
             logger.warning("A part of a run failed: %s", _write_reason(error, result))
@@ -368,19 +367,22 @@ class _Chunks:
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
-    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+    def write(self, fields: Mapping[str, object], finish_reason: str | None = None) -> ChatCompletion:
         """Make a chunk from fields of a message, such as `content`, and other fields, such as `event`."""
+        delta: dict[str, object] = {"role": "assistant"}
         # Fields that are not part of a message are put beside the choices. Ordinary OpenAI clients ignore them there.
-        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
-        choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
-        return self._empty.model_copy(update={"choices": [choice], **fields})
+        beside: dict[str, object] = {}
+        for name, value in fields.items():
+            (delta if name in Message.model_fields else beside)[name] = value
+        choice = Choice(index=0, delta=Message.model_validate(delta), finish_reason=finish_reason)
+        return self._empty.model_copy(update={"choices": [choice], **beside})
 
-    def end(self, usage: dict[str, int]) -> ChatCompletion:
+    def end(self, usage: Mapping[str, object]) -> ChatCompletion:
         """Make the chunk with the usage, which comes last."""
         return self._empty.model_copy(update={"usage": usage})
 
 
-def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
+def _read_chat_options(body: Mapping[str, object]) -> dict[str, Any]:
     """Read our own options from a chat request. Options in the object `prefrag` override those beside it."""
     chosen = {name: body[name] for name in CHAT if body.get(name) is not None}
     own = body.get("prefrag") or {}
@@ -389,7 +391,7 @@ def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
     return read_options({**chosen, **own}, CHAT)
 
 
-def _includes_usage(body: Mapping[str, Any]) -> bool:
+def _includes_usage(body: Mapping[str, object]) -> bool:
     """Check whether the client wants a last chunk with the usage."""
     options = body.get("stream_options") or {}
     if not isinstance(options, Mapping):
@@ -419,7 +421,7 @@ def _log_failure(error: Exception) -> None:
     logger.error("A run broke off: %s", _write_reason(str(error), getattr(error, "result", None)))
 
 
-def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
+def _write_reason(reason: str, result: Result | None) -> str:
     """Write a reason for the log, without passwords.
 
     If the audit log has only hashes of queries, the words of queries are also left out here.
@@ -437,12 +439,12 @@ def _write_reason(reason: str, result: Mapping[str, Any] | None) -> str:
     return one_line(without_userinfo(reason))
 
 
-def _count_usage(result: Mapping[str, Any]) -> dict[str, Any]:
+def _count_usage(result: Result) -> dict[str, object]:
     """Return the numbers of tokens in the form of the OpenAI protocol."""
     usage = result.get("usage") or {}
     read = usage.get("prompt_tokens", 0)
     written = usage.get("completion_tokens", 0)
-    counts = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    counts: dict[str, object] = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     cached = usage.get("cached_tokens")
     if cached is not None:
         counts["prompt_tokens_details"] = {"cached_tokens": cached}

@@ -8,8 +8,6 @@ import asyncio
 from collections import OrderedDict
 from weakref import WeakValueDictionary
 
-from haystack.core.pipeline.base import PipelineBase
-
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
@@ -24,6 +22,7 @@ from prefrag.components.parts import (
 )
 from prefrag.errors import BadInput
 from prefrag.pipelines.blocks import Block, is_block_of, parameters_of
+from prefrag.pipelines.loading import Pipeline
 from prefrag.server.access.keys import current_access
 from prefrag.server.library.collections import (
     WEB_RETRIEVER,
@@ -48,18 +47,18 @@ class CollectionPipelines:
     :param pipeline: The pipeline with which the server started.
     """
 
-    def __init__(self, name: str, pipeline: PipelineBase):
+    def __init__(self, name: str, pipeline: Pipeline):
         self.pipeline = pipeline
         self._name = name
         # All copies that are still in use, by collection. A copy is also in use while a request runs with it.
-        self._loaded: WeakValueDictionary[str, PipelineBase] = WeakValueDictionary()
+        self._loaded: WeakValueDictionary[str, Pipeline] = WeakValueDictionary()
         # The copies that were used last, the most recent at the end. They stay loaded.
-        self._recent: OrderedDict[str, PipelineBase] = OrderedDict()
+        self._recent: OrderedDict[str, Pipeline] = OrderedDict()
         # The copies that are being loaded at the moment.
-        self._loading: dict[str, asyncio.Task[PipelineBase]] = {}
+        self._loading: dict[str, asyncio.Task[Pipeline]] = {}
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
-    async def find(self, collection: str | None) -> PipelineBase:
+    async def find(self, collection: str | None) -> Pipeline:
         """Find the pipeline of a collection, and load it if needed.
 
         :param collection: The name of the collection. None means the default collection. If the key does not allow the
@@ -99,7 +98,7 @@ class CollectionPipelines:
         self._keep(collection, pipeline)
         return pipeline
 
-    async def _load_once(self, collection: str) -> PipelineBase:
+    async def _load_once(self, collection: str) -> Pipeline:
         """Load a copy in a thread. Requests that come meanwhile wait for the same task."""
         try:
             pipeline = await asyncio.to_thread(self._load, collection)
@@ -109,14 +108,14 @@ class CollectionPipelines:
         finally:
             del self._loading[collection]
 
-    def _keep(self, collection: str, pipeline: PipelineBase) -> None:
+    def _keep(self, collection: str, pipeline: Pipeline) -> None:
         """Note that a copy was just used. If too many copies stay loaded, drop the one whose last use is oldest."""
         self._recent[collection] = pipeline
         self._recent.move_to_end(collection)
         if len(self._recent) > MOST_LOADED:
             self._recent.popitem(last=False)
 
-    def _load(self, collection: str) -> PipelineBase:
+    def _load(self, collection: str) -> Pipeline:
         """Load a copy of the pipeline that searches the collection."""
 
         def change(block: Block) -> Block:
@@ -133,12 +132,12 @@ class CollectionPipelines:
                 return block
             return {**block, "init_parameters": {**parameters, name: collection}}
 
-        pipeline: PipelineBase = pipelines.load(self._name, replace=change)
+        pipeline: Pipeline = pipelines.load(self._name, replace=change)
         pipeline.warm_up()
         return pipeline
 
 
-def _find_indexes(pipeline: PipelineBase) -> tuple[set[str], str | None, set[str]]:
+def _find_indexes(pipeline: Pipeline) -> tuple[set[str], str | None, set[str]]:
     """Find which indexes a pipeline searches.
 
     The three results are the kinds of its stores, its own index, and the names of all other indexes and stores. Only
