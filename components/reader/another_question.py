@@ -6,6 +6,7 @@ to the next comma or to a word such as "but". The checks use neither a model nor
 
 import re
 
+from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS, normalize_words
 
 # The ordinals up to 12, in order.
@@ -27,7 +28,7 @@ _STAGES = {
 # For each of these words and each ordinal its value, such as "3" for "third".
 _VALUE_OF_WORD = {**_STAGES, **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)}}
 # The names of the months, as alternatives of a pattern.
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = "|".join(ENGLISH_MONTHS)
 # The days of the week, as a pattern.
 _WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 # One of the words above, or an ordinal. Capital letters do not match, because "New York" is not new. It matches "the

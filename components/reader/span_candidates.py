@@ -8,13 +8,14 @@ import re
 from dataclasses import dataclass
 
 from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.number_words import ONES, TEENS, TENS
 
 # The kinds of spans. All but the first and the last are the names of patterns: ``title`` is the title of the passage,
 # and ``read`` is a span that only the encoder proposed.
 KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
 # The names of the months, as alternatives of a pattern.
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTHS = "|".join(ENGLISH_MONTHS)
 # A year from 1000 to 2099. It matches "in 1966". It does not match "1966th" and "19660".
 YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 # A word inside a phrase, of at least three lower-case letters. A function word such as "of" does not match, so the

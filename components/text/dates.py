@@ -9,6 +9,11 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 
+# The English names of the months.
+ENGLISH_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 # One pattern for each month, from January to December. It matches the English and the German name, long or short.
 # For example, the tenth pattern matches "October", "Oktober", "oct" and "Okt".
 _MONTHS = (

@@ -3,6 +3,7 @@
 import re
 
 from prefrag.components.reader.doubts.statement import Statement
+from prefrag.components.text.number_words import ONES, TEENS
 
 # A question for a person, an amount or a time, without a choice. It matches "Who leads?" and "What is the fee?". It
 # does not match "What is the river called?", which two names may answer.
@@ -13,7 +14,7 @@ _ASKS_VALUE = re.compile(
     re.IGNORECASE,
 )
 # A number in figures or a short word, or a name. It matches "Ann Low", "1,500" and "three".
-_VALUE = r"(?:[A-Z][\w.]*|\d[\d.,]*|two|three|four|five|six|seven|eight|nine|ten)"
+_VALUE = rf"(?:[A-Z][\w.]*|\d[\d.,]*|{'|'.join((*ONES[1:], TEENS[0]))})"
 # Two names or two numbers with "or" between them, in the answer itself. It matches "Ann Low or Bo Lind" and "7 or 8".
 # It does not match "a cat or dog" and "Huang He, or Yellow River".
 _BOTH = re.compile(rf"\b{_VALUE} or (?:the )?{_VALUE}")
