@@ -250,26 +250,30 @@ def looks_english(question: str) -> bool:
     :param question: The question.
     :returns: Whether it may be in English; False if it has no letters.
     """
-    words = normalize_words(question).split()
-    letters = [sign for sign in question if sign.isalpha()]
-
-    latin_letters = [sign for sign in letters if sign < "\u0250"]
-    # At least 80% of the letters must be Latin.
-    if not letters or len(latin_letters) < 0.8 * len(letters):
+    if not _is_in_latin_letters(question):
         return False
 
+    words = normalize_words(question).split()
     place = next((place for place, word in enumerate(words) if word in INTERROGATIVES), None)
     if place is not None:
         # The first question word decides, because names and titles in any language may follow it.
-        is_foreign = words[place] in _FOREIGN_ASKS
-        if is_foreign or place < _NEAR_THE_BEGINNING:
-            return words[place] in _ENGLISH_ASKS
+        question_word = words[place]
+        is_near_beginning = place < _NEAR_THE_BEGINNING
+        if is_near_beginning or question_word in _FOREIGN_ASKS:
+            return question_word in _ENGLISH_ASKS
 
     english = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _FOREIGN_WORDS for word in words)
     if words[0] in _FIRST_VERBS - _ENGLISH:
         english += 1
     return english > foreign and english >= len(words) // 10
+
+
+def _is_in_latin_letters(text: str) -> bool:
+    """Check whether at least 80% of the letters of a text are Latin. False if it has no letters."""
+    letters = [sign for sign in text if sign.isalpha()]
+    latin_letters = [sign for sign in letters if sign < "\u0250"]
+    return bool(letters) and len(latin_letters) >= 0.8 * len(letters)
 
 
 def asked_for(question: str) -> list[float]:

@@ -196,14 +196,12 @@ def span_features(
     candidates: list[SpanCandidate] = []
     keys: list[str] = []
     for place, part in enumerate(parts):
+        # The spans of a part have the passage index 0.
         candidates += [SpanCandidate(place, span.text, span.kind, span.begin, span.end) for span in part.candidates]
         keys += part.keys
 
     proposed = scores.best_spans(_MOST_PROPOSED) if scores is not None else []
-    places = {_place_of(span) for span in candidates}
-    added = [span for span in proposed if _place_of(span) not in places]
-    if further is not None and _place_of(further) not in places | {_place_of(span) for span in added}:
-        added.append(further)
+    added = _new_spans(candidates, proposed, further)
     keys_of_added = [answer_key(span.text) for span in added]
     candidates += added
     keys += keys_of_added
@@ -228,6 +226,20 @@ def span_features(
         _features_from_scores(candidates, keys, proposed, scores, links),
     ]
     return Spans(candidates, keys, np.concatenate(columns, axis=1))
+
+
+def _new_spans(
+    candidates: Sequence[SpanCandidate], proposed: Sequence[SpanCandidate], further: SpanCandidate | None
+) -> list[SpanCandidate]:
+    """Return the proposed spans, and the further one, that stand where no candidate stands."""
+    places = {_place_of(span) for span in candidates}
+    new_spans = [span for span in proposed if _place_of(span) not in places]
+    if further is None:
+        return new_spans
+    places |= {_place_of(span) for span in new_spans}
+    if _place_of(further) not in places:
+        new_spans.append(further)
+    return new_spans
 
 
 def _place_of(span: SpanCandidate) -> tuple[int, int, int]:
@@ -385,9 +397,12 @@ def _features_of_weights(passage: PassageWords, first: int, after: int) -> list[
     left = passage.weights[max(0, first - _NEAR) : first]
     right = passage.weights[after : after + _NEAR]
 
+    # The distance of a word is the number of words from the span up to it, itself included.
     distances = [len(left) - place for place, value in enumerate(left) if value]
     distances += [place + 1 for place, value in enumerate(right) if value]
-    return [min(distances, default=_NO_WORD_NEAR), sum(left), sum(right), max([*left, *right], default=0.0)]
+    nearest = min(distances, default=_NO_WORD_NEAR)
+    greatest_weight = max([*left, *right], default=0.0)
+    return [nearest, sum(left), sum(right), greatest_weight]
 
 
 def _features_of_signs(span: SpanCandidate, passage: PassageWords) -> list[float]:
@@ -647,14 +662,16 @@ def word_weights(tokenizer: object) -> WordWeight:
     """
     vocabulary: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
     # "the" is the commonest word. Before it, the vocabulary contains only signs and single letters.
-    first, size = vocabulary.get("the", 0), len(vocabulary)
+    first = vocabulary.get("the", 0)
+    n_words = max(1, len(vocabulary) - first)
 
     @lru_cache(maxsize=_CACHED_WORDS)
     def weight(word: str) -> float:
         number = vocabulary.get(word)
         if number is None:
             return 1.0
-        return float(np.log1p(max(0, number - first)) / np.log1p(max(1, size - first)))
+        rank = max(0, number - first)
+        return float(np.log1p(rank) / np.log1p(n_words))
 
     return weight
 

@@ -187,13 +187,26 @@ def _is_denied(statement: Statement) -> bool:
     # "It was not finished until 1769" says when it was finished.
     if statement.matches(_NEGATION) and not statement.is_not_until:
         return True
+    return _is_denied_behind(statement) or _denies_asked_noun(statement)
 
-    # "Drama club, which Ann ran last year, does not run this term" for "Who runs drama club?"
-    relative, denied = _RELATIVE_BEFORE.search(statement.before), _DENIED_BEHIND.match(statement.after)
-    if relative and denied and statement.asks(denied["verb"]) and _EARLIER.search(relative[0] + denied[0]):
-        return True
 
-    # "An engine with five cylinders (no compound)" for "How many cylinders has the compound engine?"
+def _is_denied_behind(statement: Statement) -> bool:
+    """Check whether the answer is in a relative clause of an earlier time, and the verb behind it is denied.
+
+    An example is "Drama club, which Ann ran last year, does not run this term" for "Who runs drama club?".
+    """
+    relative = _RELATIVE_BEFORE.search(statement.before)
+    denied = _DENIED_BEHIND.match(statement.after)
+    if relative is None or denied is None or not statement.asks(denied["verb"]):
+        return False
+    return _EARLIER.search(relative[0] + denied[0]) is not None
+
+
+def _denies_asked_noun(statement: Statement) -> bool:
+    """Check whether the sentence denies a noun of the question.
+
+    An example is "An engine with five cylinders (no compound)" for "How many cylinders has the compound engine?".
+    """
     if re.search(r"\b(?:no|not|without)\b|n't", statement.question):
         return False
     denied_nouns = re.findall(r"\b(?:[Nn]o|[Nn]either|[Ww]ithout) ([a-z]+)", statement.sentence)
@@ -263,17 +276,18 @@ def _is_over(statement: Statement) -> bool:
     """
     if not ASKS_PRESENT.search(statement.question) or _OVER.search(statement.question):
         return False
-
     if _is_span_of_present(statement):
         return False
 
     own_clauses = statement.own_clauses
+    first_clause = own_clauses[0]
     # "The cook is Eva, who followed Ann, who was the cook until June" gives the present cook in its first clause.
-    is_told = re.search(r"\b(?:is|are)\b", own_clauses[0]) is not None and statement.asks_most(own_clauses[0])
-    clauses = own_clauses if is_told else statement.clauses
+    is_in_present = re.search(r"\b(?:is|are)\b", first_clause) is not None
+    is_told = is_in_present and statement.asks_most(first_clause)
 
-    is_of_clause = not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(own_clauses[0])
-    if is_of_clause and any(map(_OVER.search, clauses)):
+    may_end_clause = not _LIMIT.search(statement.before) and not _UNTIL_DONE.search(first_clause)
+    clauses = own_clauses if is_told else statement.clauses
+    if may_end_clause and any(map(_OVER.search, clauses)):
         return True
 
     verb = _FINITE.search(statement.sentence)
@@ -283,7 +297,9 @@ def _is_over(statement: Statement) -> bool:
 
     if _WAS_JUST.search(statement.before) and statement.asks_most(statement.before):
         return _ONCE.match(statement.before) is None
-    return _was_in_office(statement, own_clauses if is_told else [statement.sentence])
+
+    clauses_on_office = own_clauses if is_told else [statement.sentence]
+    return _was_in_office(statement, clauses_on_office)
 
 
 def _is_span_of_present(statement: Statement) -> bool:
@@ -342,7 +358,8 @@ def _is_unasked_condition(statement: Statement, match: re.Match[str]) -> bool:
     stems = {stem(word) for word in words_of(match["text"]) if word not in COMMON}
     if not stems:
         return False
-    return match["only"] is not None or len(stems & statement.asked) < len(stems) / 2
+    asked_stems = stems & statement.asked
+    return match["only"] is not None or len(asked_stems) < len(stems) / 2
 
 
 def _is_limit(statement: Statement) -> bool:
@@ -373,22 +390,25 @@ def _is_relative(statement: Statement) -> bool:
     if not ASKS_PERSON.search(statement.question):
         return False
     # "The sister of Ada is the vet"
-    relative_of = re.search(
+    relative_before = re.search(
         r"(?:^|[,;] |\bthat )(?:the|an?) (?:\w+ )?([a-z]+) (?:of|to) $", statement.before, re.IGNORECASE
     )
-    if relative_of and _tells_of_relative(statement, relative_of[1], statement.after):
+    if relative_before and _tells_of_relative(statement, relative_before[1], statement.after):
         return True
 
     # "Ada's sister is the vet"
     relative_behind = re.match(r"['\u2019]s? (?:[a-z]+ )??([a-z]+)\b", statement.after)
-    if relative_behind and _tells_of_relative(statement, relative_behind[1], statement.after[relative_behind.end() :]):
-        return True
+    if relative_behind:
+        behind_relative = statement.after[relative_behind.end() :]
+        if _tells_of_relative(statement, relative_behind[1], behind_relative):
+            return True
     return _tells_of_neighbour(statement) or _is_by_office(statement)
 
 
 def _tells_of_relative(statement: Statement, relative: str, behind: str) -> bool:
     """Check whether the question asks for the words behind a noun such as "sister", but not for the noun itself."""
-    return not statement.asks(relative) and statement.asks(" ".join(behind.split()[:5]))
+    next_words = " ".join(behind.split()[:5])
+    return not statement.asks(relative) and statement.asks(next_words)
 
 
 def _tells_of_neighbour(statement: Statement) -> bool:
@@ -412,11 +432,13 @@ def _is_by_office(statement: Statement) -> bool:
         return False
 
     office = re.escape(match[1])
-    places = re.findall(rf"\b{office}\b", statement.sentence)
+    occurrences = re.findall(rf"\b{office}\b", statement.sentence)
+    # "the deputy of the mayor" or "the mayor's deputy"
     governed = rf"\b([a-z]+) (?:of|for|to) (?:{DETERMINER} )?{office}\b|\b{office}['\u2019]s? ([a-z]+)"
-    governors = [left or right for left, right in re.findall(governed, statement.sentence)]
-    is_governed_everywhere = len(governors) == len(places) > 0
-    return is_governed_everywhere and not any(map(statement.asks, governors))
+    governors = [before or behind for before, behind in re.findall(governed, statement.sentence)]
+    if not occurrences or len(governors) != len(occurrences):
+        return False
+    return not any(map(statement.asks, governors))
 
 
 # The function that checks for each doubt. The order matters, because :func:`find_doubt` returns the first doubt.

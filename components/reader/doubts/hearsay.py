@@ -223,14 +223,18 @@ def asks_report(statement: Statement) -> bool:
 def _reports(statement: Statement) -> Iterator[re.Match[str]]:
     """Find the verbs of saying that stand directly before a clause with its own verb, without a conjunction."""
     yield from _BARE_COMPLEMENT.finditer(statement.sentence)
+
     for match in _BEFORE_SUBJECT.finditer(statement.sentence):
-        clause = CLAUSE_END.split(statement.sentence[match.end() :])[0]
+        behind = statement.sentence[match.end() :]
+        clause = CLAUSE_END.split(behind)[0]
         if _OWN_VERB.match(clause) or _has_asked_verb(statement.question, clause):
             yield match
-    # "Ann says Eva leads the choir" for "Who leads the choir?": the answer has a verb of saying before it. Its own verb
-    # follows it.
-    deed = re.match(r" ([a-z]+)", statement.after)
-    if deed and statement.asks(deed[1]) and ASKS_PERSON.search(statement.question):
+
+    # "Ann says Eva leads the choir" for "Who leads the choir?": the answer stands between a verb of saying and the verb
+    # of the question.
+    verb_behind = re.match(r" ([a-z]+)", statement.after)
+    is_doer = verb_behind is not None and statement.asks(verb_behind[1])
+    if is_doer and ASKS_PERSON.search(statement.question):
         yield from _REPORTS_DOER.finditer(statement.before)
 
 
@@ -281,8 +285,11 @@ def _is_passive_report(statement: Statement) -> bool:
         return False
     asked = set(words_of(statement.question)) - COMMON
     for match in _PASSIVE.finditer(statement.sentence):
-        is_about = match["verb"] in asked and match.end() <= len(statement.before)
-        if is_about and not statement.asks(match["governor"]) and not _DONE_SO.fullmatch(match["governor"]):
+        is_before_answer = match.end() <= len(statement.before)
+        if not is_before_answer or match["verb"] not in asked:
+            continue
+        governor = match["governor"]
+        if not statement.asks(governor) and not _DONE_SO.fullmatch(governor):
             return True
     return False
 
@@ -294,33 +301,52 @@ def _is_reported(statement: Statement, match: re.Match[str]) -> bool:
     :param match: The match of ``_COMPLEMENT``: the verb or noun of saying, and "that".
     :returns: Whether the clause only reports the answer.
     """
-    # "The novel that he wrote" is a relative clause. A noun with its article stands before "that".
-    before, rest = statement.sentence[: match.start()], statement.sentence[match.end() :]
-    is_noun = re.search(rf"\b{DETERMINER} $", before, re.IGNORECASE) is not None
+    if match["governor"] in FUNCTION_WORDS or _is_relative_clause(statement.sentence, match):
+        return False
+    if not _is_about_asked(statement, match) or _is_said_as_a_whole(statement, match):
+        return False
+    return not _is_vouched(statement, match)
+
+
+def _is_relative_clause(sentence: str, match: re.Match[str]) -> bool:
+    """Check whether the clause behind "that" describes the noun before "that", as in "The novel that he wrote".
+
+    :param sentence: The sentence.
+    :param match: The match of ``_COMPLEMENT`` in it.
+    :returns: Whether nobody says the clause.
+    """
+    before = sentence[: match.start()]
+    has_article = re.search(rf"\b{DETERMINER} $", before, re.IGNORECASE) is not None
+    if not has_article:
+        return False
     # In "It is a joke that the tent costs 120 euros" the clause is the joke.
     is_judged = _IT_IS.search(before) is not None
-    is_relative = is_noun and not is_judged and not _WHOLE_CLAUSE.match(rest)
+    return not is_judged and _WHOLE_CLAUSE.match(sentence[match.end() :]) is None
 
-    # "Ann denies that in May, before the war, Ned mended the nets": the verb governs the words behind the commas too.
+
+def _is_about_asked(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether the clause behind "that", which ``match`` of ``_COMPLEMENT`` opens, is about what is asked for."""
+    clause = statement.sentence[match.end() :]
     is_governed = statement.is_governed(match.end())
-    governed = rest if is_governed else CLAUSE_END.split(rest)[0]
-    is_about = statement.asks_most(governed)
+    if not is_governed:
+        return statement.asks_most(CLAUSE_END.split(clause)[0])
 
     # "On the code Ivo says that it is 4417": what is asked for stands before the verb.
     begins_with_answer = len(statement.before) == match.end()
-    is_of_that = begins_with_answer or _OF_THAT.match(rest) is not None
-    if is_governed and is_of_that:
-        is_about = True
+    if begins_with_answer or _OF_THAT.match(clause):
+        return True
+    # "Ann denies that in May, before the war, Ned mended the nets": the verb governs the words behind the commas too.
+    return statement.asks_most(clause)
 
-    if is_relative or match["governor"] in FUNCTION_WORDS or not is_about:
-        return False
 
-    # "What did Ann say?" asks for the whole clause.
-    is_whole = begins_with_answer and not statement.after.strip(" .!\"'\u201d\u2019")
-    is_said = is_whole and _ASKS_SAID.search(statement.question) is not None
-    if is_said and statement.asks(before):
+def _is_said_as_a_whole(statement: Statement, match: re.Match[str]) -> bool:
+    """Check whether the answer is all that somebody says, and the question asks for it, as "What did Ann say?" does."""
+    begins_with_answer = len(statement.before) == match.end()
+    goes_on = bool(statement.after.strip(" .!\"'\u201d\u2019"))
+    if not begins_with_answer or goes_on or not _ASKS_SAID.search(statement.question):
         return False
-    return not _is_vouched(statement, match)
+    speaker = statement.sentence[: match.start()]
+    return statement.asks(speaker)
 
 
 def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:
@@ -332,6 +358,10 @@ def _is_vouched(statement: Statement, match: re.Match[str]) -> bool:
     verb = (plain or match["governor"]).split()[0]
     if verb in FUNCTION_WORDS or statement.asks(verb):
         return True
-    if _NOTICE.match(statement.sentence[: match.end()].removesuffix("that ").strip()):
+
+    up_to_verb = statement.sentence[: match.end()].removesuffix("that ").strip()
+    if _NOTICE.match(up_to_verb):
         return True
-    return _FACTIVE.fullmatch(verb) is not None and _UNREAL.search(statement.sentence[: match.start()]) is None
+
+    before_verb = statement.sentence[: match.start()]
+    return _FACTIVE.fullmatch(verb) is not None and _UNREAL.search(before_verb) is None

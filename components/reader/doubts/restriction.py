@@ -17,9 +17,11 @@ from prefrag.components.reader.doubts.statement import (
     words_of,
 )
 from prefrag.components.reader.span_features import stem, stems_of
+from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# The first three letters of each month, as in "jan".
+_SHORT_MONTHS = tuple(name[:3].lower() for name in ENGLISH_MONTHS)
 # The month of a date, whole or short.
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -134,7 +136,7 @@ def _is_later(statement: Statement) -> bool:
         return False
     # A month with an unusual letter counts as the first one.
     short = (match["month"] or "")[:3].casefold()
-    month = _MONTHS.index(short) + 1 if short in _MONTHS else 1
+    month = _SHORT_MONTHS.index(short) + 1 if short in _SHORT_MONTHS else 1
     today = date.today()
     return (int(year), month) > (today.year, today.month)
 
@@ -197,11 +199,13 @@ def _is_for_one_of_cases(statement: Statement) -> bool:
     if amount is None or match is None or not re.match(r"\d", statement.answer):
         return False
     behind = match["behind"]
+    # The other case has the same preposition, as the second "in" of "in May and 180 euros in June".
     if behind and match["way"] not in words_of(behind):
         return False
+
     unit = amount["unit"]
-    needs_unit = unit is not None and unit not in FUNCTION_WORDS
-    if needs_unit and not re.match(rf" ?{re.escape(unit)}", behind):
+    has_unit = unit is not None and unit not in FUNCTION_WORDS
+    if has_unit and not re.match(rf" ?{re.escape(unit)}", behind):
         return False
     return _is_unasked(statement, match["case"])
 
@@ -217,11 +221,13 @@ def _is_difference(statement: Statement) -> bool:
 
 def _is_other_office(statement: Statement) -> bool:
     """Check whether a word before the office makes it another office, as "assistant" does with "treasurer"."""
-    match = _OFFICE.search(statement.question)
-    if match is None or not ASKS_PERSON.search(statement.question):
+    asked = _OFFICE.search(statement.question)
+    if asked is None or not ASKS_PERSON.search(statement.question):
         return False
-    places = list(re.finditer(rf"\b{re.escape(match[1])}\b", statement.sentence))
-    return bool(places) and all(_has_lower_rank(statement, statement.sentence[: place.start()]) for place in places)
+    texts_before = []
+    for office in re.finditer(rf"\b{re.escape(asked[1])}\b", statement.sentence):
+        texts_before.append(statement.sentence[: office.start()])
+    return bool(texts_before) and all(_has_lower_rank(statement, text) for text in texts_before)
 
 
 def _has_lower_rank(statement: Statement, before: str) -> bool:
@@ -232,25 +238,35 @@ def _has_lower_rank(statement: Statement, before: str) -> bool:
 
 def _belongs_to_relative(statement: Statement, name: str) -> bool:
     """Check whether what is asked for belongs to a relative of the name, as "Ann Low's mother" does."""
-    places = list(re.finditer(rf"\b{re.escape(name)}\b", statement.sentence))
-    return bool(places) and all(_is_relative_at(statement, place.start(), place.end()) for place in places)
+    names = list(re.finditer(rf"\b{re.escape(name)}\b", statement.sentence))
+    if not names:
+        return False
+    return all(_is_relative_at(statement, match.start(), match.end()) for match in names)
 
 
 def _is_relative_at(statement: Statement, begin: int, end: int) -> bool:
     """Check whether a name from ``begin`` to ``end`` only tells whose relative somebody is."""
-    behind = re.match(r"['\u2019]s? (?:[a-z]+ )?([a-z]+) (?:is|are|was|has|lives|costs)\b", statement.sentence[end:])
-    # "The number of Ann Low's mother" is not hers. "Peru's largest city is Lima, the capital." tells what Peru has.
-    if behind and re.search(r"\b(?:of|for) $", statement.sentence[:begin]):
-        return not statement.asks(behind[0])
-    before = re.search(rf"\b(?:of|for) {DETERMINER} ([a-z]+) of $", statement.sentence[:begin])
-    return before is not None and not statement.asks(before[1])
+    before, behind = statement.sentence[:begin], statement.sentence[end:]
+    # "The number of Ann Low's mother is 4417" is not her number. "Peru's largest city is Lima" tells what Peru has.
+    relative_behind = re.match(r"['\u2019]s? (?:[a-z]+ )?([a-z]+) (?:is|are|was|has|lives|costs)\b", behind)
+    if relative_behind and re.search(r"\b(?:of|for) $", before):
+        return not statement.asks(relative_behind[0])
+
+    # "The number of the mother of Ann Low is 4417"
+    relative_before = re.search(rf"\b(?:of|for) {DETERMINER} ([a-z]+) of $", before)
+    return relative_before is not None and not statement.asks(relative_before[1])
 
 
 def _is_addressed_to(statement: Statement, name: str) -> bool:
     """Check whether the writer tells of himself, and only addresses the name, as in "Dear Bo, my number is 4417."."""
-    if not re.search(r"\b(?:my|our|I|me)\b", statement.sentence) or re.search(r"\b(?:my|I)\b", statement.question):
+    tells_of_writer = re.search(r"\b(?:my|our|I|me)\b", statement.sentence) is not None
+    asks_about_writer = re.search(r"\b(?:my|I)\b", statement.question) is not None
+    if not tells_of_writer or asks_about_writer:
         return False
-    first = re.escape(name.split()[0])
-    text = "\n".join([*statement.earlier, statement.before])
-    is_greeted = re.search(rf"(?:^|\n)\W*(?:[A-Z][a-z]+ )?{first}(?: [A-Z]\w+)?[,!:]", text) is not None
-    return is_greeted and not re.search(rf"(?:^|\n)\W*{first}\b[^,\n]*$", statement.others)
+
+    first_name = re.escape(name.split()[0])
+    text_before = "\n".join([*statement.earlier, statement.before])
+    is_greeted = re.search(rf"(?:^|\n)\W*(?:[A-Z][a-z]+ )?{first_name}(?: [A-Z]\w+)?[,!:]", text_before) is not None
+    # A last line that begins with the name is a signature, so the name is the writer.
+    is_signed = re.search(rf"(?:^|\n)\W*{first_name}\b[^,\n]*$", statement.others) is not None
+    return is_greeted and not is_signed

@@ -148,19 +148,28 @@ def is_taken_back(statement: Statement) -> bool:
     :param statement: The sentence with the answer.
     :returns: Whether a verdict takes the answer back.
     """
-    near = [sentence.strip() for sentence in (statement.following, *statement.later)]
-    if any(map(_UNTRUE.fullmatch, near)) or _ends_in_denial(statement) or _has_aside(statement):
+    sentences_behind = [sentence.strip() for sentence in (statement.following, *statement.later)]
+    if any(map(_UNTRUE.fullmatch, sentences_behind)):
+        return True
+    if _ends_in_denial(statement) or _has_aside(statement):
         return True
 
-    following, *later = [_without_affirmation(statement, sentence) for sentence in near]
+    following, *later = [_without_affirmation(statement, sentence) for sentence in sentences_behind]
     if _LABEL.fullmatch(following) or _SAYS_NO.match(following):
         return True
+
     is_denied = _will_not_be(statement, _WILL_NOT.fullmatch(following))
     if is_denied and not _ASKS_DEED.search(statement.question):
         return not _DENIES.search(statement.question)
-    if any(_REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence) for sentence in (following, *later)):
-        return True
 
+    for sentence in (following, *later):
+        if _REFUTED.fullmatch(sentence) or _ON_THIS.fullmatch(sentence):
+            return True
+    return _has_verdict(statement, following, later)
+
+
+def _has_verdict(statement: Statement, following: str, later: Sequence[str]) -> bool:
+    """Check whether a verdict takes the statement back with a verb that the question lacks."""
     verdict = _find_verdict(statement, following, later)
     if verdict is None:
         return False
@@ -204,14 +213,22 @@ def _has_aside(statement: Statement) -> bool:
         return False
     if aside["old"] is None and aside["year"] is None:
         return True
-    # "Brae has 12,000 (2011). Toft has 3,000 (2021)." has no later amount of Brae.
-    if aside["year"]:
-        texts = [statement.after, *filter(statement.asks_most, statement.others.split("\n"))]
-        years = [year for text in texts for year in _OF_YEAR.findall(text)]
-        if max(years, default="") <= aside["year"]:
-            return False
+    if aside["year"] and _last_year_behind(statement) <= aside["year"]:
+        return False
     is_amount = re.search(r"\d", statement.answer) is not None
     return is_amount and ASKS_PRESENT.search(statement.question) is not None
+
+
+def _last_year_behind(statement: Statement) -> str:
+    """Return the latest year in brackets behind another amount of the same thing; empty if there is none.
+
+    In "Brae has 12,000 (2011). Toft has 3,000 (2021)." the second amount is not of Brae.
+    """
+    years = _OF_YEAR.findall(statement.after)
+    for sentence in statement.others.split("\n"):
+        if statement.asks_most(sentence):
+            years += _OF_YEAR.findall(sentence)
+    return max(years, default="")
 
 
 def _find_verdict(statement: Statement, following: str, later: Sequence[str]) -> re.Match[str] | None:
@@ -240,20 +257,31 @@ def _is_after_deed(statement: Statement, following: str) -> bool:
 
     In "The law was passed in 1995. It was amended." the law stays passed.
     """
-    asked, later = _ASKS_DEED.search(statement.question), _LATER_DEED.match(following)
+    asked = _ASKS_DEED.search(statement.question)
+    later = _LATER_DEED.match(following)
     if asked is None or later is None:
         return False
-    if later["noun"] and not re.search(rf"\b{later['noun']}\b", statement.sentence):
+    noun = later["noun"]
+    if noun and not re.search(rf"\b{noun}\b", statement.sentence):
         return False
+    return re.search(_form_of_deed(asked), statement.sentence) is not None
 
+
+def _form_of_deed(asked: re.Match[str]) -> str:
+    """Make the pattern of a sentence that says that the deed of a question was done.
+
+    For example, "When did the ship sail?" needs a sentence with "sailed".
+
+    :param asked: The match of ``_ASKS_DEED``.
+    :returns: The pattern.
+    """
     if asked["base"]:
-        done = rf"\b{re.escape(asked['base'].removesuffix('e').removesuffix('y'))}(?:i?ed)\b"
-    elif asked["done"]:
-        done = rf"\b(?:was|were) (?:[a-z]+ly )?{re.escape(asked['done'])}\b"
-    else:
-        done = rf"(?<!\bis )(?<!\bare )(?<!\bbe )\b{re.escape(asked['did'])}\b"
-
-    return re.search(done, statement.sentence) is not None
+        root = asked["base"].removesuffix("e").removesuffix("y")
+        return rf"\b{re.escape(root)}(?:i?ed)\b"
+    if asked["done"]:
+        return rf"\b(?:was|were) (?:[a-z]+ly )?{re.escape(asked['done'])}\b"
+    # "Who designed the mill?" has no answer in "the mill is designed".
+    return rf"(?<!\bis )(?<!\bare )(?<!\bbe )\b{re.escape(asked['did'])}\b"
 
 
 def _verdict_on(statement: Statement, sentence: str) -> re.Match[str] | None:

@@ -187,13 +187,16 @@ class Statement:
     def _is_on_answer(self, left: int, right: int) -> bool:
         """Check whether the clause from ``left`` to ``right`` is one of :attr:`clauses`."""
         begin, end = len(self.before), len(self.sentence) - len(self.after)
-        if left <= begin < right or left < end <= right:
+        holds_begin = left <= begin < right
+        holds_end = left < end <= right
+        if holds_begin or holds_end:
             return True
         clause = self.sentence[left:right]
         if self.asks_most(clause):
             return True
         # Up to two characters may stand between the answer and the clause behind it, as in "Ann, who".
-        return left <= end + 2 and right > end and _TELLS_MORE.match(clause) is not None
+        is_directly_behind = left <= end + 2 and right > end
+        return is_directly_behind and _TELLS_MORE.match(clause) is not None
 
     @cached_property
     def own_clauses(self) -> list[str]:
@@ -242,22 +245,27 @@ class Statement:
         verbs.
         """
         asked = _ASKS_NAME.match(self.question)
+        if asked is None or _PREDICATE.search(asked[1]):
+            return False
         shared = self.asked & stems_of(self.sentence)
-        if asked is None or not shared or _PREDICATE.search(asked[1]):
+        if not shared:
             return False
 
+        # The phrases that may name the answer.
         phrases: list[str] = []
-        before, behind = _PHRASE_BEFORE.search(self.before), _PHRASE_AFTER.match(self.after)
+        before = _PHRASE_BEFORE.search(self.before)
         if before:
-            # "Would set a toll of 4 pounds" does not say that 4 pounds is the toll. "Hopes to make the mayor Ann Low"
-            # does not say that Ann Low is the mayor.
-            if before[0].endswith(("of ", "for ")) or _GOVERNING.search(self.before[: before.start()]):
+            # "Would set a toll of 4 pounds" does not say that 4 pounds is the toll.
+            is_of_amount = before[0].endswith(("of ", "for "))
+            # "Hopes to make the mayor Ann Low" does not say that Ann Low is the mayor.
+            is_wanted = _GOVERNING.search(self.before[: before.start()]) is not None
+            if is_of_amount or is_wanted:
                 return False
             phrases.append(before[0])
 
+        behind = _PHRASE_AFTER.match(self.after)
         if behind:
             phrases.append(behind[1])
-
         return any(shared <= stems_of(phrase) and not _SAYS.search(phrase) for phrase in phrases)
 
     def matches(self, pattern: re.Pattern[str], is_verb: bool = False) -> bool:
@@ -299,22 +307,34 @@ class Statement:
         It may not if the word stands only in a subordinate clause behind the answer. In
         "Ann Low, the mayor, says that she would stay", the word "would" is not said of the answer "Ann Low".
         """
-        begin, end = len(self.before), len(self.sentence) - len(self.after)
-        # A quotation is the name of something or somebody's words, as in "Say You Won't Let Go".
-        quotes_of_word = [quote for quote in self._quotes if quote.start() < place < quote.end()]
-        if any(not quote.start() < begin < quote.end() for quote in quotes_of_word):
+        if self._is_quoted_apart(place):
             return False
-
+        end = len(self.sentence) - len(self.after)
         if place < end or end <= left:
             return True
 
+        # The subordinate clause with the word begins at the last conjunction before the word.
         conjunctions = [match.start() for match in _SUBORDINATE.finditer(self.sentence, end, right)]
-        conjunctions_before = [conjunction for conjunction in conjunctions if conjunction <= place]
-        if not conjunctions_before:
+        begins = [conjunction for conjunction in conjunctions if conjunction <= place]
+        if not begins:
             return True
-        later = [match.start() for match in _SUBORDINATE.finditer(self.sentence, place, right)]
-        subordinate_clause = self.sentence[conjunctions_before[-1] : min(later, default=right)]
+        # It ends at the first conjunction behind the word.
+        ends = [match.start() for match in _SUBORDINATE.finditer(self.sentence, place, right)]
+        subordinate_clause = self.sentence[begins[-1] : min(ends, default=right)]
         return self.asks_most(subordinate_clause)
+
+    def _is_quoted_apart(self, place: int) -> bool:
+        """Check whether a word at ``place`` stands in a quotation without the answer.
+
+        A quotation is the name of something or somebody's words, as in "Say You Won't Let Go".
+        """
+        begin = len(self.before)
+        for quote in self._quotes:
+            has_word = quote.start() < place < quote.end()
+            has_answer = quote.start() < begin < quote.end()
+            if has_word and not has_answer:
+                return True
+        return False
 
     def is_governed(self, place: int) -> bool:
         """Check whether a word that ends at ``place`` may govern the answer, as "says that" governs what follows it.
@@ -360,6 +380,7 @@ def statement_at(question: str, title: str, text: str, begin: int, end: int, hea
     :returns: The sentence and the text around it; None if no sentence begins before the answer.
     """
     spans = sentence_spans(text)
+    # The last sentence that begins before the answer.
     number = max((place for place, (left, _) in enumerate(spans) if left <= begin), default=None)
     if number is None:
         return None

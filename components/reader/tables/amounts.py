@@ -154,15 +154,18 @@ def is_multiplied(table: TableExcerpt, column: int) -> bool:
     if _PIECE & stems and len(stems) > 1:
         return True
 
+    # The unit of "Price per night" is "night"; empty if there is none.
     piece = _PER.search(table.columns[column])
     unit = stem_of(piece[1]) if piece is not None else ""
+    is_quantity_itself = bool(_QUANTITIES & stems)
+
     for number, name in enumerate(table.columns):
         if number == column:
             continue
         cells = column_cells(table.lines.values(), number)
         has_name_of_quantity = bool(_QUANTITIES & words_of(name).stems)
         is_quantity = has_name_of_quantity or _has_numbers_of_pieces(name, cells)
-        if is_quantity and not _QUANTITIES & stems:
+        if is_quantity and not is_quantity_itself:
             return True
         if any(unit in words_of(text).stems for text in (name, *cells)):
             return True

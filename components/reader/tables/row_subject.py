@@ -118,15 +118,17 @@ def is_of_dated_event(question: str, fit: Fit) -> bool:
     """
     if fit.column == 0 or not has_dated_rows(fit.table):
         return False
-    # A word at the beginning of a question has a capital letter in any case.
-    names = [word for word in fit.telling if word.is_name and not question.lstrip().startswith(word.typed)]
-    # A word that is no name may name the event.
-    has_other_words = len(names) < len(fit.telling)
-    has_date = any(0 in places for places in fit.telling.values())
-    if not names or has_other_words or has_date:
+    columns: set[int] = set()
+    for word, places in fit.telling.items():
+        # A word at the beginning of a question has a capital letter in any case.
+        is_first = question.lstrip().startswith(word.typed)
+        # A word that is no name may name the event, and so does its date, which is in the first column.
+        if not word.is_name or is_first or 0 in places:
+            return False
+        columns.update(places)
+    if not fit.telling:
         return False
     # A column such as "Event" or "Film" names the event.
-    columns = {column for word in names for column in fit.telling[word]}
     return all(_is_role(fit, column) or _PART.fullmatch(fit.table.columns[column]) for column in columns)
 
 
@@ -180,11 +182,14 @@ def is_of_other_name(question: str, fit: Fit) -> bool:
     for word, places in fit.telling.items():
         if word.is_number:
             continue
-        # "A garden chair" is one of the "Garden Chairs".
-        is_one = re.search(rf"\ban? (?:[^\W_]+ )?{re.escape(word.typed)}\b", question) is not None
-        people = {column for column in places if not is_one and _is_of_people(fit.table.columns[column])}
-        has_form = any(_has_form(word, cells[column], column in people) for column in places)
-        if not has_form:
+        # "A garden chair" is one of the "Garden Chairs", so it is no person.
+        is_one_of_many = re.search(rf"\ban? (?:[^\W_]+ )?{re.escape(word.typed)}\b", question) is not None
+        has_same_form = False
+        for column in places:
+            is_person = not is_one_of_many and _is_of_people(fit.table.columns[column])
+            if _has_form(word, cells[column], is_person):
+                has_same_form = True
+        if not has_same_form:
             return True
     return False
 
@@ -251,9 +256,10 @@ def is_in_other_order(question: str, fit: Fit) -> bool:
     if any(_is_turned(fit, cell) for cell in fit.other_cells.values()):
         return True
     # The two sides of a match stand in two columns.
-    for (first, places), (second, other_places) in pairwise(fit.telling.items()):
+    for first, second in pairwise(fit.telling):
         is_pair = re.search(re.escape(first.typed) + _AGAINST + re.escape(second.typed), question) is not None
-        if is_pair and min(places) > max(other_places):
+        is_turned = min(fit.telling[first]) > max(fit.telling[second])
+        if is_pair and is_turned:
             return True
     return False
 
@@ -303,11 +309,10 @@ def goes_on_below(question: str, fit: Fit) -> bool:
     below = lines.get(number + 1)
     if below is None or not fit.telling:
         return False
-    cells = below.row.cells
-    columns = {column for places in fit.telling.values() for column in places}
+    asked_columns = set[int]().union(*fit.telling.values())
     # A member without a role, whose name stands left of the empty cell, is another member.
-    columns_left = range(min(columns))
-    if not all(repeats_cell(cells, column) for column in (*columns_left, *columns)):
+    columns_left = range(min(asked_columns))
+    if not all(repeats_cell(below.row.cells, column) for column in (*columns_left, *asked_columns)):
         return False
     lines_above = [line for place, line in lines.items() if place <= number]
     return not is_total(lines_above, below)

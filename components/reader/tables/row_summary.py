@@ -166,10 +166,12 @@ def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_su
     chosen = _rows_with(wanted, lines, rows, all_stems(words))
     if not chosen:
         return None
-    # Each column that the question names must be counted, hold a value of the question, or be the first column.
-    further_names = [] if is_sum else [columns for word, columns in names.items() if word != words[0]]
-    if any(columns.isdisjoint({*wanted, 0}) for columns in further_names):
-        return None
+    if not is_sum:
+        # Each column that the question names must be counted, hold a value of the question, or be the first column.
+        explained = {*wanted, 0}
+        for word, columns in names.items():
+            if word != words[0] and columns.isdisjoint(explained):
+                return None
     return _Choice(question, words, table, lines, chosen, names, wanted)
 
 
@@ -308,8 +310,8 @@ def _is_named_after(noun: Word, table: TableExcerpt) -> bool:
     if len(set(firsts)) < len(firsts):
         return False
     for text in table.context:
-        name = {stem for stem in text.whole if not any(map(str.isdigit, stem))}
-        if name == {noun.stem}:
+        stems_without_digits = {stem for stem in text.whole if not any(map(str.isdigit, stem))}
+        if stems_without_digits == {noun.stem}:
             return True
     return False
 
@@ -320,12 +322,15 @@ def _may_hold_several(table: TableExcerpt, column: int) -> bool:
     A column with the cells "Red, Blue" and "Red" may. A column with the cells "Bell, Stone & Co" and "Reed" may not.
     """
     cells = {text.casefold() for text in column_cells(table.lines.values(), column) if text}
-    parts = [_parts_of(cell) for cell in cells]
-    joined = [parts_of_cell for parts_of_cell in parts if len(parts_of_cell) > 1]
-    parts_of_joined = set[str]().union(*joined)
-    occurrences = sum(len(parts_of_cell & parts_of_joined) for parts_of_cell in parts)
-    # A part that stands in one cell only is counted once.
-    return occurrences > len(parts_of_joined)
+    parts_of_cells = [_parts_of(cell) for cell in cells]
+    # The parts of all cells that may hold several values.
+    joined_parts: set[str] = set()
+    for parts in parts_of_cells:
+        if len(parts) > 1:
+            joined_parts |= parts
+    # If each of these parts stands in a single cell, there are as many occurrences as parts.
+    occurrences = sum(len(parts & joined_parts) for parts in parts_of_cells)
+    return occurrences > len(joined_parts)
 
 
 def _parts_of(cell: str) -> set[str]:
@@ -375,20 +380,21 @@ def _column_to_add(choice: _Choice, words: Sequence[Word], columns: list[int], i
     :returns: The number of the column; None if no column, or more than one, may be meant.
     """
     table = choice.table
-    named_by_word = set[int]().union(*map(table.names, words))
+    named = set[int]().union(*map(table.names, words))
     # The columns that are named by words that stand in no cell.
     named_alone = set[int]().union(*choice.names.values())
-    by_words = [column for column in columns if column in named_by_word]
-    by_own = [column for column in columns if column in named_alone]
-    if is_named and not by_words:
+    named_columns = [column for column in columns if column in named]
+    alone_columns = [column for column in columns if column in named_alone]
+    if is_named and not named_columns:
         return None
 
     # In a table of two columns, the numbers are what the table is about.
-    unnamed = columns if len(table.columns) == 2 else []
-    named = by_own or by_words
-    chosen = named if is_named else unnamed
+    unnamed_columns = columns if len(table.columns) == 2 else []
+    chosen = alone_columns or named_columns if is_named else unnamed_columns
+
+    # The columns that the question names besides, which the sum would have to take into account.
     others = named_alone - {0, *chosen}
-    if by_own:
+    if alone_columns:
         others = {column for column in others if not _names_records(choice.lines, column)}
     elif any(word.stem in _COUNTING and not table.names(word) for word in words):
         # "Total number of invoices" is a count.
