@@ -160,7 +160,7 @@ def try_models_once(pipeline: object, result: Result, seconds: float) -> None:
         try_models(pipeline, _TRIAL_SECONDS / _TRIAL_CALLS, wait=0.0)
 
 
-def read_options(filters: str | None, **options: object) -> dict[str, Any]:
+def read_options(filters: str | None, **options: object) -> dict[str, object]:
     """Turn the options of a command into options of the run.
 
     :param filters: The filters as JSON. None means no filters.
@@ -315,7 +315,7 @@ def load(name: str) -> Pipeline:
     return pipeline
 
 
-def _read_filters(text: str | None) -> dict[str, Any] | None:
+def _read_filters(text: str | None) -> dict[str, object] | None:
     """Read the filters of ``--filters`` from JSON. None if the option was not given."""
     if text is None:
         return None

@@ -527,7 +527,7 @@ def _check_extras() -> Finding:
     return Finding("extras", "ok", text, advice=f'If you need one: pip install "prefrag[{absent[0]}]"')
 
 
-def _check_keys(stores: Sequence[Any] = ()) -> Finding:
+def _check_keys(stores: Sequence[object] = ()) -> Finding:
     """Say how many API keys there are, or what is wrong with them."""
     from prefrag.server.access.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
     from prefrag.server.access.keys import are_shared, keys_file, read_keys

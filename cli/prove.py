@@ -108,7 +108,7 @@ def _describe(proof: dict[str, Any], applied: bool) -> list[str]:
     return lines
 
 
-def _say_applied(proof: dict[str, Any]) -> str:
+def _say_applied(proof: dict[str, object]) -> str:
     """Say what ``--apply`` has changed: the way in which the model works, or the certainty for "Stated"."""
     if proof["switched"]:
         return (

@@ -94,7 +94,7 @@ def limit_deadline(deadline: float | None) -> float:
 
 
 async def stream(
-    pipeline: Pipeline, question: str, *, deadline: float | None = None, progress: bool = False, **options: Any
+    pipeline: Pipeline, question: str, *, deadline: float | None = None, progress: bool = False, **options: object
 ) -> AsyncGenerator[Event | Result, None]:
     """Run a pipeline and yield each event of its trace as it happens.
 

@@ -30,7 +30,7 @@ async def cancel_tasks_at_end(
     :returns: The outputs.
     :raises TimeoutError: When the run has not ended in time.
     """
-    tasks: set[asyncio.Task[Any]] = set()
+    tasks: set[asyncio.Task[object]] = set()
     context = context or copy_context()
     try:
         while True:
@@ -55,7 +55,7 @@ class _RecordTasks(Awaitable[T]):
     the whole event loop. So it is replaced only while the awaited code itself runs, and not while the code waits.
     """
 
-    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
+    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[object]], context: Context):
         self._awaited = awaited
         self._tasks = tasks
         self._context = context

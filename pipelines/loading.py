@@ -243,7 +243,7 @@ def _shipped_types() -> set[str]:
 
 
 @lru_cache(maxsize=64)
-def _parse(text: str) -> Any:
+def _parse(text: str) -> object:
     """Parse a YAML text. The caller must copy the result, because the cache keeps it."""
     return yaml.load(text, Loader=_Loader)
 

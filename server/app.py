@@ -149,7 +149,7 @@ class _Pipelines:
         self._down: set[str] = set()
 
     @staticmethod
-    def served() -> dict[str, Any]:
+    def served() -> dict[str, object]:
         """Return the pipelines that are served now, by name."""
         return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
 
@@ -325,7 +325,7 @@ class StrictRoute(APIRoute):
         super().__init__(path, endpoint, **options)
 
 
-def _forbid_extra(kind: Any) -> Any:
+def _forbid_extra(kind: object) -> object:
     """Return a subclass of a pydantic model that refuses unknown fields. Return any other annotation as it is."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return type(kind.__name__, (kind,), {"model_config": ConfigDict(extra="forbid"), "__module__": kind.__module__})
@@ -380,7 +380,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
     return failed
 
 
-def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
+def _haystack_pipelines(wrappers: Mapping[str, object]) -> dict[str, object]:
     """Return the pipeline of each wrapper that has a Haystack pipeline, by the name of the wrapper."""
     pipelines = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in pipelines.items() if hasattr(pipeline, "walk")}
@@ -390,7 +390,7 @@ def _describe_open_routes_only(app: FastAPI) -> None:
     """Remove the routes that are not served from the description of the API."""
     describe = app.openapi
 
-    def openapi() -> dict[str, Any]:
+    def openapi() -> dict[str, object]:
         schema = describe()
         open_paths = {}
         for path, routes in schema["paths"].items():

@@ -87,7 +87,7 @@ def _find_start(pipeline: PipelineBase) -> StateBuilder | None:
     return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
 
 
-def _describe(name: str, pipeline: object, start: StateBuilder) -> dict[str, Any]:
+def _describe(name: str, pipeline: object, start: StateBuilder) -> dict[str, object]:
     """Describe a pipeline for the page: its sources, the defaults of its options, and its model."""
     # The sources that may not be searched now, and the reason.
     closed, reason = start.closed_sources()
@@ -108,7 +108,7 @@ def _describe(name: str, pipeline: object, start: StateBuilder) -> dict[str, Any
     }
 
 
-def _describe_model(pipeline: object) -> dict[str, Any] | None:
+def _describe_model(pipeline: object) -> dict[str, object] | None:
     """Describe the model that answers, without the name of its machine. None if the extractive reader answers."""
     reasoners = [part for _, part in walk_parts(pipeline) if isinstance(part, Reasoner)]
     with_model = [reasoner for reasoner in reasoners if not reasoner.is_extractive]

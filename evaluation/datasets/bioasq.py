@@ -54,7 +54,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
         yield passage(number, f"PMID {number}", " ".join(snippets))
 
 
-def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
+def _records(file: DatasetFile) -> Iterator[tuple[int, object]]:
     """Yield the number and content of each yes/no question.
 
     A record that is not an object is also yielded, so that the caller reports it as invalid.

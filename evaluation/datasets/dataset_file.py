@@ -143,7 +143,7 @@ class DatasetFile:
                 if line.strip():
                     yield number, line
 
-    def json_lines(self) -> Iterator[tuple[int, Any]]:
+    def json_lines(self) -> Iterator[tuple[int, object]]:
         """Yield the JSON value of each line that is not blank.
 
         :returns: An iterator over pairs: the number of the line in the file, from 1, and the value.
@@ -156,7 +156,7 @@ class DatasetFile:
                 raise self.error("line", number, f"it is not JSON ({error})") from error
             yield number, value
 
-    def json_array(self) -> Iterator[tuple[int, Any]]:
+    def json_array(self) -> Iterator[tuple[int, object]]:
         """Yield the objects of a JSON array one at a time. The array is never in memory as a whole.
 
         :returns: An iterator over pairs: the number of the object, from 1, and the object.
@@ -188,7 +188,7 @@ class DatasetFile:
                 raise ValueError(f"{self.path} is not JSON ({error}).") from error
 
     def convert_records(
-        self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
+        self, records: Iterable[tuple[int, object]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
         """Convert the records of this file to questions or passages.
 

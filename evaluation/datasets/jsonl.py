@@ -123,7 +123,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _read_hop(hop: dict[str, Any]) -> Hop:
+def _read_hop(hop: dict[str, object]) -> Hop:
     """Read a sub-question."""
     return Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
 

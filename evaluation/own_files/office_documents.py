@@ -18,7 +18,7 @@ import yaml
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
 
-def read_organisations(train: bool = False) -> list[dict[str, Any]]:
+def read_organisations(train: bool = False) -> list[dict[str, object]]:
     """Read the files of the invented organisations.
 
     :param train: Whether to read the organisations for training, or those for dev and test.
@@ -41,7 +41,7 @@ def write_organisations(folder: Path, train: bool = False) -> int:
     return _write_files(read_organisations(train), folder)
 
 
-def read_person() -> list[dict[str, Any]]:
+def read_person() -> list[dict[str, object]]:
     """Read the files of the invented person.
 
     :returns: The files. Each has its path and its content.

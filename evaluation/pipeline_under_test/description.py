@@ -192,7 +192,7 @@ def _writes_queries(block: Block) -> bool:
     return block["type"] != _REWRITER and not must_answer
 
 
-def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
+def describe_environment(experiment: Experiment, llm: Mapping[str, object]) -> dict[str, str]:
     """Return the environment variables that change the run.
 
     :param experiment: The settings of the evaluation.
@@ -280,7 +280,7 @@ def _find_generators(pipeline: Block) -> list[Block]:
     return generators
 
 
-def _describe_configured_model(experiment: Experiment) -> dict[str, Any]:
+def _describe_configured_model(experiment: Experiment) -> dict[str, object]:
     """Describe the model that the experiment or the environment variables name.
 
     If they name no model, the extractive reader answers.

@@ -102,7 +102,7 @@ class Setup:
             if name in llm and name not in used_settings:
                 llm[name] = None
 
-        noise: dict[str, Any] = {}
+        noise: dict[str, object] = {}
         for name in ("web_sentences", "web_junk"):
             noise[name] = getattr(experiment, name) if name in used_settings else None
         return {

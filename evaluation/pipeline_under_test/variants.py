@@ -92,7 +92,7 @@ def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:
     return replace_parts(block, dict(_read_change(change) for change in changes))
 
 
-def _read_change(change: str) -> tuple[str, Any]:
+def _read_change(change: str) -> tuple[str, object]:
     """Split a change into the path of a setting and its value.
 
     For example, ``_read_change("start.max_steps=5")`` returns ``("start.max_steps", 5)``. The value "@NAME" copies the

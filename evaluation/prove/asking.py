@@ -133,7 +133,7 @@ class _Worlds:
 
     closed: dict[str, Any] = field(default_factory=dict)
     looped: dict[str, Any] = field(default_factory=dict)
-    held_back: dict[str, Any] = field(default_factory=dict)
+    held_back: dict[str, object] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Drop the pipelines."""
@@ -150,7 +150,7 @@ def _name(question: Question) -> str:
     return f"{question.form}:{question.sentence.passage.id}:{question.sentence.begin}:{question.at}"
 
 
-def _read_answers(plan: Plan) -> dict[str, dict[str, Any]]:
+def _read_answers(plan: Plan) -> dict[str, dict[str, object]]:
     """Read the answers of an earlier call. If that call measured something else, its file is emptied."""
     make_private_folder(plan.answers.parent)
     key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
@@ -325,7 +325,7 @@ async def _ask_in(question: str, pipeline: Any, history: Any = None, is_held: bo
     return result
 
 
-def _record(question: Question, world: str, new_value: str, result: Result) -> dict[str, Any]:
+def _record(question: Question, world: str, new_value: str, result: Result) -> dict[str, object]:
     """Return what is stored of one answer: its verdict, its certainty and its evidence."""
     evidence = result.get("evidence")
     sentence = ""

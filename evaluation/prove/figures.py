@@ -193,7 +193,7 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
     return rates
 
 
-def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, Any] | None:
+def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, object] | None:
     """Choose the lowest probability with which an answer is still stated.
 
     One half of the documents chooses the threshold, and the other half measures it. A hash of a document's name decides
@@ -237,7 +237,7 @@ def _only_by(answerer: str, case: Case) -> Case:
     return {**case, "worlds": answers}
 
 
-def compare_loops(cases: Sequence[Case]) -> dict[str, Any] | None:
+def compare_loops(cases: Sequence[Case]) -> dict[str, object] | None:
     """Compare the model's reply format (its loop) with the other one, on the questions that were asked in both.
 
     Each question was asked in two worlds: with its sentence and without it. A loop scores 1 if it states the right

@@ -25,7 +25,7 @@ _LONGEST = 600
 _Numbers = dict[Question, int]
 
 
-def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
+def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, object]:
     """Collect the data that the page needs to show two runs side by side.
 
     :param runs: All runs of the report.
@@ -92,12 +92,12 @@ def _mark_right(run: Run, numbers: _Numbers) -> str:
 
 def _collect_traces(
     comparisons: Sequence[Comparison], numbers: Mapping[str, int], datasets: Mapping[str, _Numbers], limit: int
-) -> tuple[dict[int, dict[int, Any]], int]:
+) -> tuple[dict[int, dict[int, object]], int]:
     """Collect the traces of the questions that only one of two runs answers correctly, until the limit is reached.
 
     Return the traces by the numbers of the run and the question, and the number of traces that were left out.
     """
-    by_question: dict[int, dict[int, Any]] = {}
+    by_question: dict[int, dict[int, object]] = {}
     # The number of bytes that are left.
     room = limit
     # The names of the runs and the ids of the questions whose traces are left out.
@@ -135,7 +135,7 @@ def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison,
                 yield comparison, id
 
 
-def _trace(prediction: PredictionLine) -> dict[str, Any]:
+def _trace(prediction: PredictionLine) -> dict[str, object]:
     """Return what the page shows of a run's steps for one question. Empty values are left out."""
     result = prediction.get("result") or {}
     gold = set(prediction.get("supporting_ids") or ())

@@ -425,7 +425,7 @@ def _read_run(folder: Path, name: str) -> Run:
     return replace(run, warnings=tuple(warnings))
 
 
-def _read_object(path: Path) -> dict[str, Any] | None:
+def _read_object(path: Path) -> dict[str, object] | None:
     """Read a JSON object from a file. None if there is no such file."""
     if not path.is_file():
         return None

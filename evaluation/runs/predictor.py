@@ -14,6 +14,7 @@ from prefrag.errors import find_cause
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.pipelines.asking import RunFailed, ask_async
+from prefrag.pipelines.loading import Pipeline
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def open_predictor(
 class Predictor:
     """Runs the pipeline under test, one question per call. :func:`open_predictor` explains the parameters."""
 
-    def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
+    def __init__(self, pipeline: Pipeline, retries: int, deadline: float, contents: bool, simulated: bool):
         self.pipeline = pipeline
         self.retries = retries
         self.deadline = deadline

@@ -243,7 +243,7 @@ def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, objec
     """Return the metrics as they are after being written as JSON and read again."""
     from prefrag.evaluation.metrics import summarise
 
-    summary: dict[str, Any] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
+    summary: dict[str, object] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
     return summary
 
 

@@ -121,7 +121,7 @@ _NOT_EVERYWHERE = frozenset(
 # The default value of each setting.
 _DEFAULTS = {setting.name: setting.default for setting in fields(Experiment)}
 # The values that are tried by default.
-_TRIED: dict[str, list[Any]] = {
+_TRIED: dict[str, list[object]] = {
     "top_k": [3, 5, 7],
     "judge_error": [0.0, 0.1, 0.2],
     "distraction": [0.0, 0.02],
@@ -357,7 +357,7 @@ def evaluate_all(
     return {cell: finished[cell] for cell in wanted}
 
 
-def list_rows(done: dict[Cell, dict[str, Any]]) -> list[list[str]]:
+def list_rows(done: dict[Cell, dict[str, object]]) -> list[list[str]]:
     """Make the rows of the table.
 
     :param done: The metrics of each evaluation.
@@ -402,7 +402,7 @@ def print_table(done: dict[Cell, dict[str, Any]]) -> None:
     name_failed(done)
 
 
-def name_failed(done: dict[Cell, dict[str, Any]]) -> None:
+def name_failed(done: dict[Cell, dict[str, object]]) -> None:
     """Name evaluations with failed questions on stderr.
 
     :param done: The metrics of each evaluation.

@@ -230,7 +230,7 @@ def _strip(value: object) -> Any:
     return name + PureWindowsPath(text).name
 
 
-def shorten_prediction(prediction: PredictionLine) -> dict[str, Any]:
+def shorten_prediction(prediction: PredictionLine) -> dict[str, object]:
     """Leave out of a prediction everything that scores and costs are not computed from.
 
     Of an error, only its class stays. Its message may contain a path or the address of a server.
@@ -266,7 +266,7 @@ def _shorten_call(call: Mapping[str, Any]) -> dict[str, Any]:
     return shortened
 
 
-def digest_prompt(call: Mapping[str, Any]) -> str:
+def digest_prompt(call: Mapping[str, object]) -> str:
     """Compute the SHA-256 of everything that a call said to the model: its messages, parameters and tools.
 
     :param call: The call.

@@ -98,7 +98,7 @@ def create_server() -> Server[Any, Any]:
 
     # Switch off the library's validation. `_call` validates the arguments by the same rules as the HTTP routes.
     @server.call_tool(validate_input=False)
-    async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def call_tool(name: str, arguments: dict[str, object]) -> CallToolResult:
         names = _find_arguments(name)
         if names is None:
             return _refuse("There is no such tool: list the tools again.")
@@ -228,7 +228,7 @@ def _write_source(mark: str, document: FoundDocument, quotes: bool) -> str:
     return f"{line}\n{quotation}" if quotation else line
 
 
-def _find_arguments(name: str) -> dict[str, Any] | None:
+def _find_arguments(name: str) -> dict[str, object] | None:
     """Return the JSON schema of each argument of a tool, by its name. None if there is no such tool."""
     metadata = registry.get_metadata(name) or {}
     model: type[BaseModel] | None = metadata.get("request_model")
@@ -258,7 +258,7 @@ def _describe(name: str) -> Tool:
     return Tool(name=name, description=description, inputSchema=schema, annotations=hints)
 
 
-async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
+async def _call(name: str, arguments: dict[str, object], context: RequestContext[Any, Any, Any]) -> CallToolResult:
     """Run the pipeline of a tool, report its progress, and return its result as text and as JSON."""
     request = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
     values = {key: getattr(request, key) for key in request.model_fields_set}

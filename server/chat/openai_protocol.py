@@ -226,7 +226,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
     await send({"type": "http.response.body", "body": new_body})
 
 
-def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
+def _describe_error(detail: object, status: int, path: str | None) -> dict[str, object]:
     """Describe an error in the OpenAI form.
 
     ``detail`` is a text, or FastAPI's list of problems in a request. ``path`` is None if the reply is a stream.

@@ -174,7 +174,7 @@ def keep_modules_apart() -> None:
 
 
 @functools.cache
-def _refuse_restricted_keys(wrapper: Any) -> None:
+def _refuse_restricted_keys(wrapper: object) -> None:
     """Change the run methods of a wrapper class so that they refuse keys that allow only some collections."""
 
     def guard(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -452,7 +452,7 @@ def _count_usage(result: Result) -> dict[str, object]:
 
 
 def _make_completion(
-    model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
+    model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: object
 ) -> ChatCompletion:
     """Make a completion or a chunk with a new id and the present time."""
     return ChatCompletion(

@@ -4,7 +4,6 @@ uvicorn has no such limit. Without the limit, a client could open many connectio
 """
 
 import asyncio
-from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -21,7 +20,7 @@ class HeadLimit(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     seconds = HEAD_SECONDS
     _timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: object) -> None:
         """Start to wait for the first head.
 
         :param transport: The connection.

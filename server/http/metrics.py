@@ -5,7 +5,6 @@ report the totals of all workers.
 """
 
 import os
-from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, make_asgi_app
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -79,7 +78,7 @@ def write_metrics() -> bytes:
     return generate_latest(_gather())
 
 
-def create_app() -> Any:
+def create_app() -> object:
     """Build the application for the separate metrics port."""
     return make_asgi_app(_gather())
 

@@ -78,7 +78,7 @@ async def find_outages(pipelines: Mapping[str, object], kinds: Sequence[str] = E
     return outages_by_pipeline
 
 
-def _find_parts(pipeline: object, kinds: Sequence[str]) -> list[Any]:
+def _find_parts(pipeline: object, kinds: Sequence[str]) -> list[object]:
     """Find the components of these classes, also those inside other components."""
 
     def is_wanted(part: object) -> bool:

@@ -325,7 +325,7 @@ def _add_document_routes(router: APIRouter, library: _Library, pictures: PagePic
     async def read_document_of(name: str, passage: str, request: Request) -> dict[str, Any]:
         return await open_text(request, name, passage=passage)
 
-    async def open_text(request: Request, name: str, **wanted: str) -> dict[str, Any]:
+    async def open_text(request: Request, name: str, **wanted: str) -> dict[str, object]:
         """Open a document by its id (`document`) or by the id of a passage (`passage`)."""
         with _convert_errors():
             opened = await library.read(request, partial(open_document, library.find(name), **wanted))

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from hayhooks.server.logger import log
 from watchfiles import Change, watch
@@ -71,7 +70,7 @@ class FollowedFolder:
         # Whether the watcher does not work at all, so that the whole folder is indexed at intervals.
         self._scans = False
         self._left_out: list[str] = []
-        self._state: dict[str, Any] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
+        self._state: dict[str, object] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
     @classmethod
     def offered(cls, indexing: IndexingProcesses) -> FollowedFolder | None:
@@ -90,7 +89,7 @@ class FollowedFolder:
         """Ask the thread to end, without waiting for it."""
         self._stopped.set()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """Describe the progress for the page.
 
         :returns: A dictionary with the following keys:

@@ -219,7 +219,7 @@ class IndexingProcesses:
                 pipe.close()
 
 
-def index_files(collection: Collection, incoming: Path) -> dict[str, Any]:
+def index_files(collection: Collection, incoming: Path) -> dict[str, object]:
     """Index uploaded files in this process.
 
     :param collection: The collection that gets the files.
@@ -229,7 +229,7 @@ def index_files(collection: Collection, incoming: Path) -> dict[str, Any]:
     return _describe(lambda: add_uploads(collection, incoming, _choose_language(collection)))
 
 
-def _describe(work: Callable[[], IndexReport]) -> dict[str, Any]:
+def _describe(work: Callable[[], IndexReport]) -> dict[str, object]:
     """Do the work. Return its report for JSON, or the error."""
     try:
         report = work()
