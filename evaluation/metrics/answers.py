@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from prefrag.components.text.number_words import ONES, TEENS
 from prefrag.evaluation.question import Question
 
 # Matches the English articles as whole words. Normalisation removes them: "the capital of a state" becomes "capital of
@@ -21,10 +22,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 # Matches all prepositions at the start of a normalised answer. For example, it matches "in " in "in germany", and "from
 # about " in "from about 1900". It does not match the "in" of "india".
 _PREPOSITIONS = re.compile(r"^(?:(?:in|on|at|by|to|of|from|for|with|about|around|until|since) )+")
-# The number words from zero to twelve. The position of a word in this tuple is the number that the word means.
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-# Maps each of these words to its digits: "two" to "2".
-_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS)}
+# Maps each number word from zero to twelve to its digits: "two" to "2".
+_DIGITS = {word: str(number) for number, word in enumerate(("zero", *ONES, *TEENS[:3]))}
 
 
 def answer_scores(question: Question, answer: str) -> dict[str, float]:

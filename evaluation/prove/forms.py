@@ -18,6 +18,7 @@ from prefrag.components.reader.question_form import looks_english
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import standing_of
 from prefrag.components.text.dates import find_dates
+from prefrag.components.text.number_words import ONES, TEENS
 from prefrag.components.text.table_rows import read_tables
 from prefrag.evaluation.prove.sentences import Sentence, numbers_in
 from prefrag.evaluation.prove.wording import is_telling, words
@@ -38,7 +39,8 @@ _POINTS_BACK = re.compile(
     r"(?:it|its|he|she|they|this|that|these|those|there|here|we|you|i|his|her|their|such|then|so|but|and|or|also|however"
     r"|another|other|others|both|each|some|all|many|most|either|neither|once|later|after|before|when|while|if|since"
     r"|although|because|instead|thus|hence|moreover|furthermore|again|similarly|finally|next|first|second|third|my|our"
-    r"|your|who|what|which|where|how|why|as|for|with|by|from|until|unless|note|see|use|please|one|two|three|four|five"
+    r"|your|who|what|which|where|how|why|as|for|with|by|from|until|unless|note|see|use|please"
+    rf"|{'|'.join(ONES[:5])}"
     r"|today|now|nowadays|several|at|during|under|over|within|about)\b",
     re.IGNORECASE,
 )
@@ -109,9 +111,7 @@ _BE = "(?P<be>is|are|was|were)"
 # The name of a person: "Anna Bell" or "Jean-Paul Marat".
 _NAME = r"(?P<value>[A-Z][a-z\u00e0-\u00ff]+(?:[- ][A-Z][a-z\u00e0-\u00ff]+){1,2})"
 # A number: "12", "1,250.50" or "seven". The sign of a currency may stand before it, as in "€12".
-_AMOUNT = (
-    r"(?P<value>[\u20ac\u00a3]?(?:\d[\d.,]*\d|\d)(?:\.\d+)?|(?:two|three|four|five|six|seven|eight|nine|ten|twelve)\b)"
-)
+_AMOUNT = rf"(?P<value>[\u20ac\u00a3]?(?:\d[\d.,]*\d|\d)(?:\.\d+)?|(?:{'|'.join((*ONES[1:], TEENS[0], TEENS[2]))})\b)"
 # What may follow a name or a place: " in the spring" or " late at night".
 _TAIL = r"(?:(?: [a-z]+)*? (?:in|on|at) [^,]+)?"
 # A date in a sentence, with what may stand before and behind it: " again in 1998". While a sentence is compared with

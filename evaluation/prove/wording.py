@@ -6,6 +6,7 @@ have the same root.
 
 import re
 
+from prefrag.components.text.number_words import ONES, TEENS, TENS
 from prefrag.components.text.term_statistics import PLAIN_WORDS, QUESTION_WORDS
 
 # Matches a word, also with an apostrophe: "mayor's" or "isn't".
@@ -33,13 +34,8 @@ for _pair in _PAIRS.replace("\n", "|").strip("|").split("|"):
     _left, _right = _pair.split()
     OTHER_WORDS.setdefault(_left, _right)
     OTHER_WORDS.setdefault(_right, _left)
-# The number words from zero to twenty.
-_NUMBERS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-nineteen twenty
-"""
-# The digits of each number word: "seven" has "7".
-NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBERS.split())}
+# The digits of each number word from zero to twenty: "seven" has "7".
+NUMBER_WORDS = {word: str(number) for number, word in enumerate(("zero", *ONES, *TEENS, TENS[0]))}
 # Further words that do not say what a sentence is about, besides the plain words and the question words.
 _SMALL_WORDS = """
 about after all also any are because before being but can could during each every few here if just made make more most
