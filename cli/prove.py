@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,7 @@ from prefrag.errors import BadInput
 # Heavy modules are imported where they are used, so that --help is instant.
 if TYPE_CHECKING:
     from prefrag.collections.local_collection import LocalCollection
+    from prefrag.evaluation.prove.records import AppliedProof, Proof
 
 
 def prove_folder(
@@ -89,7 +90,7 @@ def prove_folder(
         console().print(line, markup=False, soft_wrap=True, highlight=False)
 
 
-def _describe(proof: dict[str, Any], applied: bool) -> list[str]:
+def _describe(proof: AppliedProof, applied: bool) -> list[str]:
     """Describe a measurement in lines. If ``applied`` is true, also say what was changed by it."""
     from prefrag.evaluation.prove.report_page import say_beside
 
@@ -108,7 +109,7 @@ def _describe(proof: dict[str, Any], applied: bool) -> list[str]:
     return lines
 
 
-def _say_applied(proof: dict[str, object]) -> str:
+def _say_applied(proof: AppliedProof) -> str:
     """Say what ``--apply`` has changed: the way in which the model works, or the certainty for "Stated"."""
     if proof["switched"]:
         return (
@@ -118,7 +119,7 @@ def _say_applied(proof: dict[str, object]) -> str:
     return _say_certainty(proof)
 
 
-def _say_certainty(proof: dict[str, Any]) -> str:
+def _say_certainty(proof: Proof) -> str:
     """Say from which certainty on answers are now given as "Stated"."""
     chosen = proof["threshold"]
     if chosen is None:

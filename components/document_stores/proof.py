@@ -43,7 +43,7 @@ def _host_of(address: str) -> str:
     return host
 
 
-def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
+def read_proofs(index: Path) -> dict[str, dict[str, dict[str, object]]]:
     """Read the measurements of an index.
 
     :param index: The folder of the index.
@@ -52,7 +52,7 @@ def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """
     try:
         stored = json.loads((index / PROOF_FILE).read_text(encoding="utf-8"))
-        proofs = {}
+        proofs: dict[str, dict[str, dict[str, object]]] = {}
         for answerer, by_pipeline in stored.items():
             proofs[str(answerer)] = {str(pipeline): dict(proof) for pipeline, proof in by_pipeline.items()}
         return proofs
@@ -60,7 +60,7 @@ def read_proofs(index: Path) -> dict[str, dict[str, dict[str, Any]]]:
         return {}
 
 
-def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, Any]) -> None:
+def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, object]) -> None:
     """Store a measurement with its index. It replaces an earlier measurement of the same model and pipeline.
 
     :param index: The folder of the index.

@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,12 +29,14 @@ from prefrag.components.text.counted import counted
 from prefrag.errors import PrefragError
 from prefrag.evaluation.prove.held_gate import hold_queries, would_leave
 from prefrag.evaluation.prove.questions import Question, make_questions
+from prefrag.evaluation.prove.records import Answers, Case, WorldAnswer
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.shadow import load_on, make_shadow, shadow_folder
 from prefrag.evaluation.prove.verdict import judge_answer
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, change_value, deny, edit_passages
 from prefrag.evaluation.prove.written_question import QuestionWriter, check_written, is_written_about
 from prefrag.file_lock import append_line
+from prefrag.pipelines import Pipeline
 from prefrag.private_file import make_private_folder, write_private
 
 # Called with the number of answered questions and the number of all questions.
@@ -69,7 +71,7 @@ class Plan:
     other_loop: str = ""
 
 
-async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | None = None) -> dict[str, Any]:
+async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | None = None) -> Answers:
     """Ask the questions that were not asked yet, until the time is up.
 
     :param plan: What is to be measured.
@@ -131,9 +133,9 @@ class _Worlds:
         pipeline has no web, or if the web is switched off.
     """
 
-    closed: dict[str, Any] = field(default_factory=dict)
-    looped: dict[str, Any] = field(default_factory=dict)
-    held_back: dict[str, object] = field(default_factory=dict)
+    closed: dict[str, Pipeline] = field(default_factory=dict)
+    looped: dict[str, Pipeline] = field(default_factory=dict)
+    held_back: dict[str, Pipeline] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Drop the pipelines."""
@@ -150,7 +152,7 @@ def _name(question: Question) -> str:
     return f"{question.form}:{question.sentence.passage.id}:{question.sentence.begin}:{question.at}"
 
 
-def _read_answers(plan: Plan) -> dict[str, dict[str, object]]:
+def _read_answers(plan: Plan) -> dict[str, Case]:
     """Read the answers of an earlier call. If that call measured something else, its file is emptied."""
     make_private_folder(plan.answers.parent)
     key = json.dumps({**plan.key, "seed": plan.seed, "pipeline": plan.pipeline}, sort_keys=True)
@@ -162,10 +164,10 @@ def _read_answers(plan: Plan) -> dict[str, dict[str, object]]:
         write_private(plan.answers, f"{key}\n")
         return {}
 
-    records = {}
+    records: dict[str, Case] = {}
     for line in lines[1:]:
         try:
-            record = json.loads(line)
+            record: Case = json.loads(line)
             records[record["id"]] = record
         except (ValueError, KeyError, TypeError):
             # The last line of a call that was killed may be cut off.
@@ -241,7 +243,7 @@ async def _write(plan: Plan, question: Question, sentences: Sentences, worlds: _
     return question if checked is None else checked
 
 
-async def _ask(question: Question, first_question: Question | None, new_value: str, worlds: _Worlds) -> dict[str, Any]:
+async def _ask(question: Question, first_question: Question | None, new_value: str, worlds: _Worlds) -> Case:
     """Ask a question in all of its worlds at the same time, and return the record for the file.
 
     ``first_question`` is the question of the first turn in the world with a second turn. ``new_value`` is the changed
@@ -301,7 +303,9 @@ async def _ask(question: Question, first_question: Question | None, new_value: s
     }
 
 
-async def _ask_in(question: str, pipeline: Any, history: Any = None, is_held: bool = False) -> Any:
+async def _ask_in(
+    question: str, pipeline: Pipeline, history: Sequence[Mapping[str, str]] | None = None, is_held: bool = False
+) -> Result:
     """Ask a question in one world and return the result. Raise _Failed if the run or its model failed.
 
     ``history`` has the earlier turns. ``is_held`` says whether the gate of the pipeline only counts queries to the web.
@@ -325,7 +329,7 @@ async def _ask_in(question: str, pipeline: Any, history: Any = None, is_held: bo
     return result
 
 
-def _record(question: Question, world: str, new_value: str, result: Result) -> dict[str, object]:
+def _record(question: Question, world: str, new_value: str, result: Result) -> WorldAnswer:
     """Return what is stored of one answer: its verdict, its certainty and its evidence."""
     evidence = result.get("evidence")
     sentence = ""
@@ -342,7 +346,7 @@ def _record(question: Question, world: str, new_value: str, result: Result) -> d
     }
 
 
-def count_verdicts(cases: list[dict[str, Any]], world: str) -> Counter[str]:
+def count_verdicts(cases: list[Case], world: str) -> Counter[str]:
     """Count the verdicts of a world.
 
     :param cases: The records of the questions.

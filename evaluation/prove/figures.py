@@ -11,18 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import ceil
-from typing import Any
 
 import numpy as np
 
 from prefrag.components.document_stores.proof import READER
 from prefrag.components.text.counted import counted
+from prefrag.evaluation.prove.records import BoundFigures, Case, Figures, LoopFigures, Rate, Threshold, WorldAnswer
+from prefrag.evaluation.prove.verdict import Verdict
 from prefrag.evaluation.prove.worlds import AS_IS, CHANGED, DENIED, SECOND, WITHOUT, WORLDS
 from prefrag.evaluation.report.intervals import clopper_pearson
 from prefrag.evaluation.report.significance import compute_p
 
-# The record of one question, as `asking.py` writes it.
-Case = dict[str, Any]
 # The share of documents with a wrong answer that a threshold is chosen for, from 0 to 1. The threshold is the lowest
 # whose share is not larger.
 _AIM = 0.05
@@ -55,7 +54,7 @@ class Bound:
         """The upper bound of the share of such documents, from 0 to 1 (95%, one-sided)."""
         return clopper_pearson(self.wrong, self.documents)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> BoundFigures:
         """Return the numbers as plain values."""
         return {"wrong": self.wrong, "documents": self.documents, "answers": self.answers, "most": self.most}
 
@@ -129,7 +128,7 @@ def say_percent(share: float) -> str:
     return f"{tenths / 10:g}%"
 
 
-def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
+def measure(cases: Sequence[Case], answerer: str) -> Figures:
     """Compute everything that the report shows.
 
     :param cases: The records of the questions.
@@ -163,15 +162,15 @@ def measure(cases: Sequence[Case], answerer: str) -> dict[str, Any]:
     }
 
 
-def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+def _rates(cases: Sequence[Case]) -> dict[str, Rate]:
     """Count how often each of several things happened. Each rate has ``events`` and the number of trials ``n``."""
 
-    def count(world: str, *verdicts: str) -> dict[str, int]:
+    def count(world: str, *verdicts: Verdict) -> Rate:
         """Count the answers of a world that have one of these verdicts."""
         counts = Counter(case["worlds"][world]["verdict"] for case in cases if world in case["worlds"])
         return {"events": sum(counts[verdict] for verdict in verdicts), "n": counts.total()}
 
-    def count_leaving(world: str) -> dict[str, int]:
+    def count_leaving(world: str) -> Rate:
         """Count the questions of a world for which a query would have been sent to the web."""
         leaving = [case["would_leave"][world] for case in cases if world in case["would_leave"]]
         return {"events": sum(leaving), "n": len(leaving)}
@@ -193,7 +192,7 @@ def _rates(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
     return rates
 
 
-def choose_threshold(cases: Sequence[Case], by: str) -> dict[str, object] | None:
+def choose_threshold(cases: Sequence[Case], by: str) -> Threshold | None:
     """Choose the lowest probability with which an answer is still stated.
 
     One half of the documents chooses the threshold, and the other half measures it. A hash of a document's name decides
@@ -237,7 +236,7 @@ def _only_by(answerer: str, case: Case) -> Case:
     return {**case, "worlds": answers}
 
 
-def compare_loops(cases: Sequence[Case]) -> dict[str, object] | None:
+def compare_loops(cases: Sequence[Case]) -> LoopFigures | None:
     """Compare the model's reply format (its loop) with the other one, on the questions that were asked in both.
 
     Each question was asked in two worlds: with its sentence and without it. A loop scores 1 if it states the right
@@ -272,7 +271,7 @@ def compare_loops(cases: Sequence[Case]) -> dict[str, object] | None:
     }
 
 
-def _score(worlds: dict[str, Any]) -> int:
+def _score(worlds: dict[str, WorldAnswer]) -> int:
     """Return the score of a loop for one question, see :func:`compare_loops`."""
     with_sentence = worlds[AS_IS]["verdict"]
     without_sentence = worlds[WITHOUT]["verdict"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import READER, keep_proof, name_answerer, read_proofs
@@ -25,6 +25,7 @@ from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import STORE, digest
 from prefrag.evaluation.prove.asking import OnProgress, Plan, ask_all, list_open_loops
 from prefrag.evaluation.prove.figures import measure
+from prefrag.evaluation.prove.records import AppliedProof, Proof
 from prefrag.evaluation.prove.report_page import write_page
 from prefrag.evaluation.prove.sentences import Sentences
 from prefrag.evaluation.prove.written_question import QuestionWriter
@@ -54,7 +55,7 @@ def prove(
     applies: bool = False,
     feedback: str = "",
     on_progress: OnProgress | None = None,
-) -> dict[str, Any]:
+) -> AppliedProof:
     """Measure how often a stated answer is wrong on a collection, and keep the result with the collection.
 
     The same call continues a measurement that was interrupted or whose time was up. If no question was answered, an
@@ -101,7 +102,8 @@ def prove(
 
     cases = results["cases"]
     answerer_in_words = answerer if answerer.startswith("the ") else f"the model {answerer}"
-    proof = measure(cases, answerer_in_words) | {
+    proof: Proof = {
+        **measure(cases, answerer_in_words),
         "collection": collection.name,
         "answerer": answerer,
         "pipeline": pipeline,
@@ -116,10 +118,10 @@ def prove(
         "feedback": feedback,
     }
 
-    write_private(output / "proof.json", json.dumps(proof | {"cases": cases}, ensure_ascii=False, indent=1))
+    write_private(output / "proof.json", json.dumps({**proof, "cases": cases}, ensure_ascii=False, indent=1))
     write_private(output / "proof.html", write_page(proof, cases))
     if not cases:
-        return proof | {"switched": False}
+        return {**proof, "switched": False}
 
     # The threshold that was chosen for the collection earlier.
     stated_from = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
@@ -133,8 +135,11 @@ def prove(
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
 
-    record = {
-        **{name: proof[name] for name in ("sentence", "date", "bound", "threshold")},
+    record: dict[str, object] = {
+        "sentence": proof["sentence"],
+        "date": proof["date"],
+        "bound": proof["bound"],
+        "threshold": proof["threshold"],
         "stated_from": stated_from,
         "loop": loop,
         "reader": reader_version(),
@@ -142,7 +147,7 @@ def prove(
         "files": file_marks(collection),
     }
     keep_proof(index, answerer, pipeline, record)
-    return proof | {"switched": is_switched}
+    return {**proof, "switched": is_switched}
 
 
 def _check_pipeline(pipeline: str) -> None:
@@ -155,15 +160,15 @@ def _check_pipeline(pipeline: str) -> None:
         )
 
 
-def _switch_loop(model: ChatModel, proof: dict[str, Any], other_loop: str) -> bool:
+def _switch_loop(model: ChatModel, proof: Proof, other_loop: str) -> bool:
     """Have the model use its other loop from now on, if the measurement has chosen it. Return whether it has."""
     loops = proof["loops"]
-    is_chosen = bool(loops) and loops["chosen"]
-    if is_chosen:
-        better, n = loops["better"], loops["n"]
-        reason = f"`prefrag prove` on {proof['collection']}: better in {better} of {n}"
-        model.keep(reply_format=other_loop, reason=reason)
-    return is_chosen
+    if loops is None or not loops["chosen"]:
+        return False
+    better, n = loops["better"], loops["n"]
+    reason = f"`prefrag prove` on {proof['collection']}: better in {better} of {n}"
+    model.keep(reply_format=other_loop, reason=reason)
+    return True
 
 
 def _find_model(pipeline: str) -> ChatModel | None:
@@ -256,7 +261,7 @@ def _is_of_another_loop(loop: str) -> bool:
     return not model.is_format_guessed and model.reply_format != loop
 
 
-def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> str:
+def _say(proof: Mapping[str, object], pipeline: str, collection: LocalCollection) -> str:
     """Say what was measured with one pipeline, and what has changed since."""
     other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
     again = f"again: prefrag prove --collection {collection.name}{other}"
@@ -268,7 +273,8 @@ def _say(proof: dict[str, Any], pipeline: str, collection: LocalCollection) -> s
         return f"{measured}, before the loop of the model changed; {again}"
     if proof.get("reader") != reader_version():
         return f"{measured}, before the reader changed; {again}"
-    before = set(proof.get("files") or ())
+    files = proof.get("files")
+    before = set(files) if isinstance(files, list) else set()
     now = set(file_marks(collection))
     if not now and proof.get("version") != index_version(resolve_index(collection.name)):
         return f"{measured}, before the passages changed; {again}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from prefrag.components.text.counted import counted
-from prefrag.evaluation.prove.figures import Case, say_percent, worst
+from prefrag.evaluation.prove.figures import say_percent, worst
+from prefrag.evaluation.prove.records import BoundFigures, Case, Proof, Rate
 
 # The style sheet of the page.
 _STYLE = """
@@ -24,7 +24,7 @@ article { border-top: 1px solid #8888; padding: .6rem 0; }
 _OTHER_IS_BETTER = "That is beyond chance: prefrag prove with --apply has the model use it from now on, on all folders."
 
 
-def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
+def write_page(proof: Proof, cases: Sequence[Case]) -> str:
     """Write the report.
 
     :param proof: What was measured.
@@ -45,7 +45,7 @@ def write_page(proof: dict[str, Any], cases: Sequence[Case]) -> str:
     )
 
 
-def say_beside(proof: dict[str, Any]) -> list[str]:
+def say_beside(proof: Proof) -> list[str]:
     """Write the lines that stand below the main sentence of the report.
 
     :param proof: What was measured.
@@ -89,12 +89,12 @@ def say_beside(proof: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _say(bound: dict[str, Any]) -> str:
+def _say(bound: BoundFigures) -> str:
     """Write a bound in words."""
     return f"{bound['wrong']} wrong of {bound['documents']} documents, at most {say_percent(bound['most'])}"
 
 
-def _table(title: str, rates: dict[str, dict[str, int]]) -> str:
+def _table(title: str, rates: Mapping[str, Rate]) -> str:
     """Write a table of rates with a heading. Rates without any trial are left out."""
     rows = []
     for name, rate in rates.items():
