@@ -31,15 +31,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_674,
-    "components": 20_883,
-    "evaluation": 9_850,
+    "cli": 2_680,
+    "components": 21_357,
+    "evaluation": 9_975,
     "indexing": 5_790,
-    "pipelines": 1_845,
+    "pipelines": 1_874,
     "prefrag": 3_438,
-    "server": 4_835,
+    "server": 4_854,
     "training": 5_159,
-    "tests": 51_382,
+    "tests": 51_581,
 }
 
 
