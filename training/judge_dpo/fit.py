@@ -14,6 +14,8 @@ from datasets import Dataset
 from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer
+from trl.kernels import chunked_logprob
+from trl.trainer import utils as trainer_utils
 
 from prefrag.training.begun import check_begun, digest, fingerprint
 from prefrag.training.card import table, write_card
@@ -351,6 +353,7 @@ def _make_trainer(
         # The reference model is loaded like the model to train. TRL itself would load it from the path in the
         # configuration, which does not name a GGUF file.
         reference = load_model(settings.model, settings.weights)
+    trainer_utils._use_triton = _computes_replies_only  # noqa: SLF001 - TRL has no setting for this
     trainer = DPOTrainer(
         model=model,
         ref_model=reference,
@@ -361,6 +364,19 @@ def _make_trainer(
     )
     check_weights(trainer.model, settings.rate)
     return trainer
+
+
+def _computes_replies_only(device: torch.device) -> bool:
+    """Check whether TRL computes logits only of the replies, whose log probabilities the loss needs.
+
+    TRL itself does so only on GPUs. On other devices it also computes those of the prompts and drops them, so that the
+    sizes of tensors do not change with the lengths of the replies, for which some devices compile anew. A processor
+    compiles nothing, and with 150,000 tokens in the vocabulary the prompts' logits are most of a step's work.
+
+    :param device: The device of the model.
+    :returns: Whether the prompts are left out.
+    """
+    return device.type == "cpu" or chunked_logprob._use_triton(device)  # noqa: SLF001
 
 
 def _measure_before(

@@ -30,7 +30,7 @@ for package in ("trl", "peft", "datasets", "gguf"):
 
 from prefrag.training import judge_dpo  # noqa: E402
 from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer  # noqa: E402
-from prefrag.training.judge_dpo.fit import FitSettings, check_lengths, fit  # noqa: E402
+from prefrag.training.judge_dpo.fit import FitSettings, _make_arguments, _make_trainer, check_lengths, fit  # noqa: E402
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter  # noqa: E402
 from prefrag.training.judge_dpo.lower_layers import LowerLayers  # noqa: E402
 from prefrag.training.judge_dpo.measure import tokenize_prompt  # noqa: E402
@@ -230,6 +230,67 @@ class TestUpperLayers:
             FitSettings(tiny, upper_layers=1)
         with pytest.raises(ValueError, match="upper_layers needs a LoRA"):
             FitSettings(tiny, lora=True, per_device=2, upper_layers=1)
+
+
+class TestLogitsOfReplies:
+    @pytest.mark.parametrize("upper_layers", [None, 1])
+    def test_loss_and_gradients_are_those_of_all_logits(
+        self, folder: Path, tiny: str, upper_layers: int | None, monkeypatch: pytest.MonkeyPatch
+    ):
+        from trl.trainer import utils as trainer_utils
+
+        rows = []
+        for place, words in enumerate((3, 9)):
+            replies = [reply(True), reply(False, "Compared with all that was shown before.")]
+            chosen, rejected = ([{"role": "assistant", "content": text}] for text in replies)
+            prompt = [{"role": "user", "content": f"Is {place} new? {'word ' * words}"}]
+            rows.append({"prompt": prompt, "chosen": chosen, "rejected": rejected})
+        settings = FitSettings(tiny, lora=True, lora_rank=4, batch=2, per_device=2, precompute_reference=True)
+        model, tokenizer = load_model(tiny), load_tokenizer(tiny)
+        if upper_layers is not None:
+            settings = replace(settings, per_device=1, upper_layers=upper_layers)
+            LowerLayers(model, upper_layers, folder / "logits-lower")
+        arguments = _make_arguments(folder / f"logits-{upper_layers}", settings)
+        monkeypatch.setattr(trainer_utils, "_use_triton", trainer_utils._use_triton)
+        trainer = _make_trainer(model, tokenizer, arguments, rows, settings)
+        weights = {name: weight for name, weight in trainer.model.named_parameters() if weight.requires_grad}
+        # A LoRA starts as zero, and then half of its gradients are zero, too.
+        for weight in weights.values():
+            torch.nn.init.normal_(weight, std=0.1)
+        counts = []
+        computed = trainer_utils._ChunkedLogProbFunction
+
+        class Counted:
+            @staticmethod
+            def apply(hidden: Any, *others: Any) -> Any:
+                counts.append(len(hidden))
+                return computed.apply(hidden, *others)
+
+        monkeypatch.setattr(trainer_utils, "_ChunkedLogProbFunction", Counted)
+        inputs = next(iter(trainer.get_train_dataloader()))
+
+        results = []
+        for replies_only in (True, False):
+            if not replies_only:
+                monkeypatch.setattr(trainer_utils, "_use_triton", lambda device: False)
+            trainer.model.zero_grad()
+            reference = torch.stack(trainer.compute_ref_log_probs(trainer.model, inputs))
+            loss = trainer.compute_loss(trainer.model, inputs)
+            loss.backward()
+            gradients = {name: weight.grad.clone() for name, weight in weights.items()}
+            results.append((reference, loss.detach(), gradients))
+
+        (reference, loss, gradients), (all_reference, all_loss, all_gradients) = results
+        assert torch.allclose(reference, all_reference, atol=1e-3)
+        assert torch.allclose(loss, all_loss, atol=1e-5)
+        assert abs(loss - math.log(2)) > 1e-4
+        for name, gradient in gradients.items():
+            assert gradient.abs().max() > 0
+            assert torch.allclose(gradient, all_gradients[name], rtol=1e-2, atol=1e-5), name
+        of_replies = int(inputs["completion_mask"].sum())
+        of_all = inputs["input_ids"][:, 1:].numel()
+        assert counts == [of_replies, of_replies, of_all, of_all]
+        assert of_replies < of_all
 
 
 class TestAllWeights:
