@@ -33,7 +33,7 @@ from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer  # 
 from prefrag.training.judge_dpo.fit import FitSettings, _make_arguments, _make_trainer, check_lengths, fit  # noqa: E402
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter  # noqa: E402
 from prefrag.training.judge_dpo.lower_layers import LowerLayers  # noqa: E402
-from prefrag.training.judge_dpo.measure import tokenize_prompt  # noqa: E402
+from prefrag.training.judge_dpo.measure import log_probabilities, tokenize_prompt  # noqa: E402
 
 # With so small a model, threads that wait for each other cost more than they save.
 torch.set_num_threads(1)
@@ -291,6 +291,21 @@ class TestLogitsOfReplies:
         of_all = inputs["input_ids"][:, 1:].numel()
         assert counts == [of_replies, of_replies, of_all, of_all]
         assert of_replies < of_all
+
+    def test_log_probabilities_are_those_of_all_logits(self, tiny: str):
+        model, tokenizer = load_model(tiny), load_tokenizer(tiny)
+        step = {"prompt": [{"role": "user", "content": "Is anything new?"}]}
+        replies = [reply(True), reply(False, "Compared with all that was shown before.")]
+
+        measured = log_probabilities(model, tokenizer, step, replies)
+
+        prompt = tokenize_prompt(tokenizer, step)
+        for text, value in zip(replies, measured, strict=True):
+            written = tokenizer(text, add_special_tokens=False)["input_ids"]
+            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+                logits = model(torch.tensor([prompt + written])).logits[0, len(prompt) - 1 : -1]
+            of_tokens = torch.log_softmax(logits.float(), dim=-1)[range(len(written)), written]
+            assert value == pytest.approx(float(of_tokens.sum()), rel=0.01)
 
 
 class TestAllWeights:
