@@ -19,6 +19,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
@@ -48,6 +49,7 @@ from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa")
 SEED = 7
 TOP_K = (1, 2)
+RESAMPLES = 2_000
 # The files of a folder, besides those of `judge-dpo data`.
 TRAIN_STATES = "train_states.jsonl"
 # What the pairs prefer and reject: the layout and the words with which the untuned model most often began its verdicts.
@@ -177,6 +179,7 @@ def likelihood(
     adapter: Annotated[list[Path] | None, typer.Option(help="LoRAs of the model, as PEFT writes them.")] = None,
     upper_layers: Annotated[int, typer.Option(help="The layers that the LoRAs change.")] = 4,
     limit: Annotated[int | None, typer.Option(help="Judge only the first states.")] = None,
+    train: Annotated[bool, typer.Option(help="Judge the training states, for the threshold of `table`.")] = False,
 ) -> None:
     """Compare the log probabilities of the two replies at the held-out states, untuned and with each LoRA."""
     import torch
@@ -187,14 +190,14 @@ def likelihood(
     from prefrag.training.judge_dpo.measure import log_probabilities, tokenize_prompt
 
     torch.set_num_threads(1)
-    rows = _read(folder / HELD_OUT)[:limit]
+    rows = _read(folder / (TRAIN_STATES if train else HELD_OUT))[:limit]
     tokenizer, loaded = load_tokenizer(model), load_model(model, "bfloat16").eval()
     beginning = shared_beginning(tokenize_prompt(tokenizer, row) for row in rows)
     LowerLayers(loaded, upper_layers, folder / "lower_layers_of_held_out", beginning)
     for place in (None, *(adapter or ())):
         judged = loaded if place is None else PeftModel.from_pretrained(loaded, place).eval()
         label = "untuned" if place is None else place.name
-        file = folder / f"likely_{label}.jsonl"
+        file = folder / f"{'train' if train else 'likely'}_{label}.jsonl"
         done = {row["question_id"] for row in _read(file)}
         for row in rows:
             if row["question_id"] in done:
@@ -255,20 +258,69 @@ def table(folder: Path) -> None:
     held_out = _read(folder / HELD_OUT)
     by_trees = {row["question_id"]: row["trees"] >= least_probability(COST_OF_LEAVING) for row in held_out}
     _report("trees", [(row["status"] == "True", by_trees[row["question_id"]]) for row in held_out])
+    untuned = _read(folder / "likely_untuned.jsonl")
+    _report_area([{**row, "score": row["trees"]} for row in held_out], untuned)
     for file in sorted(folder.glob("likely_*.jsonl")):
         rows = _read(file)
-        true = [row["score"] for row in rows if row["status"] == "True"]
-        false = [row["score"] for row in rows if row["status"] == "False"]
-        won = sum((score > other) + 0.5 * (score == other) for score in true for other in false)
         _report(file.stem, [(row["status"] == "True", row["score"] > 0) for row in rows])
-        seconds = mean(row["seconds"] for row in rows)
-        typer.echo(f"    area under the curve {won / (len(true) * len(false)):.3f}, {seconds:.1f} s a state")
+        trained = _read(folder / file.name.replace("likely_", "train_"))
+        if trained:
+            least = _threshold(trained)
+            verdicts = [(row["status"] == "True", row["score"] > least) for row in rows]
+            _report(f"    above {least:.2f}, as in training", verdicts)
+        _report_area(rows, untuned)
+        typer.echo(f"    {mean(row['seconds'] for row in rows):.1f} s a state")
     for file in sorted(folder.glob("served_*.jsonl")):
         rows = _read(file)
         verdicts = [(row["status"] == "True", row["verdict"] and row["verdict"] == "True") for row in rows]
         _report(file.stem, verdicts)
         _report("    the trees on these", [(row["status"] == "True", by_trees[row["question_id"]]) for row in rows])
         typer.echo(f"    {mean(row['seconds'] for row in rows):.1f} s a state")
+
+
+def _threshold(rows: Sequence[dict[str, Any]]) -> float:
+    """Return the threshold at which most states are right, halfway between scores: of several, the closest to 0."""
+    scores = sorted({row["score"] for row in rows})
+    halfway = [(score + after) / 2 for score, after in pairwise(scores)]
+
+    def rate(least: float) -> tuple[int, float]:
+        return sum((row["score"] > least) == (row["status"] == "True") for row in rows), -abs(least)
+
+    return max(halfway, key=rate)
+
+
+def _report_area(rows: Sequence[dict[str, Any]], untuned: Sequence[dict[str, Any]]) -> None:
+    """Print the area under the curve and its gain over the untuned model, on the states that both have judged.
+
+    The intervals are those of resampled states, not of other trainings.
+    """
+    before = {row["question_id"]: row["score"] for row in untuned}
+    states = [
+        (row["status"] == "True", row["score"], before[row["question_id"]])
+        for row in rows
+        if row["question_id"] in before
+    ]
+    if not states:
+        return
+
+    draw = random.Random(SEED)
+    areas, gains = [], []
+    for sample in [states, *(draw.choices(states, k=len(states)) for _ in range(RESAMPLES))]:
+        area, area_before = (_area([(state[0], state[place]) for state in sample]) for place in (1, 2))
+        areas.append(area)
+        gains.append(area - area_before)
+    for name, values in (("area under the curve", areas), ("gain over the untuned", gains)):
+        ordered = sorted(values[1:])
+        low, high = ordered[RESAMPLES // 40], ordered[-RESAMPLES // 40]
+        typer.echo(f"    {name} {values[0]:.2f} [{low:.2f}, {high:.2f}]")
+
+
+def _area(states: Sequence[tuple[bool, float]]) -> float:
+    """Return how often a True state has a higher score than a False one. Without states of both kinds, 0.5."""
+    true = [score for status, score in states if status]
+    false = [score for status, score in states if not status]
+    won = sum((score > other) + 0.5 * (score == other) for score in true for other in false)
+    return won / (len(true) * len(false)) if true and false else 0.5
 
 
 def _report(label: str, verdicts: Sequence[tuple[bool, bool | None]]) -> None:
