@@ -18,7 +18,7 @@ def test_refused_alternatives_leave_the_log_probabilities(message: str, names: l
     assert find_refused(ModelServerError(message, status=400), REQUEST) == (names, True)
 
 
-def test_refused_log_probabilities_are_left_out_without_alternatives():
+def test_refused_log_probabilities_without_alternatives():
     request = {"logprobs": True, "max_tokens": 160}
 
     assert find_refused(ModelServerError("logprobs is not supported", status=400), request) == (["logprobs"], True)

@@ -76,7 +76,7 @@ class TestOfAnyModel:
         assert checked.certainty == "probably"
         assert checked.unsupported == ("It had tried in 1955 with the Petrel.",)
 
-    def test_of_an_endless_answer_only_the_first_sentences_are_looked_up(self):
+    def test_of_an_endless_answer_the_first_sentences_count(self):
         checked = check(" ".join(["The yard won it in 1969."] * 500))
 
         assert len(checked.unsupported) == 300

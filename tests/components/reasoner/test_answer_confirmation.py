@@ -54,7 +54,7 @@ async def test_confirmation_quotes_the_answer_on_one_line():
 
 
 @for_each("refused, can", (set(), True), ({"top_logprobs"}, False), ({"logprobs"}, False), ({"stop"}, True))
-def test_confirmation_is_left_out_where_the_server_refuses_its_parameters(refused: set[str], can: bool):
+def test_confirmation_needs_parameters_that_are_not_refused(refused: set[str], can: bool):
     call = ModelCall("reasoner", ScriptedChatGenerator(["Yes"]))
     call.record.refused = frozenset(refused)
 

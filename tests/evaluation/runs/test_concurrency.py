@@ -32,7 +32,7 @@ def test_concurrency_is_that_of_the_model(
     assert choose_concurrency(llm) == wanted
 
 
-def test_concurrency_of_a_server_without_slots_is_four(monkeypatch: pytest.MonkeyPatch):
+def test_concurrency_without_slots_is_four(monkeypatch: pytest.MonkeyPatch):
     def refuse(url: str, key: str) -> dict[str, Any]:
         raise ConnectionError(url)
 
@@ -41,7 +41,7 @@ def test_concurrency_of_a_server_without_slots_is_four(monkeypatch: pytest.Monke
     assert choose_concurrency(SERVER) == 4
 
 
-def test_concurrency_asks_for_the_slots_beside_the_interface(monkeypatch: pytest.MonkeyPatch):
+def test_concurrency_asks_beside_the_interface(monkeypatch: pytest.MonkeyPatch):
     asked: list[tuple[str, str]] = []
 
     def answer(url: str, key: str) -> dict[str, Any]:
