@@ -280,8 +280,8 @@ def table(folder: Path) -> None:
 
 def _threshold(rows: Sequence[dict[str, Any]]) -> float:
     """Return the threshold at which most states are right, halfway between scores: of several, the closest to 0."""
-    scores = sorted({row["score"] for row in rows})
-    halfway = [(score + after) / 2 for score, after in pairwise(scores)]
+    scores: list[float] = sorted({row["score"] for row in rows})
+    halfway: list[float] = [(score + after) / 2 for score, after in pairwise(scores)]
 
     def rate(least: float) -> tuple[int, float]:
         return sum((row["score"] > least) == (row["status"] == "True") for row in rows), -abs(least)

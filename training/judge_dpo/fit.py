@@ -376,7 +376,7 @@ def _computes_replies_only(device: torch.device) -> bool:
     :param device: The device of the model.
     :returns: Whether the prompts are left out.
     """
-    return device.type == "cpu" or chunked_logprob._use_triton(device)  # noqa: SLF001
+    return device.type == "cpu" or bool(chunked_logprob._use_triton(device))  # noqa: SLF001
 
 
 def _measure_before(
