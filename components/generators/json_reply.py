@@ -13,38 +13,44 @@ from typing import Any, NamedTuple
 # The maximum number of characters of a reply that are read. A longer reply comes from a model that does not stop, and
 # would take long to read.
 MAX_REPLY_CHARACTERS = 100_000
-# Matches the brace that begins an object: a brace before a quotation mark or before a closing brace, as in `{"a": 1}`
-# and `{}`. The brace in `{x}` does not match, so braces in formulas and code are skipped.
-_START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
-# Matches from the beginning of a line to the brace of an object that stands there. The model itself has written such an
-# object. An object within a line, or after a `|`, may be a quotation, and does not match.
-# Three kinds of signs may stand before the brace:
-# - blanks and marks of Markdown, such as "> " in `> {"a": 1}`
-# - the beginning of a block of code, such as "```json "
-# - a tag with blanks or line breaks behind it, such as "<tool_call>"
-_OWN_START = re.compile(
-    rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
-    re.IGNORECASE | re.MULTILINE,
-)
+# The brace that begins an object: a brace before a quotation mark or before a closing brace, as in `{"a": 1}` and `{}`.
+# The brace in `{x}` does not match, so braces in formulas and code are skipped.
+_BRACE = r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])"""
+# Matches the brace that begins an object anywhere in the reply.
+_START = re.compile(_BRACE)
+# Blanks and marks of Markdown that may stand before an object, such as "> " in `> {"a": 1}`.
+_MARKS = r"[ \t>#*_-]{0,20}"
+# The beginning of a block of code, such as "```json ".
+_CODE_BLOCK = r"`{1,9}(?:json)?[ \t]{0,20}"
+# A tag with blanks or line breaks behind it, such as "<tool_call>".
+_TAG = r"<[\w|]{1,20}>\s{0,20}"
+# Matches from the beginning of a line to the brace of an object, if nothing but marks, the beginning of a block of code
+# or a tag stands before the brace. The model itself has written such an object. An object behind other text, such as
+# words or the `|` of a table, may be a quotation, and does not match.
+_OWN_START = re.compile(rf"^{_MARKS}(?:{_CODE_BLOCK}|{_TAG})?{_BRACE}", re.IGNORECASE | re.MULTILINE)
 # Matches from the end of an object to the brace of the next object, if only blanks and commas stand between them, as
 # in `{"a": 1}, {"b": 2}`.
-_NEXT_START = re.compile(rf"[\s,]{{0,99}}{_START.pattern}")
-# Matches a key and its value in an invalid object, such as `'status': True` and `"answer": "cut o`. The groups are:
-# - `key`: the key, in double or single quotes
-# - `double` or `single`: the text between the quotes of the value. The closing quote may be missing.
-# - `bare`: a value without quotes, such as `True`, `null` or `-1.5`
-_PAIR = re.compile(
-    r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)\s*:\s*
-    (?: "(?P<double>(?:[^"\\]|\\.)*)"? | '(?P<single>(?:[^'\\]|\\.)*)'?
-      | (?P<bare>true|false|none|null|-?\d+(?:\.\d+)?) )""",
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
-)
+_NEXT_START = re.compile(rf"[\s,]{{0,99}}{_BRACE}")
+# A key in double or single quotes, such as `'status'`.
+_KEY = r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)"""
+# A value in double quotes, such as `"The mill"`. The closing quote may be missing, as in `"The mi`. A backslash and the
+# sign behind it belong together, so the quote in `\"` does not end the value.
+_DOUBLE_QUOTED = r""""(?P<double>(?:[^"\\]|\\.)*)"?"""
+# A value in single quotes, by the same rules.
+_SINGLE_QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*)'?"""
+# A value without quotes, such as `True`, `null` or `-1.5`.
+_BARE = r"(?P<bare>true|false|none|null|-?\d+(?:\.\d+)?)"
+# Matches a key and its value in an invalid object, such as `'status': True` and `"answer": "cut o`.
+_PAIR = re.compile(rf"{_KEY}\s*:\s*(?:{_DOUBLE_QUOTED}|{_SINGLE_QUOTED}|{_BARE})", re.IGNORECASE | re.DOTALL)
+# Matches a brace that opens or closes an object.
+_OPEN_OR_CLOSE = re.compile(r"[{}]")
 # The values of the words that may stand without quotes, in lower case. Models also write the words of Python.
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 # A table for `str.translate` that turns typographic quotation marks into straight ones.
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
-# The maximum number of invalid objects to read in a reply. Each of them costs a pass over the text.
-_MOST_ATTEMPTS = 20
+# The maximum number of invalid objects to read in a reply. Each of them costs a pass over the text. A valid object does
+# not.
+_MOST_INVALID = 20
 # The maximum depth of objects and lists inside each other. What is nested more deeply is replaced by None.
 _MOST_LEVELS = 8
 
@@ -104,16 +110,17 @@ def read_objects(text: str, own: bool = False) -> list[FoundObject]:
 
 
 def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
-    """Read the JSON objects of a text whose beginning matches a pattern.
+    """Read the JSON objects that begin where a pattern matches, and those that directly follow such an object.
 
     :param pattern: A pattern that ends with the brace of an object: ``_OWN_START`` or ``_START``.
     :param text: The text.
+    :returns: The objects, in the order of the text.
     """
     objects: list[FoundObject] = []
-    decoder = json.JSONDecoder(strict=False)
-    position = attempts = 0
-    while attempts < _MOST_ATTEMPTS:
-        # An object that directly follows another one is read too, even if it does not begin a line.
+    # The index at which the last object ends, whether or not it could be read.
+    position = 0
+    number_invalid = 0
+    while number_invalid < _MOST_INVALID:
         start = None
         if objects:
             start = _NEXT_START.match(text, position)
@@ -124,23 +131,43 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
 
         # Each pattern ends with the brace.
         brace = start.end() - 1
-        try:
-            value, position = decoder.raw_decode(text, brace)
-            is_valid = True
-        except (ValueError, RecursionError):
-            value, position = _read_pairs(text, brace)
-            is_valid = False
-            attempts += 1
+        value, is_valid, position = _read_at(text, brace)
+        if not is_valid:
+            number_invalid += 1
+        if value is None:
+            continue
 
-        if isinstance(value, dict):
-            begin_of_line = text.rfind("\n", 0, start.start()) + 1
-            end_of_last = objects[-1].end if objects else 0
-            before = text[max(begin_of_line, end_of_last) : start.start()]
-            # The word "json" does not count, because it stands at the beginning of a block of code.
-            in_prose = re.search(r"\w", before.replace("json", "")) is not None
-            values = _with_lower_keys(repair(value))
-            objects.append(FoundObject(values, valid=is_valid, end=position, in_prose=in_prose))
+        end_of_last = objects[-1].end if objects else 0
+        in_prose = _ends_in_prose(text[end_of_last : start.start()])
+        values = _with_lower_keys(repair(value))
+        objects.append(FoundObject(values, valid=is_valid, end=position, in_prose=in_prose))
     return objects
+
+
+def _read_at(text: str, brace: int) -> tuple[dict[str, object] | None, bool, int]:
+    """Read the object that begins at a brace.
+
+    :param text: The text.
+    :param brace: The index of the brace.
+    :returns: The object, or None if it cannot be read; whether it is valid JSON; and the index at which it ends.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    try:
+        value, end = decoder.raw_decode(text, brace)
+    except (ValueError, RecursionError):
+        pairs, end = _read_pairs(text, brace)
+        return pairs, False, end
+    return value, True, end
+
+
+def _ends_in_prose(text: str) -> bool:
+    """Check whether the last line of a text has words. For example, ``_ends_in_prose("It says ")`` returns True.
+
+    The word "json" does not count, wherever it stands: usually it only names the language of a block of code.
+    """
+    _, _, last_line = text.rpartition("\n")
+    last_line = last_line.replace("json", "")
+    return re.search(r"\w", last_line) is not None
 
 
 def read_object(text: str, key: str = "") -> dict[str, object] | None:
@@ -166,12 +193,12 @@ def _find_last(text: str, key: str) -> FoundObject | None:
     An object in a sentence is taken only if no other object has the key.
     """
     # A model may quote an object from a passage or from the template of the prompt. The quoted object stands before the
-    # model's own object, or in a sentence. So the last object comes first here, and objects in sentences come at the
-    # end.
-    objects = read_objects(text)
-    objects.reverse()
-    objects.sort(key=lambda json_object: json_object.in_prose)
-    for json_object in objects:
+    # model's own object, or in a sentence. So the search begins at the end of the reply, and it leaves objects in
+    # sentences for last.
+    from_the_end = read_objects(text)[::-1]
+    on_own_lines = [json_object for json_object in from_the_end if not json_object.in_prose]
+    in_sentences = [json_object for json_object in from_the_end if json_object.in_prose]
+    for json_object in on_own_lines + in_sentences:
         holder = _find_holder(json_object.values, key)
         if holder is not None:
             return json_object._replace(values=holder)
@@ -230,8 +257,10 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, object] | None, int]:
     :param start: The index of the brace that begins the object.
     :returns: The object, or None if it has no pairs, and the index at which the object ends.
     """
+    # In an object whose first key has straight quotation marks, typographic ones are part of the texts, as in
+    # `{"answer": "the “Mill”`. In any other object, they stand around the keys and the texts.
     first_sign = text[start + 1 : start + 100].lstrip()[:1]
-    if first_sign not in "\"'":
+    if first_sign and first_sign not in ('"', "'"):
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, object] = {}
     # The index behind the brace or the pair that was read last.
@@ -240,10 +269,14 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, object] | None, int]:
     depth = 1
     for match in _PAIR.finditer(text, position):
         # Braces inside a string are part of the pair. Only braces between pairs open or close an object.
-        for brace in re.finditer(r"[{}]", text[position : match.start()]):
-            depth += 1 if brace.group() == "{" else -1
+        for brace in _OPEN_OR_CLOSE.finditer(text, position, match.start()):
+            if brace.group() == "{":
+                depth += 1
+            else:
+                depth -= 1
             if depth == 0:
-                return values or None, position + brace.end()
+                # The object ends before this pair.
+                return values or None, brace.end()
 
         values.setdefault(match["key"], _read_value(match))
         position = match.end()
@@ -294,9 +327,14 @@ def read_field(text: str, key: str) -> tuple[object, dict[str, object]]:
     if last is not None and not last.in_prose:
         return last.values[key], last.values
 
-    # An object in a sentence may be only a quotation. A line such as `key: value` behind this object is preferred.
-    # Marks of Markdown and quotes may stand around the key, and "=" or a Chinese colon may stand for the colon.
-    pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
+    # An object in a sentence may be only a quotation. If a line such as `key: value` stands behind the object, the
+    # value of this line is returned, and not the value in the object.
+    # Marks of Markdown and quotes may stand around the key, as in `**"status"**: True`.
+    marks_before = r"[ \t>#*_\"'-]{0,20}"
+    marks_behind = r"[ \t*_\"']{0,20}"
+    # "=" or a Chinese colon may stand for the colon.
+    colon = r"[:=\uff1a]"
+    pattern = rf"^{marks_before}{re.escape(key)}{marks_behind}{colon}(?P<value>.{{0,1000}})"
     values: dict[str, object] = {}
     end = 0
     if last is not None:
