@@ -26,14 +26,17 @@ from prefrag.components.text.term_statistics import (
 )
 from prefrag.components.trees import BoostedTrees, load_trees
 
-# How many times worse a needless switch is than keeping useless passages. With 2, passages are kept if the probability
-# that one of them is needed is at least 1/3. A higher cost keeps more passages.
+# A run searches the preferred source first. The judge then keeps the passages that were found, or the run leaves this
+# source and switches to another one. A switch is needless if a needed passage was among those that were found. This
+# number says how many times worse a needless switch is than keeping useless passages. With 2, passages are kept if the
+# probability that one of them is needed is at least 1/3. A higher cost keeps more passages.
 COST_OF_LEAVING = 2.0
-# How far a feature may lie outside the range of the training data. Because of rounding, a share may be slightly more
-# than 1.
+# How far the value of a feature may lie outside the range of the training data. Because of rounding, a share may be
+# slightly more than 1.
 _ROUNDING = 1e-6
-# This number divided by 1 + cost is the share of the question's words that one passage must contain. With cost 2, the
-# share is 1.65 / 3 = 55%.
+# Without the trees, passages are kept if one passage contains a large enough share of the question's words. This share
+# is the product of this number and the threshold of the trees. With a cost of 2, the threshold is 1/3, and the share is
+# 1.65 * 1/3 = 55%.
 _WORD_SHARE_FACTOR = 1.65
 # The file of the trees that are used if no other file is set.
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
@@ -66,8 +69,10 @@ def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -
     """
     for name, (least, most) in trees.ranges.items():
         for passage in features:
-            if not least - _ROUNDING <= passage[name] <= most + _ROUNDING:
-                return f"{name} is {passage[name]:g}, outside of {least:g} to {most:g}"
+            value = passage[name]
+            is_in_range = least - _ROUNDING <= value <= most + _ROUNDING
+            if not is_in_range:
+                return f"{name} is {value:g}, outside of {least:g} to {most:g}"
     return None
 
 
@@ -88,8 +93,11 @@ class TreeJudge(Block):
     Use this judge where the language model is too small or too slow to judge. Passages unlike the training data are
     kept.
 
-    The trees do not judge if some source may only be searched with the user's original question, not with generated
-    queries. The judge then compares words. The passages are kept if one passage of this run contains 55% of the
+    In some runs the trees do not judge. An example is a run without a language model that may also search the web. To
+    keep words of the user's files from the web, the web gets only the question as the user typed it. The question
+    must then be sent only if no passage so far answers it. But the trees judge only the passages of the last search.
+
+    In such a run the judge compares words instead. It keeps the passages if one passage of the run contains 55% of the
     question's words. Rare words count more in this share.
 
     Usage example:
@@ -117,9 +125,10 @@ class TreeJudge(Block):
         :param term_statistics: The Tantivy store or the Elasticsearch retriever. It splits texts into words, and knows
             in how many documents a word occurs. With None, only words of at least four letters count, and all have the
             same weight.
-        :param cost_of_leaving: How many times worse a needless switch is than keeping useless passages. The run
-            switches if the probability that no passage is needed is over ``cost / (1 + cost)``. With 0, it switches
-            unless the trees are certain that a passage is needed. With infinity, it never switches.
+        :param cost_of_leaving: How many times worse a needless switch is than keeping useless passages. The passages
+            are kept if the probability that one of them is needed is at least ``1 / (1 + cost_of_leaving)``, else the
+            run switches to another source. With 0, the probability must be 1, so the run nearly always switches. With
+            infinity, it never switches.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
@@ -146,14 +155,20 @@ class TreeJudge(Block):
         :raises TreesMissing: When the trees are needed and there is no file of trees.
         """
         if math.isinf(self.cost_of_leaving):
-            # `judged_by` is `classifier`, because the estimate of what suffices could overrule a True of `words`.
+            # The verdict must stand. With "words" instead of "classifier", the SourceSwitchJudge could overrule it.
             return Verdict(True, "classifier", "Kept, because cost_of_leaving is infinite."), state
-        if any(map(state.takes_question, state.settings.sources)):
+
+        # The sources that get only the question as the user typed it, and no other query.
+        sources_for_question = [source for source in state.settings.sources if state.takes_question(source)]
+        if sources_for_question:
             return self._judge_by_words(state), state
 
         probability, unknown = self.estimate(state)
         least = least_probability(self.cost_of_leaving)
-        if unknown and self.cost_of_leaving:
+        # The trees can only guess about unknown passages. They are kept, because a needless switch may be the worse
+        # mistake. With a cost of 0, a needless switch does no harm, so there the guess of the trees counts.
+        may_switch_be_worse = self.cost_of_leaving > 0
+        if unknown and may_switch_be_worse:
             analysis = f"Kept, because the trees were not trained on passages like these: {unknown}."
             return Verdict(True, "classifier", analysis), state
         analysis = f"It is {probability:.0%} likely that a needed passage is among these (kept at {least:.0%} or more)."
@@ -167,7 +182,10 @@ class TreeJudge(Block):
         passages = (*state.observed, *state.step.searches[-1].documents)
         question_text = " ".join(content_words(state.question))
         texts = [question_text, *map(passage_text, passages)]
-        wanted, *terms_of_passages = [set(terms) for terms in analyze_texts(texts, self.term_statistics)]
+        # All texts are split in one call, because the statistics may come from a server.
+        terms_of_texts = [set(terms) for terms in analyze_texts(texts, self.term_statistics)]
+        wanted = terms_of_texts[0]
+        terms_of_passages = terms_of_texts[1:]
         # Sorted, because a sum of floats depends on the order in which they are added.
         weights = dict(sorted(term_weights(wanted, self.term_statistics).items()))
 
