@@ -27,7 +27,7 @@ T = TypeVar("T")
 MAX_RECORD_BYTES = 10_000_000
 # The number of characters (about a million) that are read at once from a file with a JSON array.
 _CHUNK = 1 << 20
-# Matches the blanks between two JSON values, also no blanks at all.
+# The blanks between two JSON values. It also matches where there is no blank.
 _BLANK = re.compile(r"\s*")
 
 
@@ -37,16 +37,17 @@ class DatasetFile:
     Files whose names end in ``.gz`` or ``.bz2`` are unpacked while they are read.
 
     :param path: The file, folder or archive. "~" stands for the user's home folder.
-    :param whole: The folder that contains this file, if the folder is read as one dataset. The bytes that are read from
-        this file then also count in the folder's ``position``.
+    :param folder: The folder of which this file is a part, if all files of the folder are read as one dataset. None if
+        the file is read alone. The bytes that are read from the file are then also added to the folder's ``position``,
+        which tells how much of the whole dataset was read.
     :raises FileNotFoundError: If there is no such file or folder.
     """
 
-    def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
+    def __init__(self, path: str | os.PathLike[str], folder: DatasetFile | None = None):
         self.path = Path(path).expanduser()
         # The number of bytes that were read from disk so far, from the file or from all files of the folder.
         self.position = 0
-        self._whole = whole
+        self._folder = folder
         if not self.path.exists():
             raise FileNotFoundError(f"There is no file or folder {self.path}.")
 
@@ -69,11 +70,13 @@ class DatasetFile:
     def parts(self) -> list[Path]:
         """List the files of a folder, sorted by their paths.
 
-        :returns: The files in the folder and its subfolders, without hidden files. For a file, only the file itself.
+        :returns: The files in the folder and in its subfolders. A file whose own name begins with a dot is left out.
+            The files of a hidden subfolder are not left out. For a file, only the file itself.
         """
         if not self.path.is_dir():
             return [self.path]
-        return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
+        not_hidden = self.path.rglob("[!.]*")
+        return sorted(part for part in not_hidden if part.is_file())
 
     def size(self) -> int:
         """Return the size on disk in bytes.
@@ -85,15 +88,21 @@ class DatasetFile:
     def digest(self) -> hashlib._Hash:
         """Compute the SHA-256 hash of the content.
 
-        :returns: The hash of the file's content. For a folder, the hash covers the names and the contents of its files.
+        :returns: The hash object of :mod:`hashlib`. For a file, it covers the content. For a folder, it covers the
+            names and the contents of its files.
         """
         if not self.path.is_dir():
             with self.path.open("rb") as content:
                 return hashlib.file_digest(content, "sha256")
-        digest = hashlib.sha256()
+
+        hash_of_folder = hashlib.sha256()
         for part in self.parts():
-            digest.update(f"{part.relative_to(self.path)}\n".encode() + DatasetFile(part).digest().digest())
-        return digest
+            name = f"{part.relative_to(self.path)}\n"
+            hash_of_part = DatasetFile(part).digest()
+            # This `digest` is a method of hashlib. It returns the bytes of the hash.
+            bytes_of_part = hash_of_part.digest()
+            hash_of_folder.update(name.encode() + bytes_of_part)
+        return hash_of_folder
 
     def members(self) -> Iterator[DatasetFile]:
         """Yield the files of a folder or of an archive.
@@ -106,6 +115,8 @@ class DatasetFile:
         elif self.is_archive:
             with self.open() as stream:
                 try:
+                    # The mode "r|" reads an archive from its beginning to its end, without jumps. It is the mode for an
+                    # archive that is not compressed: `self.open` has unpacked it already.
                     with tarfile.open(fileobj=stream, mode="r|") as archive:
                         for member in archive:
                             stream_of_member = archive.extractfile(member)
@@ -120,13 +131,19 @@ class DatasetFile:
     def open(self) -> Iterator[BinaryIO]:
         """Open the file for reading. A compressed file is unpacked while it is read.
 
+        The file is unpacked inside the caller's ``with`` block, so errors of unpacking occur there. They are changed to
+        ValueError. Other errors of the block stay as they are. An OSError without an error number is the exception: it
+        counts as an error of unpacking.
+
         :returns: A context manager with a stream of bytes.
         :raises ValueError: If this is a folder, or if the file cannot be unpacked.
         """
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
         with self.path.open("rb", buffering=0) as raw, self._explain_unpack_error():
-            yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
+            counted = _Counted(raw, self)
+            buffered = cast(BinaryIO, io.BufferedReader(counted))
+            yield _unpack(buffered, self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank.
@@ -167,7 +184,9 @@ class DatasetFile:
             number = 1
             try:
                 text.take("[")
-                while text.next() != "]":
+                # `peek` returns an empty text at the end of the file. So without a "]" at the end, `take` or `value`
+                # raises an error.
+                while text.peek() != "]":
                     if number > 1:
                         text.take(",")
                     yield number, text.value()
@@ -192,9 +211,12 @@ class DatasetFile:
     ) -> Iterator[T]:
         """Convert the records of this file to questions or passages.
 
+        The records must have the published form. This is the form that the authors of the dataset published, with
+        certain keys and types of values.
+
         :param records: The number and content of each record.
         :param convert: Converts a record to no, one or several results. It may raise KeyError, TypeError,
-            AttributeError, IndexError or ValueError for an invalid record.
+            AttributeError, IndexError or ValueError for a record that does not have the published form.
         :param unit: What a record is called in an error. With the unit "line", an error names "line 3", for example.
         :returns: An iterator over the results for all records.
         :raises ValueError: If a record is invalid. The error names the file, the unit and the number of the record.
@@ -216,8 +238,8 @@ class DatasetFile:
         :param read: The number of bytes.
         """
         self.position += read
-        if self._whole is not None:
-            self._whole.count(read)
+        if self._folder is not None:
+            self._folder.count(read)
 
     def error(self, unit: str, number: int, reason: str) -> ValueError:
         """Make the error for an invalid record.
@@ -278,7 +300,11 @@ class _Member(DatasetFile):
     """A file in an archive. It can only be read once, while the archive is open."""
 
     def __init__(self, path: Path, stream: BinaryIO):
+        # The constructor of DatasetFile is not called, because it would look for the path on disk. There is only the
+        # archive. What is read from a member is counted for the archive, so the member's own position stays 0.
         self.path = path
+        self.position = 0
+        self._folder = None
         self._packed = stream
 
     @contextmanager
@@ -318,8 +344,8 @@ def _unpack(stream: BinaryIO, name: str) -> BinaryIO:
 class _JsonText:
     """A text of JSON that is read in chunks, one value at a time.
 
-    ``_buffer`` holds the text that was read from the file. ``_position`` is the position in the buffer of the next
-    character to parse.
+    ``_buffer`` holds a part of the text: what was read from the file and was not dropped yet. ``_position`` is the
+    position in the buffer of the next character to parse.
     """
 
     def __init__(self, text: io.TextIOWrapper):
@@ -328,7 +354,7 @@ class _JsonText:
         self._position = 0
         self._decoder = json.JSONDecoder()
 
-    def next(self) -> str:
+    def peek(self) -> str:
         """Return the next character that is not blank, without moving past it. At the end, return an empty text."""
         while True:
             blank = _BLANK.match(self._buffer, self._position)
@@ -336,33 +362,41 @@ class _JsonText:
                 self._position = blank.end()
             if self._position < len(self._buffer):
                 return self._buffer[self._position]
-            if not self._more():
+            if not self._read_chunk():
                 return ""
 
     def take(self, character: str) -> None:
         """Move past the next character that is not blank. Raise ValueError if it is not ``character``."""
-        next_character = self.next()
+        next_character = self.peek()
         if next_character != character:
             in_words = repr(next_character) if next_character else "the end"
             raise ValueError(f"expected '{character}', not {in_words}")
         self._position += 1
 
     def value(self) -> Any:
-        """Parse the next JSON object and move past it. Raise ValueError if there is no valid object."""
-        if self.next() != "{":
+        """Parse the next JSON object and move past it. Raise ValueError if there is no valid object.
+
+        An object whose end was not read yet looks like invalid JSON. So after an error, a chunk is read and the object
+        is parsed again, until the maximum length of a record is exceeded or the file ends.
+        """
+        if self.peek() != "{":
             raise ValueError("it is not a JSON object")
+
         while True:
             try:
                 value, self._position = self._decoder.raw_decode(self._buffer, self._position)
                 return value
             except (ValueError, RecursionError) as error:
-                # An object whose end was not read yet looks like invalid JSON. So more text is read, up to the maximum
-                # length of a record.
-                if len(self._buffer) - self._position > MAX_RECORD_BYTES or not self._more():
-                    raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
+                invalid = ValueError(f"it is not JSON ({getattr(error, 'msg', error)})")
+                n_unparsed = len(self._buffer) - self._position
+                if n_unparsed > MAX_RECORD_BYTES:
+                    raise invalid from error
+                has_more = self._read_chunk()
+                if not has_more:
+                    raise invalid from error
 
-    def _more(self) -> bool:
-        """Drop the text that was parsed and read the next chunk. Return False at the end of the file."""
+    def _read_chunk(self) -> bool:
+        """Drop the text that was parsed, and add the next chunk to the rest. Return False at the end of the file."""
         chunk = self._text.read(_CHUNK)
         self._buffer = self._buffer[self._position :] + chunk
         self._position = 0
