@@ -1,8 +1,14 @@
-"""Watch the folder of `prefrag FOLDER` while the server runs, and keep its collection (its index) up to date.
+"""Watch a folder while the server runs, and keep its collection (its index) up to date.
 
-A thread waits for changes in the folder. It passes the changed paths to an indexing process, which updates the index.
-If the system cannot report changes, the folder is scanned at intervals. If the folder is gone, for example because a
-drive was unplugged, nothing is deleted from the index.
+The command `prefrag FOLDER`, such as `prefrag ~/notes`, starts a server that follows this folder. A thread waits for
+changes in the folder. It passes the changed paths to an indexing process, which updates the index. If the folder is
+gone, for example because a drive was unplugged, nothing is deleted from the index.
+
+The thread learns of changes from the library watchfiles, here "the watcher". There are three ways:
+
+1. The system reports each change to the watcher.
+2. If the system cannot do this, the watcher polls: it compares the files of the folder with those of five seconds ago.
+3. If the watcher fails altogether, the whole folder is indexed every thirty seconds. Unchanged files are only checked.
 """
 
 from __future__ import annotations
@@ -33,8 +39,8 @@ FOLDER_VARIABLE = "_SERVE_FOLDER"
 _QUIET_MS = 300
 # Changes are never collected for longer than this many milliseconds.
 _MOST_MS = 2_000
-# If nothing changes for this many milliseconds, the watcher wakes up anyway. It has to start the first indexing, and to
-# retry an indexing that has failed.
+# If nothing changes for this many milliseconds, the watcher reports an empty set of changes. At this report, the thread
+# starts the first indexing, or retries an indexing that has failed.
 _LOOK_MS = 1_000
 # The pause between two checks whether a missing folder is back, in seconds.
 _AWAY_SECONDS = 2.0
@@ -42,11 +48,11 @@ _AWAY_SECONDS = 2.0
 _FIRST_PAUSE = 2.0
 # The longest pause before a failed indexing is retried, in seconds.
 _LONGEST_PAUSE = 60.0
-# The pause between two scans of a folder that the system cannot watch, in milliseconds. The watcher itself scans it.
+# The pause between two comparisons of a watcher that polls, in milliseconds.
 _POLL_MS = 5_000
-# The pause between two scans of a folder that the watcher cannot scan either, in seconds.
-_SCAN_SECONDS = 30.0
-# If more paths than this change at once, the system may have failed to report some. So the whole folder is scanned.
+# The pause before the whole folder is indexed again, if the watcher fails altogether, in seconds.
+_WITHOUT_WATCHER_SECONDS = 30.0
+# If more paths than this change at once, the system may have failed to report some. So the whole folder is indexed.
 _MOST_CHANGES = 2_000
 # How many lines about skipped files are logged. Each line is about all files with the same reason.
 _MOST_NAMED = 5
@@ -65,21 +71,29 @@ class FollowedFolder:
         self._folder = folder
         self._indexing = indexing
         self._stopped = threading.Event()
-        # Whether the watcher has to scan the folder, because the system cannot report changes.
+        # Whether the watcher has to poll, because the system cannot report changes.
         self._polls = False
-        # Whether the watcher does not work at all, so that the whole folder is indexed at intervals.
-        self._scans = False
+        # Whether the watcher has failed altogether, so that the whole folder is indexed at intervals.
+        self._has_no_watcher = False
+        # The lines about files that are not read, see `left_out` in `describe`.
         self._left_out: list[str] = []
         self._state: dict[str, object] = {"state": "reading", "bytes_done": 0, "bytes_total": 0}
 
     @classmethod
     def offered(cls, indexing: IndexingProcesses) -> FollowedFolder | None:
-        """Return a watcher if this process was started by `prefrag FOLDER`. Return None for `prefrag serve`.
+        """Make an object for the folder that `prefrag FOLDER` has offered to this process.
+
+        The command offers the folder in an environment variable. The variable is removed here, so that programs which
+        this process starts do not inherit it.
 
         :param indexing: The processes that index files.
+        :returns: The object. None if there is no folder to follow, because the server was started by `prefrag serve`.
         """
         folder = os.environ.pop(FOLDER_VARIABLE, "")
-        return cls(Path(folder), LocalCollection(served_collection()), indexing) if folder else None
+        if not folder:
+            return None
+        collection = LocalCollection(served_collection())
+        return cls(Path(folder), collection, indexing)
 
     def start(self) -> None:
         """Start following in a thread."""
@@ -96,8 +110,9 @@ class FollowedFolder:
             - `state`: `reading` (the files are being indexed), `following` (the index is up to date), `failed` (the
               indexing will be retried) or `away` (the folder is missing).
             - `bytes_done` and `bytes_total`: How much has been read. Only if the state is `reading`.
-            - `left_out`: First how many files are of kinds that are not read, then the reason for each kind. Only if
-              there are such files.
+            - `left_out`: Lines about the files of kinds that are not read. The first line has their total, as in "3
+              files of other kinds left out". Each further line has the number of files of one kind and the reason, as
+              in "2 .zip: archives are not opened: unpack them". Only if there are such files.
         """
         state = {key: value for key, value in self._state.items() if key != "problem"}
         return {**state, "left_out": self._left_out} if self._left_out else state
@@ -106,16 +121,20 @@ class FollowedFolder:
         """Follow the folder until the server stops. After each failure, and while the folder is gone, try again."""
         while not self._stopped.is_set():
             try:
-                self._follow(find_drives(self._folder))
+                # A file on a drive that was unplugged looks like a deleted file, but must stay in the index. So the
+                # drives that are mounted in the folder now are noted.
+                drives = find_drives(self._folder)
+                self._follow(drives)
             except OSError as error:
+                # If the folder is gone, polling would not help. This case is treated below.
                 if self._is_there():
                     # Usually the system's limit on watched folders has been reached.
                     self._polls = True
                     self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             except Exception as error:
-                # For example, the watcher fails at a folder whose name is not UTF-8. Without scans, such a folder would
-                # keep all other files from being indexed.
-                self._scans = True
+                # For example, the watcher fails if a folder inside this one has a name that is not UTF-8. It would fail
+                # again each time, and no file would be indexed any more. So the watcher is not used again.
+                self._has_no_watcher = True
                 self._fail(f"The folder cannot be watched ({error}), so it is scanned regularly instead.")
             if not self._is_there():
                 if self._state["state"] != "away":
@@ -143,7 +162,7 @@ class FollowedFolder:
         waiting = {str(self._folder)}
         pause = _FIRST_PAUSE
         next_try = 0.0
-        sets_of_changes = self._scan() if self._scans else self._watch()
+        sets_of_changes = self._report_all_at_intervals() if self._has_no_watcher else self._watch()
         for changes in sets_of_changes:
             if not is_mounted(str(self._folder), drives):
                 return
@@ -167,6 +186,8 @@ class FollowedFolder:
 
     def _watch(self) -> Iterator[set[FileChange]]:
         """Report changes as they happen. The set is empty if nothing has changed for a while."""
+        # With None, the watcher itself finds out whether it has to poll. For example, it polls in WSL.
+        force_polling = True if self._polls else None
         return watch(
             self._folder,
             watch_filter=self._concerns,
@@ -176,26 +197,27 @@ class FollowedFolder:
             rust_timeout=_LOOK_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
-            force_polling=self._polls or None,
+            force_polling=force_polling,
             poll_delay_ms=_POLL_MS,
             ignore_permission_denied=True,
         )
 
-    def _scan(self) -> Iterator[set[FileChange]]:
-        """Report at intervals that anything in the folder may have changed."""
+    def _report_all_at_intervals(self) -> Iterator[set[FileChange]]:
+        """Report again and again that the folder has changed, which stands for everything in it."""
         while not self._stopped.is_set():
             yield {(Change.modified, str(self._folder))}
-            self._stopped.wait(_SCAN_SECONDS)
+            self._stopped.wait(_WITHOUT_WATCHER_SECONDS)
 
     def _index(self, changed: set[str], drives: Drives) -> str | None:
         """Let an indexing process index the changed paths. Return what went wrong, or None if nothing did."""
 
         def show(done: int, total: int) -> None:
+            # During a retry, the state stays `failed`. It has the problem, so `_fail` can see that the next problem is
+            # the same, and does not log it again.
             if self._state["state"] != "failed":
                 self._state = {"state": "reading", "bytes_done": done, "bytes_total": total}
 
-        if self._state["state"] != "failed":
-            show(0, 0)
+        show(0, 0)
         try:
             report = self._indexing.follow(self.collection, self._folder, changed, drives, show)
         except PrefragError as error:
@@ -206,19 +228,26 @@ class FollowedFolder:
         if str(self._folder) in changed:
             self._left_out = kinds
         self._state = {"state": "following"}
+        self._log(report, kinds)
+        return None
 
-        sentence = _describe(report)
-        if sentence:
-            log.success("{}: {}", self.collection.name, sentence)
+    def _log(self, report: IndexReport, kinds: list[str]) -> None:
+        """Log what an indexing has done, and which files it has left out or skipped.
+
+        :param report: The report of the indexing.
+        :param kinds: The lines about files of kinds that are not read, see `left_out` in :meth:`describe`.
+        """
+        done = _describe(report)
+        if done:
+            log.success("{}: {}", self.collection.name, done)
         about_links = report.describe_links()
         if about_links:
             log.warning("{}: {}", self.collection.name, about_links)
         if kinds:
-            heading, *numbers_of_files = kinds
-            log.warning("{}: {}: {}", self.collection.name, heading, "; ".join(numbers_of_files))
+            total, *lines_by_kind = kinds
+            log.warning("{}: {}: {}", self.collection.name, total, "; ".join(lines_by_kind))
         for line in group_by_reason(report.skipped)[:_MOST_NAMED]:
             log.warning("Skipped {}", line)
-        return None
 
     def _concerns(self, change: Change, path: str) -> bool:
         """Check whether a changed path is indexed. Hidden files, and folders such as node_modules, are not."""
