@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import unicodedata
-from contextlib import ExitStack
+from contextlib import closing
 from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
@@ -35,7 +35,8 @@ FIELD = "files"
 MOST_FILES = 100
 # An upload must arrive within this many seconds. Otherwise it is refused.
 RECEIVE_SECONDS = 300.0
-# The maximum length of a name, in bytes of UTF-8. File systems allow 255 units, but some count other units than these.
+# The maximum length of a name, in bytes of UTF-8. Some file systems allow 255 bytes, and others 255 characters. A name
+# of 200 bytes has at most 200 characters, so it fits in both cases.
 _NAME_BYTES = 200
 # What browsers write for a quotation mark (%22), a line feed (%0A) and a carriage return (%0D) in the name of a file.
 # They leave everything else as it is.
@@ -56,9 +57,11 @@ def read_name(sent: bytes) -> str:
     except UnicodeDecodeError:
         raise ValueError("its name is not UTF-8: rename it") from None
     _, _, name = name.replace("\\", "/").rpartition("/")
-    # The Unicode categories that begin with C are control characters, surrogates and unassigned characters. There are
-    # also characters that control the format. Some of these reverse the text.
-    if any(unicodedata.category(character).startswith("C") for character in name):
+    # The Unicode categories that begin with C have no visible characters. A control character, such as a line feed,
+    # would break lines of the log. A format character can reverse the text behind it, so that "gpj.exe" looks like
+    # "exe.jpg". Halves of characters and unassigned characters belong to these categories, too.
+    categories = [unicodedata.category(character) for character in name]
+    if any(category.startswith("C") for category in categories):
         raise ValueError("its name has a control character: rename it")
     # Unusual spaces and line separators become plain spaces.
     name = " ".join(name.split()).rstrip(". ")
@@ -74,18 +77,21 @@ def _sent_name(disposition: str) -> bytes | None:
 
     Browsers write ``filename="a.txt"``. Some other programs write ``filename*=UTF-8''a.txt``, with an encoding.
 
-    The result is the bytes of the name, which should be UTF-8. It is None if the header has no name.
+    :param disposition: The value of the header ``Content-Disposition``.
+    :returns: The bytes of the name, which should be UTF-8. None if the header has no name.
     """
     header = Message()
     header["content-disposition"] = disposition
     for key, value in header.get_params([], "content-disposition"):
-        # With an encoding, the value is a tuple. Its text has a character for each byte.
+        # With an encoding, the value is a tuple. Its text has a character for each byte that was sent, as in Latin-1.
         if key == "filename" and isinstance(value, tuple):
             charset, _, text = value
             if (charset or "").lower() == "iso-8859-1":
-                # In Latin-1, the characters are those of the name. They become UTF-8 here.
+                # The name was sent in Latin-1, such as the byte E9 for "é". So the text is the name, and it gets the
+                # bytes of UTF-8 here.
                 return text.encode("utf-8", "replace")
-            # The only other encoding that is allowed is UTF-8. There the characters stand for the bytes of the name.
+            # The name was sent in UTF-8, the only other encoding that is allowed. For example, the bytes C3 A9 were
+            # sent for "é", so the text is "Ã©". In Latin-1, it has the same bytes again.
             return text.encode("latin-1", "replace")
     _, options = parse_options_header(disposition)
     name = options.get(b"filename")
@@ -106,22 +112,24 @@ def check_room(collection: Collection, arriving: int) -> None:
     :param arriving: The size of the upload, in bytes.
     :raises HTTPException: With the status 507, if there is no room.
     """
-    room = collection.room()
+    uploaded = collection.room()
     most_bytes = settings.max_collection_bytes
     most_files = settings.max_collection_files
+    has_too_many_bytes = uploaded.bytes + arriving > most_bytes
     # The number of arriving files is not known yet, so only the files that are already there are counted.
-    if room.bytes + arriving > most_bytes or room.files >= most_files:
+    has_too_many_files = uploaded.files >= most_files
+    if has_too_many_bytes or has_too_many_files:
         message = (
-            f"The collection holds {room.files:,} uploaded files with {room.bytes:,} bytes; the limits are "
+            f"The collection holds {uploaded.files:,} uploaded files with {uploaded.bytes:,} bytes; the limits are "
             f"{most_files:,} files (PREFRAG_MAX_COLLECTION_FILES) and {most_bytes:,} bytes "
             "(PREFRAG_MAX_COLLECTION_BYTES). Delete some files, or use another collection."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
 
     most_collections = settings.max_collections
-    if room.collections >= most_collections and not room.is_there:
+    if uploaded.collections >= most_collections and not uploaded.is_there:
         message = (
-            f"There are {room.collections} uploaded collections; the limit is {most_collections} "
+            f"There are {uploaded.collections} uploaded collections; the limit is {most_collections} "
             "(PREFRAG_MAX_COLLECTIONS): delete one."
         )
         raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message)
@@ -132,9 +140,12 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
 
     :param request: The request whose body is the form.
     :param folder: The folder for the files.
-    :returns: The position of each written file in the form, by the name of the file in the folder. Positions are
-        counted from 0. Then a list of the refused files, each with its `name` as it was sent, the `reason` and its
-        `position`.
+    :returns: Two parts. Both have positions of files in the form, counted from 0.
+
+        - The written files: the position of each file, by its name in the folder, as in ``{"report.pdf": 0}``.
+        - The refused files: for each file its `name` as it was sent, the `reason` and its `position`, as in
+          ``[{"name": ".profile", "reason": "its name begins ...", "position": 1}]``.
+
     :raises HTTPException: If the body is too large, too slow, or not a form of files.
     """
     limit = settings.max_upload_bytes
@@ -150,7 +161,8 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
 
     bytes_received = 0
     form = _Form(folder)
-    with form.open_file:
+    # Whatever happens, the file that is being written is closed at the end.
+    with closing(form):
         try:
             parser = MultipartParser(options[b"boundary"], form.callbacks)
             async with asyncio.timeout(RECEIVE_SECONDS):
@@ -169,7 +181,7 @@ async def receive_files(request: Request, folder: Path) -> tuple[dict[str, int],
             raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
         if not form.has_ended:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
-        if not form.files:
+        if form.number_of_files == 0:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form has no file in the field {FIELD}.")
         return form.positions, form.refused
 
@@ -182,14 +194,13 @@ class _Form:
 
     def __init__(self, folder: Path) -> None:
         # How many files have begun to arrive.
-        self.files = 0
-        # The position of each written file in the form, by its name.
+        self.number_of_files = 0
+        # The position of each written file in the form, by its name. The first file has the position 0.
         self.positions: dict[str, int] = {}
+        # The refused files, each with its name, the reason and its position.
         self.refused: list[dict[str, object]] = []
         # Whether the end of the form has arrived.
         self.has_ended = False
-        # Closes the file that is being written. The same stack is used again for the next file.
-        self.open_file = ExitStack()
         self._folder = folder
         # The file that is being written. None between two files, and while a refused file arrives.
         self._file: BinaryIO | None = None
@@ -207,7 +218,7 @@ class _Form:
             "on_header_end": self._end_header,
             "on_headers_finished": self._begin_file,
             "on_part_data": self._write,
-            "on_part_end": self._end_file,
+            "on_part_end": self.close,
             "on_end": self._end,
         }
 
@@ -232,42 +243,46 @@ class _Form:
         if sent is None or options.get(b"name") != FIELD.encode():
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The form may only hold files, in the field {FIELD}.")
         self._disposition = b""
-        self.files += 1
-        if self.files > MOST_FILES:
+        self.number_of_files += 1
+        if self.number_of_files > MOST_FILES:
             message = f"The form has more than {MOST_FILES} files: send fewer at once."
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
+        position = self.number_of_files - 1
         shown = sent.decode("utf-8", "replace")
         try:
             name = read_name(sent)
             if not may_be_readable(Path(name)):
                 raise ValueError(why_left_out(Path(name).suffix.lower()))
-            file = (self._folder / name).open("xb")
-            self._file = self.open_file.enter_context(file)
-            self.positions[name] = self.files - 1
+            # The mode "x" raises FileExistsError if there is such a file.
+            self._file = (self._folder / name).open("xb")
+            self.positions[name] = position
         except FileExistsError:
-            self._refuse(shown, "another file in the form has the same name: rename one of them")
+            self._refuse(shown, "another file in the form has the same name: rename one of them", position)
         except ValueError as error:
-            self._refuse(shown, str(error))
+            self._refuse(shown, str(error), position)
 
-    def _refuse(self, name: str, reason: str) -> None:
-        self.refused.append({"name": name, "reason": reason, "position": self.files - 1})
+    def _refuse(self, name: str, reason: str, position: int) -> None:
+        self.refused.append({"name": name, "reason": reason, "position": position})
 
     def _write(self, data: bytes, start: int, end: int) -> None:
         # The content of a refused file is ignored.
         if self._file is not None:
             self._file.write(data[start:end])
 
-    def _end_file(self) -> None:
-        self.open_file.close()
+    def close(self) -> None:
+        """Close the file that is being written. Do nothing if there is none."""
+        file = self._file
         self._file = None
+        if file is not None:
+            file.close()
 
     def _end(self) -> None:
         self.has_ended = True
 
 
 class MayNotBeDeleted(BadInput):
-    """The error when a collection may not be deleted, because no upload made it or because it is the default."""
+    """The error when a collection may not be deleted, because it was made on the command line."""
 
     http_status = 403
 
@@ -286,5 +301,6 @@ def delete_collection(collection: Collection) -> int:
                 "This collection was made on the command line and can only be deleted there. You can delete its "
                 "documents here one by one."
             )
+        # Delete the whole collection, and not only some of its files or passages.
         changes.make(drops=True)
     return deleted
