@@ -66,13 +66,16 @@ sentence, and "status", "True" or "False".
 """
 # The JSON schema for the reply to the fourth task.
 _SCHEMA = object_schema(analysis={"type": "string", "maxLength": 120}, status={"enum": ["True", "False"]})
+# The names of the fields of a reply.
+_NAMES = "Action Input|Action|Final Answer|Observation"
 # Matches a line with a field, such as "Action Input: ferry Kestrel". Group 1 is the name, and group 2 is the value.
-# Signs around the name, such as the asterisks in "**Final Answer:** Norrby", do no harm.
-_FIELD = re.compile(
-    r"^\W*(Action Input|Action|Final Answer|Observation)\W*?:[*_ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
-)
+# Other signs may stand before the name, and between the name and the first colon behind it, as in "- Action :". So the
+# asterisks in "**Final Answer:** Norrby" do no harm. Asterisks, low lines and blanks behind the colon are left out.
+_FIELD = re.compile(rf"^\W*({_NAMES})\W*?:[*_ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 # Matches words of the prompt that describe a field. A reply that has copied these words has no query of its own.
 _DESCRIBED = re.compile(r"the words to search for|search for a missing fact|nothing but the answer", re.IGNORECASE)
+# Matches what an answer with a price has: a digit, or a word of the passage "The ferry Harrier cost 24 million crowns".
+_PRICE = re.compile(r"\d|million|crown")
 
 
 class _Task(NamedTuple):
@@ -122,21 +125,36 @@ def _searches(reply: str, name: str = "", earlier: str = "") -> bool:
 
 
 def _answers(reply: str, right: str, wrong: str) -> bool:
-    """Check whether a reply gives an answer that contains the right name and not the wrong one. Both are lower case."""
+    """Check whether a reply gives an answer that contains the right name and not the wrong one.
+
+    :param reply: The reply.
+    :param right: The right name, in lower case.
+    :param wrong: The wrong name, in lower case.
+    """
     answer = _read_fields(reply).get("final answer", "").lower()
-    return right in answer and wrong not in answer and not _searches(reply)
+    return right in answer and wrong not in answer
 
 
 def _admits_gap(reply: str) -> bool:
     """Check whether a reply to the third task says that the passages do not state the price, or searches on.
 
-    A wrong reply would give a price, which has a number. The words with which the model says that there is no price do
-    not matter.
+    The passages state only the price of another ferry. So an answer with a price is wrong. Any other answer is right,
+    such as "NOT FOUND" or "The passages do not say".
     """
     answer = _read_fields(reply).get("final answer")
     if answer is None:
         return _searches(reply, earlier="ferry kestrel cost")
-    return bool(answer) and not re.search(r"\d|million|crown", answer)
+    has_price = _PRICE.search(answer) is not None
+    return bool(answer) and not has_price
+
+
+def _sees_nothing_new(reply: str) -> bool:
+    """Check whether a reply to the fourth task has the right status, as in ``{"status": "False"}``."""
+    values = read_object(reply)
+    if values is None:
+        return False
+    status = str(values.get("status"))
+    return status.lower() == "false"
 
 
 # The four tasks. A model that does all of them right gets the format `text`.
@@ -173,7 +191,7 @@ _TASKS = (
     _Task(
         "see that nothing is new",
         _VERDICT,
-        lambda reply: str((read_object(reply) or {}).get("status")).lower() == "false",
+        _sees_nothing_new,
         {"response_format": response_format("verdict", _SCHEMA)},
     ),
 )
@@ -194,6 +212,8 @@ class AbilityProbe(ChatModel):
     retries = 0
 
     def __init__(self, model: ChatModel, seconds: float = CALL_SECONDS):
+        # The role names the environment variables that select a model, such as PREFRAG_LLM_MODEL. So the calls of the
+        # trial go to the same model.
         super().__init__(model.role, timeout=min(model.timeout, seconds))
 
     @property
@@ -224,6 +244,10 @@ class AbilityProbe(ChatModel):
     async def try_async(self) -> str:
         """Try the model, and store the result in its record.
 
+        If the model spends all tokens of a reply on thinking, the trial ends, because there is no reply to check. Then
+        the format that was guessed before, usually from the size of the model, is stored as the result. Otherwise the
+        next process would try the model again.
+
         :returns: The reason for the format in one sentence, such as ``4 of 4 tasks right``.
         :raises Exception: When a call fails. See :meth:`ask_async`.
         """
@@ -231,10 +255,13 @@ class AbilityProbe(ChatModel):
         for task in _TASKS:
             reply = await self.ask_async(task.prompt, max_tokens=_REPLY_TOKENS, **task.parameters)
             text = reply.text or ""
+            is_cut_off = reply.meta.get("finish_reason") == "length"
+            # Some servers leave the thoughts out of the text, so a text that has only thoughts is empty.
             is_thinking = has_open_reasoning(text) or not text.strip()
-            if reply.meta.get("finish_reason") == "length" and is_thinking:
+            if is_cut_off and is_thinking:
                 reason = "It thinks before it replies, so it was not tried; its size decides, if it is known"
-                self.keep(reply_format=self.reply_format, reason=reason)
+                guess = self.reply_format
+                self.keep(reply_format=guess, reason=reason)
                 return reason
             if not task.is_right(strip_reasoning(text)):
                 failed.append(task.aim)
@@ -256,8 +283,10 @@ def find_untried(whole: object) -> list[ChatModel]:
     :param whole: The pipeline, or any object that contains the components.
     :returns: The models, each once.
     """
-    components = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
-    models = [part for _, part in walk_parts(components) if isinstance(part, ChatModel)]
+    automatic = [part for _, part in walk_parts(whole) if read_attribute(part, "reply_format") == "auto"]
+    # The models are inside these components, or inside their parts.
+    models = [part for _, part in walk_parts(automatic) if isinstance(part, ChatModel)]
+    # Several components may call the same model, each through an object of its own. One of these objects is enough.
     models_by_name = {}
     for model in models:
         if not model.is_absent and model.is_format_guessed:
@@ -277,9 +306,11 @@ def try_models(whole: object, seconds: float = CALL_SECONDS, wait: float = _WAIT
     for model in find_untried(whole):
         try:
             with ExitStack() as stack:
-                # If the data folder cannot be written to, there is no lock. Then other processes do not get the result.
+                # If the data folder cannot be written to, there can be no lock, and the model is tried without it. The
+                # result cannot be stored either, so other processes try the model again.
                 with suppress(OSError):
                     stack.enter_context(hold_lock(data_directory() / "models.trial.lock", wait, "trying the model"))
+                # While this process waited for the lock, another one may have tried the model. Its result is read here.
                 model.record.recall()
                 if model.is_format_guessed:
                     reason = asyncio.run(AbilityProbe(model, seconds).try_async())
