@@ -41,7 +41,8 @@ _TRIAL_CALLS = 4
 # The question of the demo. Its answer needs several of the invented documents.
 DEMO_QUESTION = "What is the name of the café in the museum led by the former chief scientist of the Lantern Survey?"
 
-# Options that `prefrag ask` and `prefrag chat` share. The help of an option without a text is that of `RunOptions`.
+# Options that `prefrag ask` and `prefrag chat` share. Some have no help text here, such as `--prefer`. The module
+# `prefrag.cli.main` gives them the description of the field in `RunOptions` that has the name of their parameter.
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline's name, or a YAML file.")]
 SourcesOption = Annotated[
     list[str] | None, typer.Option("--source", help="A source to search (repeatable); by default all.")
@@ -220,8 +221,13 @@ def check_result(result: Result, failure: RunFailed | None) -> None:
 
     if failure is not None:
         raise failure
+    # This raises RunFailed if every search failed.
     refuse_unsearched(result)
-    if not result.get("answered") and not result.get("certainty"):
+    # A result without an answer can be a success: the model may have found that the documents do not state the answer.
+    # Such a result has a certainty. It has none only if the model gave no answer at all.
+    has_answer = result.get("answered")
+    has_certainty = result.get("certainty")
+    if not has_answer and not has_certainty:
         raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
 
 
@@ -243,6 +249,7 @@ async def run(
     result: Result = {}
     try:
         with printer.console.status("thinking") as status:
+            # If PREFRAG_WEB is "ask", the user is asked about each query to the web. The spinner pauses meanwhile.
             ask_before_sending(status)
             async for output in stream(pipeline, question, progress=True, **options):
                 if isinstance(output, Event) and output.kind == "progress":
@@ -257,28 +264,31 @@ async def run(
     return result, None
 
 
-def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
+def _await_or_exit(started_run: Coroutine[Any, Any, T]) -> T:
     """Wait for a run and return its result. Ctrl-C ends the process at once."""
     import asyncio
 
     runner = asyncio.Runner()
     try:
-        result = runner.run(run)
+        return runner.run(started_run)
     except KeyboardInterrupt:
         console(stderr=True).print("Interrupted.")
         sys.stdout.flush()
-        # A normal exit would wait for the thread that still runs the model.
+        # A normal exit, and closing the runner, would wait for the thread that still runs the model. So the process
+        # ends here, without `finally`.
         os._exit(INTERRUPTED)
-    except BaseException:
+    finally:
         runner.close()
-        raise
-    runner.close()
-    return result
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection during imports. It would find nothing there, and take an eighth of the time of `ask`."""
+    """Pause garbage collection while modules are imported and a pipeline is loaded.
+
+    The objects that this makes are nearly all used until the process ends. So a collection would find nothing to
+    delete, and collections would take an eighth of the time of `ask`. After the pause, these objects are "frozen":
+    later collections pass over them.
+    """
     gc.disable()
     try:
         yield
@@ -304,7 +314,8 @@ def load(name: str) -> Pipeline:
     if empty:
         raise Missing(" ".join(empty))
 
-    # A run would go on without a missing index. Check the indexes here, so that a user at the terminal sees the error.
+    # If an index is missing, a run does not stop: only the searches in this index fail. But a user at the terminal
+    # should see the error, so each index is opened here.
     for store in find_stores(pipeline):
         if is_tantivy_store(store):
             store.count_documents()
