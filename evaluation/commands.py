@@ -37,8 +37,8 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="FILE.yaml|published",
-            help="A file of settings, such as experiment.yaml in a run's folder; or `published`, which runs prefrag or "
-            "mspr as the published code or its other reading does.",
+            help="A file of settings, such as experiment.yaml in a run's folder; or `published`, which runs prefrag as "
+            "its authors' code does where that differs from the paper, or mspr with five searches in place of four.",
         ),
     ] = None,
     changes: Annotated[
@@ -92,7 +92,9 @@ def evaluate(
     from prefrag.evaluation.runs.runner import run
     from prefrag.evaluation.settings_file import make_settings, read_fields, split_changes
 
-    single, of_pipeline = split_changes(changes or ())
+    # The changes of --set: first those of the evaluation, such as seed=3, then those of the pipeline, such as
+    # local.observed_last=true.
+    own_changes, pipeline_changes = split_changes(changes or ())
     options = {
         "questions": questions,
         "pipeline": pipeline,
@@ -108,15 +110,20 @@ def evaluate(
         "format": format,
     }
 
-    chosen = {name: value for name, value in options.items() if value is not None}
-    # The word "published" stands for no file, but for a variant of the pipeline.
+    chosen_options = {name: value for name, value in options.items() if value is not None}
+    # `--experiment published` names no file, but chooses a variant of the pipeline, such as prefrag_published.
     settings_file = experiment
     if experiment == Path(PUBLISHED):
         settings_file = None
-        chosen["pipeline"] = find_published(pipeline or Evaluation.pipeline)
-    stored = read_fields(Evaluation, settings_file, single)
-    all_changes = [*stored.get("changes", ()), *of_pipeline]
-    plan = make_settings(Evaluation, {**stored, **chosen, "changes": all_changes})
+        default_pipeline = Evaluation.pipeline
+        chosen_options["pipeline"] = find_published(pipeline or default_pipeline)
+
+    # If a setting is named in several places, an option such as --top-k overrides --set, and --set overrides the file.
+    # The base settings are those of the file and of --set. The changes of the pipeline are put together: those of the
+    # file come first, so that those of --set override them.
+    base_settings = read_fields(Evaluation, settings_file, own_changes)
+    all_pipeline_changes = [*base_settings.get("changes", ()), *pipeline_changes]
+    plan = make_settings(Evaluation, {**base_settings, **chosen_options, "changes": all_pipeline_changes})
     if plan.questions is None:
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
 
@@ -151,10 +158,15 @@ def report(
 
 
 def _report_failures(predictions: Sequence[PredictionLine]) -> int:
-    """Say for how many questions every search failed. Return the number of questions that failed for any reason."""
+    """Print a warning if there are questions whose searches all failed.
+
+    :param predictions: The predictions of the run.
+    :returns: The number of questions that failed, for this or any other reason.
+    """
     from prefrag.pipelines import search_failures
 
-    # The reasons by the name of the source, for each question for which every search failed.
+    # An item for each question whose searches all failed: the reasons by the name of the source, as in
+    # {"web": "The server did not answer."}.
     failures = []
     n_failed = 0
     for prediction in predictions:
@@ -192,17 +204,11 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
 
     noise = describe_noise(config)
     if noise:
+        # The simulated web was made worse. For example, the noise is "the first 2 sentences of each passage, 20% junk".
         typer.echo(f"  in place of the web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:
-        templates = {
-            "answered": "answered {:.1f}%",
-            "right_of_given": " ({:.1f}% of these right)",
-            "evidence_held": "; for {:.1f}% of the others, the evidence contains the answer",
-            "evidence_gold": ", for {:.1f}% it includes a sentence of a gold passage",
-        }
-        parts = [text.format(metrics[name]) for name, text in templates.items() if name in metrics]
-        typer.echo(f"  {''.join(parts)}")
+        typer.echo(f"  {_describe_answered(metrics)}")
     typer.echo(
         f"  per question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "
@@ -213,3 +219,19 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
             f"  {counted(metrics['errors'], 'question')} failed (score 0); run again with --retry-failed.", err=True
         )
     typer.echo(f"  {output}")
+
+
+def _describe_answered(metrics: dict[str, Any]) -> str:
+    """Say how many questions were answered, and what the evidence has for the others.
+
+    For example: "answered 60.0% (90.0% of these right); for 50.0% of the others, the evidence contains the answer, for
+    40.0% it includes a sentence of a gold passage". Parts without a metric are left out.
+    """
+    answered = f"answered {metrics['answered']:.1f}%"
+    if "right_of_given" in metrics:
+        answered += f" ({metrics['right_of_given']:.1f}% of these right)"
+    if "evidence_held" in metrics:
+        answered += f"; for {metrics['evidence_held']:.1f}% of the others, the evidence contains the answer"
+    if "evidence_gold" in metrics:
+        answered += f", for {metrics['evidence_gold']:.1f}% it includes a sentence of a gold passage"
+    return answered
