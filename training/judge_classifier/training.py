@@ -32,7 +32,8 @@ from prefrag.training.tree_training import Training, TreeTraining, fit_trees, le
 if TYPE_CHECKING:
     from xgboost import Booster
 
-# The settings of XGBoost, chosen by cross-validation on the training questions of the four shared datasets.
+# The settings of XGBoost. They were chosen by cross-validation on the training questions of HotpotQA, MuSiQue,
+# 2WikiMultiHopQA and BioASQ.
 SETTINGS: dict[str, object] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
@@ -48,15 +49,17 @@ SETTINGS: dict[str, object] = {
 ROUNDS = 150
 # This share of the questions, from 0 to 1, is held back to measure trees.
 _HELD_BACK = 0.2
-# The name of the simulated files of a user, which count as a dataset.
+# The trees also train on simulated files: articles that stand for the files of a user, who searches them before the
+# web. They are treated as one more dataset, and this is its name.
 HOME = "home"
-# All steps on the simulated files together weigh this many times as much as all steps on a dataset. A small weight is
-# enough: the files are so unlike the datasets that trees need few steps to learn what is special about them. The number
-# was chosen by cross-validation, once with the dataset MuSiQue and once without it.
+# The weight of the simulated files in the training. A dataset has the weight 1. With 0.3, all steps on the simulated
+# files together count 0.3 times as much as all steps on a dataset. The files are very unlike the datasets, so the trees
+# learn what is special about the files even with a small weight. The number was chosen by cross-validation, once with
+# the dataset MuSiQue and once without it.
 _HOME_WEIGHT = 0.3
-# Needed passages of the simulated files weigh this many times as much as their other passages. To lose a needed passage
-# is worse there, because another source rarely has the passages of a user's own files. The number was chosen in the
-# same way.
+# In the simulated files, a needed passage has this many times the weight of another passage. To lose a needed passage
+# of a user's own files is worse than to lose one of a dataset, because another source rarely has it too. The number was
+# chosen in the same way.
 _NEEDED_AT_HOME = 2.0
 # If a dataset has fewer questions than this, its corpus is divided between the two sources in several ways, so that
 # there are enough steps. The number of ways is this number divided by the number of questions.
@@ -71,8 +74,10 @@ class HeldBack:
 
     dataset: str  # the name of the dataset
     steps: int  # the number of steps that were measured
-    classifier: float  # the share of these steps, 0 to 1, in which the verdict of the trees (the classifier) is right
-    # Of the steps that have found a needed passage: the share, 0 to 1, in which the trees leave the source even so.
+    # The share of these steps, from 0 to 1, in which the verdict of the trees is right. The trees are the classifier.
+    classifier: float
+    # The share of searches, from 0 to 1, that have found a needed passage but are left: the trees decide to leave the
+    # source that was searched, so the passage is lost. Searches without a needed passage are not counted.
     left: float
 
 
@@ -82,7 +87,9 @@ class TrainingStep:
 
     dataset: str  # the name of the dataset
     step: JudgedStep  # the search, and which of the found passages are needed
-    measures: bool  # whether trees may be measured on this step, because its run resembles real use
+    # Whether trees are measured on this step if its question is held back. This is so for steps of runs that resemble
+    # real use, for example over passages with their own titles.
+    measures: bool
 
 
 def train_judge(
@@ -123,20 +130,27 @@ def train_judge(
         training.report(f"Running the questions of {name} ({number} of {len(runs)})")
         # The file is named after all that the steps depend on, so a different training uses another file.
         steps_file = work / f"{fingerprint([name, seed, FEATURES, digests[name]])}.json"
-        own = [_read_step(record) for record in compute_once(steps_file, partial(_write_steps, run))]
+        # If the file exists, an interrupted training has run these questions already. The steps are then only read.
+        write_own_steps = partial(_write_steps, run)
+        records = compute_once(steps_file, write_own_steps)
+        own = [_read_step(record) for record in records]
         training.report(f"{name}: {len(own)} steps")
+
         ids = sorted({sample.step.question_id for sample in own if sample.measures})
         random.Random(seed).shuffle(ids)
         n_held_back = math.ceil(_HELD_BACK * len(ids))
         held_back |= {(name, id) for id in ids[:n_held_back]}
+
+        # Questions are counted by their texts. So a question that is in the dataset twice, with two ids, counts once.
         n_questions += len({sample.step.question for sample in own})
         steps += own
 
     training.report("Training without the held-back questions, to measure the trees on these questions")
-    # No step of a held-back question is used for this training, but only some of these steps measure the trees.
     held_back_steps = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
+    # A question with the text of a held-back question is left out too, also if it is from another dataset.
     rest = leave_out(steps, held_back_steps, lambda sample: sample.step.question)
     trees = read_booster(fit(rest, seed))
+    # No held-back step trains these trees. But not every held-back step measures them: only those marked as `measures`.
     by_dataset: dict[str, list[TrainingStep]] = {}
     for sample in held_back_steps:
         if sample.measures:
@@ -176,7 +190,9 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
-            yield TrainingStep(HOME, step, measures=titles == "own" and step.step > 0)
+            # `step.step` is the number of earlier searches for the same question.
+            is_second_search = step.step > 0
+            yield TrainingStep(HOME, step, measures=titles == "own" and is_second_search)
 
 
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
@@ -192,13 +208,17 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
-    # Whether the sub-questions are left out ("plain"): never, or in every second run.
+    # In a plain run, the sub-questions are not used. If there are sub-questions, there is a second, plain run.
     plain_values = [False]
     if any(question.decomposition or question.evidence_triples for question in questions):
         plain_values.append(True)
+
     divisions = max(1, _ENOUGH_QUESTIONS // len(questions))
     for division in range(min(_MOST_DIVISIONS, divisions)):
-        with two_sources(passages, seed + division, draw_all=division > 0) as sources:
+        # The first division puts a passage into the source that the corpus names for it. If the corpus names none, a
+        # draw decides. In the further divisions, the draw decides for all passages.
+        is_drawn = division > 0
+        with two_sources(passages, seed + division, draw_all=is_drawn) as sources:
             for swapped, plain in product((False, True), plain_values):
                 preferred = sources.swap() if swapped else sources
                 is_first_variant = division == 0 and not swapped and not plain
@@ -237,14 +257,16 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Booster:
     weights = []
     for sample in steps:
         is_home = sample.dataset == HOME
-        # All steps of a dataset together have the same weight as those of any other dataset. Only the simulated files
-        # have another weight.
         weight_of_dataset = _HOME_WEIGHT if is_home else 1
+        # A step weighs the mean number of steps per dataset, divided by the number of steps of its own dataset. So all
+        # steps of a small dataset together weigh as much as those of a large one. For example, with one dataset of 100
+        # steps and one of 300, the mean is 200. A step of the first weighs 2, and a step of the second weighs 2/3.
         weight_of_step = weight_of_dataset * len(steps) / len(sizes) / sizes[sample.dataset]
+        weight_of_needed = weight_of_step * _NEEDED_AT_HOME if is_home else weight_of_step
         for features, needed in zip(sample.step.features, sample.step.needed, strict=True):
             rows.append(as_row(features))
             labels.append(needed)
-            weights.append(weight_of_step * _NEEDED_AT_HOME if needed and is_home else weight_of_step)
+            weights.append(weight_of_needed if needed else weight_of_step)
     booster = fit_trees(
         {**SETTINGS, "seed": seed},
         ROUNDS,
@@ -267,19 +289,23 @@ def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> H
     """Measure trees on the steps of a dataset, which they were not trained on."""
     # The trees keep the results if the probability that one is needed is at least this high.
     least = least_probability(COST_OF_LEAVING)
-    right = 0
-    needed = 0
-    rejected = 0
+    n_right = 0
+    n_with_needed = 0
+    n_left = 0
     for sample in steps:
         features = sample.step.features
         # Passages that are unlike those of the training are kept.
         are_unlike = find_unknown(trees, features) is not None
         keeps = are_unlike or keep_probability(trees, features) >= least
-        right += sample.step.keep == keeps
+        if keeps == sample.step.keep:
+            n_right += 1
         if sample.step.keep:
-            needed += 1
-            rejected += not keeps
-    return HeldBack(name, len(steps), right / len(steps), rejected / needed if needed else 0.0)
+            n_with_needed += 1
+            if not keeps:
+                n_left += 1
+
+    share_left = n_left / n_with_needed if n_with_needed else 0.0
+    return HeldBack(name, len(steps), n_right / len(steps), share_left)
 
 
 def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, object]]:
