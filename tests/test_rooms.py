@@ -31,14 +31,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_680,
-    "components": 21_357,
-    "evaluation": 9_975,
+    "cli": 2_679,
+    "components": 21_414,
+    "evaluation": 9_992,
     "indexing": 5_790,
     "pipelines": 1_874,
     "prefrag": 3_438,
-    "server": 4_854,
-    "training": 5_165,
+    "server": 4_864,
+    "training": 5_173,
     "tests": 51_645,
 }
 
