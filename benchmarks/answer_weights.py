@@ -39,6 +39,7 @@ from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reasoner import MOST_SHOWN
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
 from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
+from prefrag.training.sufficiency import area_under_curve
 
 FOLDS = 10
 LIMITS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)
@@ -143,10 +144,10 @@ def cross_validate(examples: Sequence[Example]) -> Interval:
     random = np.random.default_rng(SEED)
     (_, right), likely = _columns(examples), cross_estimate(examples)
     drawn = [random.integers(len(examples), size=len(examples)) for _ in range(_RESAMPLES)]
-    areas = [_area(likely[chosen], right[chosen]) for chosen in drawn]
+    areas = [area_under_curve(right[chosen], likely[chosen]) for chosen in drawn]
     tail = (100 - CONFIDENCE) / 2
-    low, high = np.nanpercentile(areas, [tail, 100 - tail])
-    return Interval(_area(likely, right), float(low), float(high), len(examples))
+    low, high = np.percentile(areas, [tail, 100 - tail])
+    return Interval(area_under_curve(right, likely), float(low), float(high), len(examples))
 
 
 def count_given(examples: Sequence[Example]) -> list[str]:
@@ -157,12 +158,6 @@ def count_given(examples: Sequence[Example]) -> list[str]:
         is_given = likely >= limit
         lines.append(f"from {limit:.2f} on: {is_given.sum()} given, {(is_given & right).sum()} right")
     return lines
-
-
-def _area(likely: np.ndarray, right: np.ndarray) -> float:
-    """Return the AUC, the share of pairs of a right and a wrong answer in which the right one is likelier, or NaN."""
-    margins = likely[right][:, None] - likely[~right]
-    return float(np.mean((margins > 0) + 0.5 * (margins == 0))) if margins.size else float("nan")
 
 
 def _columns(examples: Sequence[Example]) -> tuple[np.ndarray, np.ndarray]:

@@ -45,6 +45,7 @@ from prefrag.evaluation.report.intervals import wilson
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
+from prefrag.training.sufficiency import area_under_curve
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa")
 SEED = 7
@@ -306,21 +307,15 @@ def _report_area(rows: Sequence[dict[str, Any]], untuned: Sequence[dict[str, Any
     draw = random.Random(SEED)
     areas, gains = [], []
     for sample in [states, *(draw.choices(states, k=len(states)) for _ in range(RESAMPLES))]:
-        area, area_before = (_area([(state[0], state[place]) for state in sample]) for place in (1, 2))
+        statuses, scores, scores_before = zip(*sample, strict=True)
+        area = area_under_curve(statuses, scores)
+        area_before = area_under_curve(statuses, scores_before)
         areas.append(area)
         gains.append(area - area_before)
     for name, values in (("area under the curve", areas), ("gain over the untuned", gains)):
         ordered = sorted(values[1:])
         low, high = ordered[RESAMPLES // 40], ordered[-RESAMPLES // 40]
         typer.echo(f"    {name} {values[0]:.2f} [{low:.2f}, {high:.2f}]")
-
-
-def _area(states: Sequence[tuple[bool, float]]) -> float:
-    """Return how often a True state has a higher score than a False one. Without states of both kinds, 0.5."""
-    true = [score for status, score in states if status]
-    false = [score for status, score in states if not status]
-    won = sum((score > other) + 0.5 * (score == other) for score in true for other in false)
-    return won / (len(true) * len(false)) if true and false else 0.5
 
 
 def _report(label: str, verdicts: Sequence[tuple[bool, bool | None]]) -> None:

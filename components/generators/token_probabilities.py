@@ -92,11 +92,10 @@ def _read_token(token: object) -> TokenLogprob | None:
     read: TokenLogprob = {"token": alternative["token"], "logprob": alternative["logprob"], "bytes": data}
 
     alternatives = token.get("top_logprobs")
-    if isinstance(alternatives, list):
-        likeliest = [_read_alternative(entry) for entry in alternatives]
-        readable = [entry for entry in likeliest if entry is not None]
-        if readable:
-            read["top_logprobs"] = readable
+    listed = alternatives if isinstance(alternatives, list) else []
+    readable = [alternative for alternative in map(_read_alternative, listed) if alternative is not None]
+    if readable:
+        read["top_logprobs"] = readable
     return read
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from haystack import Document
 
-from prefrag.components.reader.answer_carrier import Carrier, find_carrier, is_verdict
+from prefrag.components.reader.answer_carrier import find_carrier, is_verdict
 from prefrag.components.reader.question_form import has_description
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
@@ -108,10 +108,9 @@ def check_answer(
     """
     # For each sentence of the answer, the sentence of the passages in which its words stand.
     sentences = shown_sentences(answer) or [answer]
-    carriers: list[Carrier | None] = []
-    for number, sentence in enumerate(sentences):
-        is_looked_up = number < _MOST_SENTENCES
-        carriers.append(find_carrier(question, sentence, documents, is_yes_no) if is_looked_up else None)
+    looked_up = sentences[:_MOST_SENTENCES]
+    carriers = [find_carrier(question, sentence, documents, is_yes_no) for sentence in looked_up]
+    carriers += [None] * (len(sentences) - len(looked_up))
     carried = [carrier for carrier in carriers if carrier is not None]
     if not carried:
         return AnswerCheck("not_found", probability=None if signs is None else 0.0)
@@ -144,6 +143,15 @@ def check_answer(
     return AnswerCheck(certainty, probability, evidence, tuple(unsupported))
 
 
+def is_undecided(probability: float | None) -> bool:
+    """Check whether a small model's answer is neither likely enough to be given nor hopeless.
+
+    :param probability: The estimate without a confirmation, from 0 to 1. None if the answer was not judged.
+    :returns: Whether a confirmation may decide about it.
+    """
+    return ASKED_FROM <= (probability or 0.0) < ASKED_BELOW
+
+
 def needs_confirmation(question: str, check: AnswerCheck, judged: Judgement, signs: AnswerSigns) -> bool:
     """Check whether a small model should be asked whether the supporting sentence states its answer.
 
@@ -153,16 +161,14 @@ def needs_confirmation(question: str, check: AnswerCheck, judged: Judgement, sig
     :param signs: How the model wrote the answer.
     :returns: False if the reply would change nothing, or if the server sends no log probabilities.
     """
-    if judged.is_doubtful or signs.mean_logprob is None:
-        return False
-    if check.unsupported or len(check.evidence) != 1:
-        # The question shows one sentence, which cannot state an answer of several.
+    if judged.is_doubtful or check.unsupported or len(check.evidence) != 1:
+        # A doubt decides in any case. And the model is shown one sentence, which cannot state an answer of several.
         return False
     if not judged.head and has_description(question):
         # The sentence has no word of what is asked, so it may be about what the question only describes. The model
         # takes the thing that is described for the answer.
         return False
-    return ASKED_FROM <= (check.probability or 0.0) < ASKED_BELOW
+    return signs.mean_logprob is not None and is_undecided(check.probability)
 
 
 def estimate(answer: str, judged: Judgement, signs: AnswerSigns) -> float:

@@ -27,12 +27,11 @@ from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.reader import Candidate, Judgement, Reader
 from prefrag.components.reasoner.answer_check import (
     ACCEPTED,
-    ASKED_BELOW,
-    ASKED_FROM,
     GIVEN,
     AnswerCheck,
     AnswerSigns,
     check_answer,
+    is_undecided,
     needs_confirmation,
 )
 from prefrag.components.reasoner.answer_confirmation import ask_to_confirm, can_confirm
@@ -370,7 +369,7 @@ class Reasoner:
 
     def _gives_nothing(self, state: State, documents: Sequence[Document]) -> bool:
         """Check whether the last step's answer is empty, NOT FOUND, or has no word of its own that a passage has."""
-        answer, _ = read_citations(state.step.answer, known_marks(state))
+        answer = _plain_answer(state)
         if not answer or says_not_found(answer):
             return True
         # If the answer is one of the question's options, all its words are in the question. So it may be an answer.
@@ -389,8 +388,8 @@ class Reasoner:
 
         ``state`` is the state with the answer and the result of its check, and ``signs`` are those of the check.
         """
-        # This also is False if the answer gives nothing, and has not been judged.
-        if not ASKED_FROM <= (state.step.probability or 0.0) < ASKED_BELOW or not can_confirm(self._call):
+        # The reader judges the answer once more only if that may be of use.
+        if not is_undecided(state.step.probability) or not can_confirm(self._call):
             return state
         judged = await self._judge(state, documents)
         if judged is None:
@@ -399,9 +398,8 @@ class Reasoner:
         if not needs_confirmation(state.question, check, judged, signs):
             return state
 
-        answer, _ = read_citations(state.step.answer, known_marks(state))
         try:
-            asked, confirmed = await ask_to_confirm(self._call, state, answer, check.evidence[0])
+            asked, confirmed = await ask_to_confirm(self._call, state, _plain_answer(state), check.evidence[0])
         except RunError as error:
             # The answer has been checked without this call, so the run does not depend on it.
             if not may_go_on(error, state):
@@ -417,7 +415,7 @@ class Reasoner:
 
         reader = self.reader
         assert reader is not None
-        answer, _ = read_citations(state.step.answer, known_marks(state))
+        answer = _plain_answer(state)
         judged: Judgement = await call_matching(reader.judge, reader.judge_async, state.question, documents, answer)
         return judged
 
@@ -425,7 +423,7 @@ class Reasoner:
         self, state: State, documents: Sequence[Document], judged: Judgement, signs: AnswerSigns | None = None
     ) -> AnswerCheck:
         """Check how sure the last step's answer is, which the extractive reader has judged."""
-        answer, _ = read_citations(state.step.answer, known_marks(state))
+        answer = _plain_answer(state)
         is_yes_no = is_verdict(answer) or state.settings.answer_type == "yes_no"
         return check_answer(state.question, answer, documents, judged, signs, is_yes_no)
 
@@ -740,3 +738,9 @@ class Reasoner:
         # reader has made counts as a call.
         is_after_call = any(step.reply or step.tool or step.action is not Action.SEARCH for step in state.steps)
         return is_after_call and state.step.action is not Action.NONE
+
+
+def _plain_answer(state: State) -> str:
+    """Return the last step's answer without its citations."""
+    answer, _ = read_citations(state.step.answer, known_marks(state))
+    return answer
