@@ -29,3 +29,10 @@ def damage(index: Path, kind: str) -> None:
             content = data.read()[:-140]
             data.seek(0)
             data.write(bytes(byte ^ 255 for byte in content))
+
+
+def exchange(file: Path, content: bytes) -> None:
+    """Put another file in the place of an index's file. Whoever has mapped the old file still reads the old file."""
+    new = file.with_name("exchanged")
+    new.write_bytes(content)
+    new.replace(file)
