@@ -349,8 +349,9 @@ class Reasoner:
         checked = await self._confirm(checked, documents, answer_signs)
         if (checked.step.probability or 0.0) >= GIVEN:
             return checked
-        # The model has said itself that it does not know. So a weak answer is only recorded in the trace.
-        return replace(checked, steps=after.steps)
+        # The model has said itself that it does not know. So a weak answer is only recorded in the trace. The user sees
+        # the sentence that has its words among those that are near the question.
+        return replace(checked, steps=after.steps).with_last(evidence=checked.step.evidence)
 
     async def _read_surely(self, state: State, after: State) -> State | None:
         """Return a step with the extractive reader's answer. None unless it is stated and likelier than the model's."""

@@ -58,17 +58,24 @@ _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 def find_evidence(state: State) -> list[Evidence]:
     """Choose the sentences to show: those nearest to the question, and the best sentence of each search.
 
-    The sentence with the extractive reader's likeliest answer is added, if the reader has answered.
+    The sentence with the last answer that was proposed is added. It comes fourth if the extractive reader proposed the
+    answer, whose probability counts in the order already. It comes second if a language model did.
 
     :param state: The state of a run.
     :returns: At most five sentences, the most important first.
     """
     steps_with_evidence = [step for step in state.steps if step.evidence]
-    reader_evidence = steps_with_evidence[-1].evidence if steps_with_evidence else ()
-    nearest = _rank_for_question(state, reader_evidence)
+    proposed: tuple[Evidence, ...] = ()
+    is_of_model = False
+    if steps_with_evidence:
+        proposed = steps_with_evidence[-1].evidence
+        # The extractive reader writes no reply.
+        is_of_model = bool(steps_with_evidence[-1].reply)
+    nearest = _rank_for_question(state, proposed)
 
-    # The sentences that come first: the nearest, that of the reader, and the best sentence of each search.
-    first = [*nearest[:_NEAREST], *reader_evidence[:1]]
+    # The sentences that come first: the nearest, that of the proposed answer, and the best sentence of each search.
+    before_proposed = 1 if is_of_model else _NEAREST
+    first = [*nearest[:before_proposed], *proposed[:1], *nearest[before_proposed:_NEAREST]]
     searches = [(step.query, step.documents) for step in state.steps]
     for query, documents in [("", state.attached), *searches]:
         for evidence in rank_sentences(query or state.question, documents, state.question):
@@ -79,7 +86,7 @@ def find_evidence(state: State) -> list[Evidence]:
     # Several passages may have the same sentence, such as the name of a club above each list. The sentence is then
     # shown once.
     chosen: dict[str, Evidence] = {}
-    for evidence in (*first, *nearest, *reader_evidence[1:]):
+    for evidence in (*first, *nearest, *proposed[1:]):
         words_of_sentence = " ".join(_WORD.findall(evidence.sentence.lower()))
         chosen.setdefault(words_of_sentence or evidence.sentence, evidence)
     return list(chosen.values())[:_MAX_SENTENCES]

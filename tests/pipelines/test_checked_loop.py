@@ -197,6 +197,20 @@ class TestASmallModel:
         assert (result["answered"], result["guess"]) == (False, None)
         assert result["usage"]["calls"] == {"reasoner": 3}
 
+    async def test_the_sentence_of_a_weak_answer_is_shown_second(self):
+        lock = "The lock keeper of Vessel Lock is Ottilie Frank. Vessel Lock has two gates. Tea is sold by Ada Ford."
+        replies = ("NOT FOUND", "NOT FOUND", "Ada{0.5} Ford")
+        pipeline = scripted(
+            *replies,
+            documents={"local": {"lock": lock}, "web": {}},
+            checked=True,
+            replace={"Reasoner.reply_format": "steps"},
+        )
+        result = await run(pipeline, "Who is the owner of Vessel Lock?")
+
+        assert (result["answered"], result["guess"]) == (False, None)
+        assert result["evidence"][1]["sentence"] == "Tea is sold by Ada Ford."
+
     async def test_counts_a_call_for_a_query_that_gives_none(self):
         result = await ask("NOT FOUND", "", "NOT FOUND", question="Quando?", reply_format="steps")
 

@@ -45,6 +45,16 @@ def test_sentences_on_the_question_precede_answers_and_searches():
     ]
 
 
+def test_the_sentence_of_a_models_answer_comes_second():
+    """The reader's probability counts in the order, a model's answer does not."""
+    far = Document(content="The Petrel lamp burns oil. The Petrel lamp is tall. A keeper lit it.")
+    model_step = replace(read((far, "A keeper lit it.")), reply="A keeper")
+    run = replace(state(search("lamp", LAMP, far), model_step), question="Who was the designer of the Petrel lamp?")
+
+    sentences = [evidence.sentence for evidence in find_evidence(run)]
+    assert sentences[:2] == ["The Petrel lamp was designed by Mona Reeve.", "A keeper lit it."]
+
+
 def test_equal_sentences_follow_standing_and_date():
     rents = [("1,020", {"standing": "draft"}), ("940", {"date": "2025"}), ("900", {}), ("980", {"date": "2026-01-02"})]
     leases = [Document(content=f"The rent is {rent} pounds.", meta={"title": "Lease", **meta}) for rent, meta in rents]
