@@ -14,6 +14,7 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.components.reader.answer_carrier import find_carrier, is_verdict
+from prefrag.components.reader.doubts.other_option import compares_options
 from prefrag.components.reader.question_form import has_description
 from prefrag.components.reader.reader import Judgement
 from prefrag.components.state.state import Certainty, Evidence, identity
@@ -126,6 +127,9 @@ def check_answer(
     # A sentence that lacks most of the head of the question may stand beside the one that states the answer. So "The
     # cook is Ada. The mate is Bo." does not state "Bo" for "Who is the cook?".
     may_be_stated = judged.head >= _LEAST_HEAD and not unsupported and not judged.is_doubtful
+    if compares_options(question, answer):
+        # One sentence has the age of one of two things, and does not state that it is the older.
+        may_be_stated = False
 
     if signs is None:
         # The model is not small, so its answer is given. The estimate decides only what it is called.

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from prefrag.components.reader.doubts.numbered import is_other_number
 from prefrag.components.reader.doubts.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
-from prefrag.components.reader.question_form import identifies_by_another
+from prefrag.components.reader.question_form import has_description, identifies_by_another, question_head
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
@@ -24,6 +24,16 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 # "Who was called?".
 _ACTIVE = re.compile(
     r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
+)
+# What divides a sentence into parts with their own subjects.
+_PART_OF_SENTENCE = re.compile(r"[,;:|()]|\b(?:after|as|because|before|that|when|where|which|while|who|whose)\b")
+# A name before a verb. It matches "Ann Low " and "Ann Low later ". It does not match "In ".
+_ENDS_WITH_NAME = re.compile(r"\b(?!(?:At|By|In|On|The)\b)[A-Z][\w.'\u2019-]* (?:\w+ly |later |first |then )?$")
+# Words between a deed and somebody who may have done it too. It matches " it with " and " it by ".
+_SHARES_DEED = re.compile(r"\b(?:and|by|or|with)\b")
+# The doer of a passive deed, and another phrase. It matches " by Ann Low for ". It does not match " by the architect ".
+_BY_NAME_AND_MORE = re.compile(
+    r" by [A-Z](?:(?! and | by | or )[^,])* (?:after|at|for|from|in|of|under)\b(?!.*\b(?:and|by|or)\b)"
 )
 # A question for a property of something. Its group is the property, such as "code". It matches
 # "What is the door code of the north gate?".
@@ -74,6 +84,12 @@ _PREPOSITION = "on|in|at|for|from|to|by|with|into|towards"
 _PLACED = re.compile(rf"(?=\b([^\W_]+) ({_PREPOSITION}) (?:{DETERMINER} )?([^\W_]+)\b(?!['\u2019]))")
 # A preposition for a direction or a doer, and the noun that it governs. It matches "to Tarn".
 _WAYS = re.compile(rf"(?=\b(from|to|by) (?:{DETERMINER} )?([^\W_]+))")
+# A question for a person, a time, a place or a number. It matches "Who runs it?" and "With whom". It does not match
+# "Which press is it?".
+_ASKS_NO_THING = re.compile(r"^\W*(?:\w+ )?(?:who|whom|whose|when|where|how (?:many|much|long|old))\b(?!.* or )", re.I)
+# The thing that a question describes, at the end of the question's head. Its group is the noun. It matches
+# "founded the small press". It does not match "is the king", because the king is asked for.
+_DESCRIBED = re.compile(r"^(?!(?:is|are|was|were)\b).*\b(?:the|an?) (?:[^\W_]+ )*?([a-z]+)$")
 # A question for the time or the place of something, which is its group. It matches "When did the new press arrive?".
 _ASKS_PLACE = re.compile(
     rf"^\W*(?:and )?(?:when|where) (?:is|are|was|were|did|does|do) (?:{DETERMINER} )?([^?]+)", re.I
@@ -121,6 +137,7 @@ def _is_other_role(statement: Statement) -> bool:
         or _is_done_by_another(statement)
         or _is_behind_preposition(statement)
         or _is_object_of_deed(statement)
+        or _is_behind_doer(statement)
     )
 
 
@@ -183,6 +200,40 @@ def _is_object_of_deed(statement: Statement) -> bool:
     if last_word == "to":
         return verb in map(stem, before)
     return stem(last_word) == verb
+
+
+def _is_behind_doer(statement: Statement) -> bool:
+    """Check whether the deed that is asked for has a doer with another name, behind which the answer stands.
+
+    Examples for "Who designed the buoy?" are "Ann Low designed it at the wish of Bo Lind" and "It was designed by Ann
+    Low for Bo Lind" with the answer "Bo Lind".
+    """
+    asked = _ACTIVE.search(statement.question)
+    if asked is None:
+        return False
+
+    clause = _PART_OF_SENTENCE.split(statement.before)[-1]
+    for verb in re.finditer(r"\b[a-z]+\b", clause):
+        if stem(verb[0]) != stem(asked[1].lower()):
+            continue
+        behind = clause[verb.end() :]
+        is_named_before = _ENDS_WITH_NAME.search(clause[: verb.start()]) is not None
+        is_active = is_named_before and behind.strip() and not _SHARES_DEED.search(behind)
+        if is_active or _BY_NAME_AND_MORE.match(behind):
+            return True
+    return False
+
+
+def _is_described_thing(statement: Statement) -> bool:
+    """Check whether the answer names the thing that the question only describes.
+
+    An example is "Longshore Press" for "Who founded the press that printed the memoirs?".
+    """
+    if not _ASKS_NO_THING.match(statement.question) or not has_description(statement.question):
+        return False
+    described = _DESCRIBED.search(question_head(statement.question))
+    words = words_of(statement.answer)
+    return described is not None and bool(words) and stem(words[-1]) == stem(described[1])
 
 
 def _is_other_property(statement: Statement) -> bool:
@@ -610,6 +661,7 @@ def _has_opposite(statement: Statement) -> bool:
 # The rule for each doubt, in the order in which the rules are tried.
 ANOTHER: dict[str, Callable[[Statement], bool]] = {
     "role": _is_other_role,
+    "described thing": _is_described_thing,
     "property": _is_other_property,
     "other subject": _is_other_subject,
     "other thing": _is_other_thing,

@@ -16,6 +16,7 @@ from prefrag.components.reader.doubts.another_thing import ANOTHER
 from prefrag.components.reader.doubts.frame import is_framed
 from prefrag.components.reader.doubts.hearsay import is_hearsay
 from prefrag.components.reader.doubts.member import is_other_member
+from prefrag.components.reader.doubts.other_option import is_other_option
 from prefrag.components.reader.doubts.restriction import is_of_another_person, is_restricted
 from prefrag.components.reader.doubts.retraction import is_taken_back
 from prefrag.components.reader.doubts.statement import (
@@ -460,6 +461,7 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "other person": is_of_another_person,
     "total": is_total,
     "other member": is_other_member,
+    "other option": is_other_option,
     "relative": _is_relative,
     **ANOTHER,
     **WRONG_KIND,

@@ -61,6 +61,16 @@ class TestOfAnyModel:
             checked = check_answer("Who is the treasurer?", "Dan Low", [board], beside, signs)
             assert checked.certainty != "stated"
 
+    def test_one_of_two_that_are_compared_is_only_probable(self):
+        """The sentence has the age of one, and does not say which is older."""
+
+        mill = Document(content="The mill was built in 1690.", meta={"title": "Mill"})
+        sure = Judgement(0.95, cover=1.0, head=1.0)
+
+        older = check_answer("Which is older, the mill or the inn?", "the mill", [mill], sure)
+        built = check_answer("Which was built in 1690, the mill or the inn?", "the mill", [mill], sure)
+        assert (older.certainty, built.certainty) == ("probably", "stated")
+
     @for_each("answer", "1972", "Ostermoor Shipyard", "in 1969 and 1972")
     def test_a_number_or_name_that_no_passage_has_is_not_found(self, answer):
         checked = check(answer)

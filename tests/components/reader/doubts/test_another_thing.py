@@ -6,6 +6,34 @@ from tests.for_each import for_each
 
 @for_each(
     "form, question, answer, text, twin",
+    (
+        "role",
+        "Who designed the buoy that was built for Bo Lind?",
+        "Bo Lind",
+        "Ann Low designed it at the wish of Bo Lind.",
+        "At the wish of Ann Low, Bo Lind designed it.",
+    ),
+    (
+        "role",
+        "Who founded the press?",
+        "Bo Lind",
+        "The press was founded by Ann Low for Bo Lind in 1990.",
+        "The press was founded by Ann Low and Bo Lind in 1990.",
+    ),
+    (
+        "role",
+        "Who built the boat?",
+        "Bo Lind",
+        "Ann Low built the boat near the house of Bo Lind.",
+        "Ann Low built the boat with Bo Lind.",
+    ),
+    (
+        "role",
+        "Who broke an arm?",
+        "Bo Lind",
+        "Carolina broke down near Bo Lind.",
+        "Carolina broke down when Bo Lind had broken an arm.",
+    ),
     ("role", "Who called the vicar?", "Tim Nye", "The vicar called Tim Nye.", "The vicar was called by Tim Nye."),
     (
         "role",
@@ -166,6 +194,18 @@ from tests.for_each import for_each
 def test_another_thing_raises_a_doubt_and_its_twin_none(form, question, answer, text, twin):
     assert doubt(question, text, answer) == form
     assert doubt(question, twin, answer) == ""
+
+
+@for_each(
+    "question, answer, text, expected",
+    ("Who founded the press that printed it?", "Longshore Press", "Longshore Press printed it.", "described thing"),
+    ("With whom did Ann paint the boat that sank?", "the blue boat", "The boat is the blue boat.", "described thing"),
+    ("Who founded the press that printed it?", "Nora Quill", "Nora Quill founded Longshore Press.", ""),
+    ("Which press printed the book that sank?", "Longshore Press", "Longshore Press printed the book.", ""),
+    ("Who is the king that sank?", "the old king", "It was the old king.", ""),
+)
+def test_the_thing_that_is_only_described_is_no_answer(question, answer, text, expected):
+    assert doubt(question, text, answer) == expected
 
 
 def test_a_sentence_in_other_words_has_another_kind_perhaps():
