@@ -327,7 +327,7 @@ class ExtractiveReader(Block):
         if is_chosen is not None:
             # The trees do not know which of the two things is the older one, so the dates decide.
             probability = self._loaded().card.dated_choice if is_chosen else 0.0
-            return replace(support, probability=probability)
+            return replace(support, probability=probability, is_by_date=is_chosen)
 
         span = span_of_proposed(proposed, carrier, documents)
         choice = self._choose_spans(question, documents, span)

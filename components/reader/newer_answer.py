@@ -1,7 +1,8 @@
 """Check whether another document of the same source gives a different answer than the best answer.
 
 Two cases are found. In the first, a newer document gives another answer, which is then preferred. In the second, two
-documents without dates give different answers in similar sentences, and nothing shows which of them is right.
+documents give different answers in similar sentences, and at least one of them has no date. Then nothing shows which of
+them holds.
 """
 
 import re
@@ -155,7 +156,7 @@ def is_replaced(
 def has_rival(
     question: str, chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
 ) -> bool:
-    """Check whether two documents without a date give different answers in sentences of the same form.
+    """Check whether two documents give different answers in sentences of the same form, and one has no date.
 
     Then nothing shows which of them holds, as with two copies of the same rules. The other document must have each
     name, letter and number of the question that the best document has. Else it is about another thing, as Hall B is
@@ -172,7 +173,7 @@ def has_rival(
     key = spans.keys[best_place]
     best = max(_same_answers(best_place, spans), key=look.holds_of)
     document = documents[best.passage]
-    if look.holds_of(best) < _LEAST or date_of(document.meta):
+    if look.holds_of(best) < _LEAST:
         return False
 
     asked_names = set(_NAMING.findall(question)) & _namings_of(document)
@@ -184,7 +185,8 @@ def has_rival(
             continue
 
         other = documents[rival.passage]
-        if date_of(other.meta) or other.meta.get("source") != document.meta.get("source"):
+        are_dated = date_of(document.meta) and date_of(other.meta)
+        if are_dated or other.meta.get("source") != document.meta.get("source"):
             continue
         if find_whole(best.text, other.content or ""):
             continue

@@ -45,7 +45,8 @@ class Judgement:
     :param is_outdated: Whether a newer document gives another answer, or the answer's clause is about another time or
         another name than the question.
     :param is_doubtful: Whether the answer's sentence contains the words of the answer but may not state the answer. It
-        is also set if another document without a date says otherwise.
+        is also set if another document says otherwise, and their dates do not show which of them holds.
+    :param is_by_date: Whether the question compares two things, and their dates in the documents decide for the answer.
     """
 
     probability: float = 0.0
@@ -53,6 +54,7 @@ class Judgement:
     head: float = 0.0
     is_outdated: bool = False
     is_doubtful: bool = False
+    is_by_date: bool = False
 
 
 class Reader(Protocol):

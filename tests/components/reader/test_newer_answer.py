@@ -168,6 +168,22 @@ def test_two_undated_documents_of_one_form_that_disagree(reader: ExtractiveReade
     assert not reader.judge(question, [dated], "48 pounds").is_doubtful
 
 
+def test_a_dated_document_and_an_undated_one_that_disagree(reader: ExtractiveReader):
+    """Nothing shows whether the undated one is the older. Of two that are dated, the newer counts."""
+
+    undated, newer = (
+        Document(content=f"The yearly fee for a mooring in the harbour is {fee} pounds.", meta={"title": title, **date})
+        for fee, title, date in ((35, "Harbour rules", {}), (48, "Harbour news", {"date": "2026-01-01"}))
+    )
+    older = replace(undated, meta={**undated.meta, "date": "2024-01-01"})
+    question = "What is the yearly fee for a mooring in the harbour?"
+
+    for answer in ("35 pounds", "48 pounds"):
+        assert reader.judge(question, [undated, newer], answer).is_doubtful
+    assert not reader.judge(question, [older, newer], "48 pounds").is_doubtful
+    assert reader.read(question, [undated, newer])[0].probability <= reader.probable
+
+
 def test_another_hall_is_no_rival(reader: ExtractiveReader):
     halls = [
         Document(content=f"Hall {name} was built in {year} by the harbour.", meta={"title": f"Hall {name}"})

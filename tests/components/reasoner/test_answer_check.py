@@ -1,5 +1,7 @@
 """How sure an answer is that a model has proposed."""
 
+from dataclasses import replace
+
 from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,14 +64,17 @@ class TestOfAnyModel:
             assert checked.certainty != "stated"
 
     def test_one_of_two_that_are_compared_is_only_probable(self):
-        """The sentence has the age of one, and does not say which is older."""
+        """The sentence has the age of one, and does not say which is older. Two dates do."""
 
         mill = Document(content="The mill was built in 1690.", meta={"title": "Mill"})
         sure = Judgement(0.95, cover=1.0, head=1.0)
 
         older = check_answer("Which is older, the mill or the inn?", "the mill", [mill], sure)
+        by_date = check_answer(
+            "Which is older, the mill or the inn?", "the mill", [mill], replace(sure, is_by_date=True)
+        )
         built = check_answer("Which was built in 1690, the mill or the inn?", "the mill", [mill], sure)
-        assert (older.certainty, built.certainty) == ("probably", "stated")
+        assert (older.certainty, by_date.certainty, built.certainty) == ("probably", "stated", "stated")
 
     @for_each("answer", "1972", "Ostermoor Shipyard", "in 1969 and 1972")
     def test_a_number_or_name_that_no_passage_has_is_not_found(self, answer):
