@@ -12,17 +12,26 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 # The parameters and the result of a method, for the type checker.
 P = ParamSpec("P")
 R = TypeVar("R")
-Method = TypeVar("Method", bound=Callable[..., Any])
+Output = TypeVar("Output", covariant=True)
+Method = TypeVar("Method", bound=Callable[..., object])
 # Stores for each thread whether the thread is running a body in the blocking form.
 _thread = threading.local()
 
 
-def as_blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
+class Component(Protocol[Output]):
+    """Any component, as a caller sees it: ``run`` takes some arguments and returns the component's output."""
+
+    @property
+    def run(self) -> Callable[..., Output]:
+        """The method that computes the output."""
+
+
+def as_blocking(method: Callable[P, Coroutine[object, None, R]]) -> Callable[P, R]:
     """Make the blocking form of a coroutine method.
 
     :param method: The body. Its name may end with ``_async``, which the name of the blocking form leaves out.
@@ -72,7 +81,7 @@ async def call_matching(
         _thread.blocks = True
 
 
-async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
+async def gather(*bodies: Coroutine[object, None, R]) -> list[R]:
     """Run bodies at the same time, or one by one in the blocking form.
 
     If a body raises an error, the other bodies are ended, and the error is raised unchanged.
@@ -97,7 +106,7 @@ async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
     raise failure
 
 
-def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[object, None, R]]:
     """Make the asynchronous form of a method that never waits, and so needs no thread.
 
     :param method: The blocking form.
@@ -108,7 +117,7 @@ def as_async(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 def in_thread_async(
     method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
-) -> Callable[P, Coroutine[Any, Any, R]]:
+) -> Callable[P, Coroutine[object, None, R]]:
     """Make the asynchronous form of a blocking method that computes or waits for long, by calling it in a thread.
 
     :param method: The blocking form.
@@ -133,7 +142,7 @@ async def _wait_for_thread(call: Callable[[], R]) -> R:
     return await asyncio.wrap_future(call_in_thread(call))
 
 
-async def call_component(part: Any, arguments: Mapping[str, object]) -> dict[str, Any]:
+async def call_component(part: Component[R], arguments: Mapping[str, object]) -> R:
     """Call a component in the form in which the calling body runs.
 
     In the asynchronous form, ``run`` is called in a thread if the component has no ``run_async``.
@@ -145,13 +154,12 @@ async def call_component(part: Any, arguments: Mapping[str, object]) -> dict[str
     return await call_matching(part.run, partial(_run_async, part), **arguments)
 
 
-async def _run_async(part: Any, **arguments: object) -> dict[str, Any]:
+async def _run_async(part: Component[R], **arguments: object) -> R:
     """Await the ``run_async`` of a component, or call its ``run`` in a thread if it has none that works."""
-    run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
+    run_async: Callable[..., Awaitable[R]] | None = getattr(part, "run_async", None)
     # A nested pipeline of Haystack 2 always has a `run_async`, which fails if the pipeline is no AsyncPipeline.
     if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
-        output: dict[str, Any] = await run_async(**arguments)
-        return output
+        return await run_async(**arguments)
     return await _wait_for_thread(partial(part.run, **arguments))
 
 

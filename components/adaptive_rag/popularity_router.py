@@ -4,14 +4,15 @@ A language model often knows well-known things without retrieval. How well known
 number of passages with its name.
 """
 
+from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from haystack import Document, component
 
 from prefrag.components.adaptive_rag.question_features import names_in
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather
+from prefrag.components.retrievers.provider import Retriever
 from prefrag.components.state.state import State
 from prefrag.components.text.term_statistics import passage_text
 from prefrag.components.text.title_mentions import normalize_words
@@ -41,7 +42,7 @@ class PopularityRouter(Block):
     ```
     """
 
-    def __init__(self, retriever: Any, threshold: int = 10, depth: int = 100):
+    def __init__(self, retriever: Retriever, threshold: int = 10, depth: int = 100):
         """Set up the component.
 
         :param retriever: Any keyword retriever, such as BM25.
@@ -88,9 +89,9 @@ class PopularityRouter(Block):
 
     run = as_blocking(run_async)
 
-    async def _find(self, name: str, filters: Any) -> list[Document]:
+    async def _find(self, name: str, filters: Mapping[str, object] | None) -> list[Document]:
         """Retrieve the passages for a name."""
-        arguments: dict[str, Any] = {"query": name, "top_k": self.depth}
+        arguments: dict[str, object] = {"query": name, "top_k": self.depth}
         if filters:
             arguments["filters"] = filters
         output = await call_component(self.retriever, arguments)

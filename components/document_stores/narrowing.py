@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import PurePath
 from typing import Any
 
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
@@ -26,7 +27,9 @@ _LISTED = 10
 _Values = Callable[[str], set[str]]
 
 
-def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: Any = None) -> dict[str, Any]:
+def narrow_filters(
+    stores: Sequence[Any], wanted: Mapping[str, Any], filters: Mapping[str, object] | None = None
+) -> dict[str, object]:
     """Make the filter for the folders, kinds and dates that a user wrote.
 
     Each condition of the filter lists the values in the indexes that match what the user wrote. Tantivy and
@@ -40,7 +43,7 @@ def narrow_filters(stores: Sequence[Any], wanted: Mapping[str, Any], filters: An
     :raises BadInput: When a date is not valid. Also when no value matches what the user wrote, because a search would
         then find nothing.
     """
-    conditions: list[dict[str, object]] = []
+    conditions: list[Mapping[str, object]] = []
 
     def values(name: str) -> set[str]:
         """Return the values of a metadata field in the documents that match the conditions so far."""
@@ -241,7 +244,7 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     return BadInput(f"No document {where} {written}. The choices are: {listed}")
 
 
-def _stored_values(store: Any, name: str, filters: dict[str, Any] | None) -> Iterable[str]:
+def _stored_values(store: Any, name: str, filters: Filters | None) -> Iterable[str]:
     """Return the values of a metadata field in the documents of a store that match filters."""
     if isinstance(store, TantivyDocumentStore):
         counts = store.count_values(name, filters)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from haystack import Document, component
 
 from prefrag.components.both_ways import as_async
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import normalize_unicode
 
@@ -56,7 +57,7 @@ class TitleMatchRanker:
         self.top_k = wanted_top_k(top_k)
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> Retrieved:
         """Raise the scores of matching candidates, sort all candidates and return the best candidates.
 
         :param query: The query that found the candidates.

@@ -17,7 +17,9 @@ from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_component, in_thread_async
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.generators.model_host import refuse_remote_models
+from prefrag.components.retrievers.provider import Retrieved
 
 
 class TextEmbedder(Protocol):
@@ -34,9 +36,7 @@ class TextEmbedder(Protocol):
 class EmbeddingRetriever(Protocol):
     """Any component that takes a ``query_embedding`` and returns ``documents``."""
 
-    def run(
-        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, Any]:
+    def run(self, query_embedding: list[float], filters: Filters | None = None, top_k: int | None = None) -> Retrieved:
         """Find documents by a vector.
 
         :param query_embedding: The vector of the query.
@@ -131,9 +131,7 @@ class DenseRetriever(Block):
                 self._embedder = embedder
 
     @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
+    async def run_async(self, query: str, top_k: int | None = None, filters: Filters | None = None) -> Retrieved:
         """Find documents by the vector of a query.
 
         :param query: Any text.

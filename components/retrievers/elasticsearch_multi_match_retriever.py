@@ -19,7 +19,9 @@ from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, read_hits, send
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.ties import sort_ties
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
@@ -106,9 +108,7 @@ class ElasticsearchMultiMatchRetriever(Block):
     close = as_blocking(close_async)
 
     @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
+    async def run_async(self, query: str, top_k: int | None = None, filters: Filters | None = None) -> Retrieved:
         """Find documents by the words of a query.
 
         :param query: Any text.
@@ -217,7 +217,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         """The name of the index of the store."""
         return self.document_store._index
 
-    def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, object]:
+    def _request(self, query: str, top_k: int | None, filters: Filters | None) -> dict[str, object]:
         """Make the arguments of a search request."""
         text: dict[str, object] = {
             "multi_match": {

@@ -20,8 +20,10 @@ from haystack.core.serialization import component_from_dict, import_class_by_nam
 from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_above_zero, check_whole_number
-from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
+from prefrag.components.both_ways import Component, as_blocking, call_component, call_in_thread, call_matching
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.retrievers.provider import (
+    Retrieved,
     Retriever,
     apply_filters,
     count_lookups,
@@ -34,7 +36,7 @@ from prefrag.components.retrievers.search_settings import wanted_top_k
 logger = logging.getLogger(__name__)
 
 # A retriever and the arguments of its `run`.
-_Call = tuple[Retriever, dict[str, Any]]
+_Call = tuple[Component[Retrieved], dict[str, object]]
 
 
 @component
@@ -119,9 +121,7 @@ class HybridRetriever(Block):
                 retriever.warm_up()
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
+    async def run_async(self, query: str, top_k: int | None = None, filters: Filters | None = None) -> Retrieved:
         """Find documents with all retrievers.
 
         :param query: Any text.
@@ -146,10 +146,10 @@ class HybridRetriever(Block):
 
     run = as_blocking(run_async)
 
-    def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
+    def _call_all(self, calls: Sequence[_Call]) -> list[Retrieved | BaseException]:
         """Make the calls in threads, and return the output or the error of each call, in order."""
         deadline = time.monotonic() + self.timeout
-        replies: list[dict[str, Any] | BaseException] = []
+        replies: list[Retrieved | BaseException] = []
         # All calls begin before the first output is waited for.
         futures = [call_in_thread(partial(part.run, **arguments)) for part, arguments in calls]
         for future in futures:
@@ -160,13 +160,13 @@ class HybridRetriever(Block):
                 replies.append(error)
         return replies
 
-    async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
+    async def _call_all_async(self, calls: Sequence[_Call]) -> list[Retrieved | BaseException]:
         """Make the calls at the same time, and return the output or the error of each call, in order."""
         running = [asyncio.wait_for(call_component(*call), self.timeout) for call in calls]
         # All calls have ended when `gather` returns, so no call goes on after a failure.
         return await asyncio.gather(*running, return_exceptions=True)  # noqa: TID251
 
-    def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int, filters: Any) -> dict[str, Any]:
+    def _fuse(self, replies: Sequence[Retrieved | BaseException], top_k: int, filters: Filters | None) -> Retrieved:
         """Fuse the documents of the outputs, and collect the errors. Raise RuntimeError if all calls failed."""
         lists: list[list[Document]] = []
         errors = []

@@ -21,9 +21,11 @@ from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (
+    Retrieved,
     Retriever,
     apply_filters,
     count_lookups,
@@ -45,8 +47,8 @@ class Links(Protocol):
         query: str = "",
         documents: list[Document] | None = None,
         top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        filters: Filters | None = None,
+    ) -> Retrieved:
         """Find the passages whose titles a query or documents mention.
 
         :param query: A text that may mention titles. Empty if only the documents are searched.
@@ -165,10 +167,10 @@ class LinkedRetriever(Block):
         self,
         query: str,
         top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
+        filters: Filters | None = None,
         question: str | None = None,
         observed: list[Document] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Retrieved:
         """Find documents by words and by mentioned titles.
 
         :param query: Any text.
@@ -204,7 +206,7 @@ class LinkedRetriever(Block):
 
     run = as_blocking(run_async)
 
-    async def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
+    async def _call_links(self, errors: list[str], **arguments: object) -> Retrieved:
         """Find documents by mentioned titles. After a failure, add a message to ``errors`` and return no documents."""
         try:
             output = await call_component(self.links, arguments)
@@ -222,7 +224,7 @@ class LinkedRetriever(Block):
         logger.warning("A linked search continues without passages that are mentioned by title. %s", message)
         return message
 
-    def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
+    def _choose_leading(self, outputs: Sequence[Retrieved], observed: Sequence[Document]) -> list[Document]:
         """Choose the documents to search for titles: the latest observed documents, then the best new documents."""
         by_words, mentioned = (output["documents"] for output in outputs)
         first_latest = max(0, len(observed) - self.observed_depth)
@@ -234,7 +236,7 @@ class LinkedRetriever(Block):
         leading = {identity(document): document for document in (*latest, *best_new)}
         return list(leading.values())
 
-    def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
+    def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Retrieved]) -> list[Document]:
         """Rank all found documents by the scores of their best pairs and their ranks by words.
 
         ``leading`` are the documents that were searched for titles. They are one document of each pair.

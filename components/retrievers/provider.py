@@ -6,11 +6,12 @@ used. A provider is a retriever or a web search.
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypedDict
 
 from haystack import Document
 from haystack.utils.filters import document_matches_filter
 
+from prefrag.components.both_ways import Component
 from prefrag.components.parts import read_attribute, walk_parts
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.sentences import cut_text
@@ -21,31 +22,41 @@ _WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
 _MAX_CHARACTERS = 200
 
 
+class Retrieved(TypedDict, total=False):
+    """The output of a retriever or a ranker. Only ``documents`` is always there."""
+
+    # The documents, best first.
+    documents: list[Document]
+    # A message for each part of the retriever that failed.
+    errors: list[str]
+    # The number of queries that were sent to an index or the web. Without this key, it was one.
+    lookups: int
+
+
 class Retriever(Protocol):
     """Any component that takes a ``query`` and returns ``documents``, such as a web search or a nested pipeline."""
 
-    def run(self, query: str) -> dict[str, Any]:
+    def run(self, query: str) -> Retrieved:
         """Find documents.
 
         :param query: Any text.
-        :returns: A dictionary with the key ``documents``, best first. If several queries were sent, the key ``lookups``
-            has their number.
+        :returns: The documents, best first. If several queries were sent, ``lookups`` has their number.
         """
 
 
 class Ranker(Protocol):
     """Any component that takes a ``query`` and ``documents`` and returns the ``documents`` in a new order."""
 
-    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+    def run(self, query: str, documents: list[Document]) -> Retrieved:
         """Sort documents.
 
         :param query: The query.
         :param documents: The documents to sort.
-        :returns: A dictionary with the key ``documents``, best first.
+        :returns: The documents, best first.
         """
 
 
-def supported_arguments(part: Retriever | Ranker) -> set[str]:
+def supported_arguments(part: Component[Retrieved]) -> set[str]:
     """List the arguments that the ``run`` of a component takes.
 
     :param part: The component.
@@ -57,7 +68,7 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
     return set(parameters)
 
 
-def select_arguments(supported: set[str], **arguments: object) -> dict[str, Any]:
+def select_arguments(supported: set[str], **arguments: object) -> dict[str, object]:
     """Drop the arguments that a component does not take or whose value is None.
 
     For example, ``select_arguments({"query", "top_k"}, query="a", top_k=None, filters={})`` returns
@@ -70,7 +81,9 @@ def select_arguments(supported: set[str], **arguments: object) -> dict[str, Any]
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
 
 
-def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mapping[str, Any] | None) -> list[Document]:
+def apply_filters(
+    part: Component[Retrieved], documents: Sequence[Document], filters: Mapping[str, object] | None
+) -> list[Document]:
     """Apply filters to the documents of a retriever, unless the retriever takes filters itself.
 
     :param part: The retriever that found the documents.
@@ -86,7 +99,7 @@ def apply_filters(part: Retriever, documents: Sequence[Document], filters: Mappi
     return [document for document in documents if document_matches_filter(dict(filters), document)]
 
 
-def name_provider(part: Retriever | Ranker) -> str:
+def name_provider(part: object) -> str:
     """Name a component for the trace: by its attribute ``provider``, or by its class if it has no such attribute.
 
     :param part: The component.
@@ -95,7 +108,7 @@ def name_provider(part: Retriever | Ranker) -> str:
     return str(getattr(part, "provider", None) or type(part).__name__)
 
 
-def count_lookups(output: Mapping[str, Any] | None) -> int:
+def count_lookups(output: Retrieved | None) -> int:
     """Count the queries that a retriever sent to an index or the web.
 
     :param output: The output of the retriever, or None.

@@ -1,13 +1,14 @@
 """The retriever that searches the embedded BM25 index, in this process and without a server."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from haystack import Document, component
 
 from prefrag.components.both_ways import in_thread_async
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.tantivy.commit import LARGE_INDEX
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 
 
@@ -50,9 +51,7 @@ class TantivyBM25Retriever:
         self.document_store.count_documents()
 
     @component.output_types(documents=list[Document])
-    def run(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
+    def run(self, query: str, top_k: int | None = None, filters: Filters | None = None) -> Retrieved:
         """Find documents by the words of a query.
 
         :param query: Any text.

@@ -6,7 +6,6 @@ Titles are compared as title keys, which are normalised titles: without case, ac
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -14,7 +13,9 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
@@ -82,8 +83,8 @@ class TitleMentionRetriever:
         query: str = "",
         documents: list[Document] | None = None,
         top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        filters: Filters | None = None,
+    ) -> Retrieved:
         """Find the passages whose titles are mentioned.
 
         :param query: A text that may mention titles. Passages with the same title are ranked by the query. With a blank

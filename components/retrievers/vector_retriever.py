@@ -3,13 +3,13 @@
 A `DenseRetriever` computes the vector of a query and calls this retriever.
 """
 
-from typing import Any
-
 from haystack import Document, component
 
 from prefrag.components.both_ways import in_thread_async
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 
 
@@ -47,9 +47,7 @@ class VectorRetriever:
         self.vectors.count()
 
     @component.output_types(documents=list[Document])
-    def run(
-        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
+    def run(self, query_embedding: list[float], filters: Filters | None = None, top_k: int | None = None) -> Retrieved:
         """Find the documents whose vectors are nearest to a vector.
 
         :param query_embedding: The vector of the query, made by the model that embedded the passages.

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -25,12 +25,14 @@ from haystack.errors import FilterError
 
 from prefrag.audit_log import AuditLogFailed, audit
 from prefrag.components.block import Block, check_whole_number
-from prefrag.components.both_ways import as_blocking, in_thread_async
+from prefrag.components.both_ways import Component, as_blocking, in_thread_async
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import Model, find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
+    Retrieved,
     Retriever,
     apply_filters,
     count_lookups,
@@ -59,6 +61,12 @@ _MOST = 1_000
 # The random name that Haystack gives to a store in memory, a UUID. Recordings leave it out, because each run has
 # another. Matches: "0f8fad5b-d9cb-469f-a165-70867728950e".
 _RANDOM_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class SourceOutput(Retrieved, total=False):
+    """The output of a source: ``documents`` for a query, and ``state`` for a state."""
+
+    state: State
 
 
 @component
@@ -149,7 +157,7 @@ class RetrievalSource(Block):
         self._supported = {id(part): supported_arguments(part) for part in self._parts}
 
     @property
-    def _parts(self) -> list[Any]:
+    def _parts(self) -> list[Component[Retrieved]]:
         """The retriever, and the ranker and the second provider if they are set."""
         return [part for part in (self.retriever, self.ranker, self.retry_policy.fallback) if part is not None]
 
@@ -183,8 +191,8 @@ class RetrievalSource(Block):
 
     @component.output_types(documents=list[Document], state=State)
     async def run_async(
-        self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
+        self, query: str | State, top_k: int | None = None, filters: Filters | None = None
+    ) -> SourceOutput:
         """Search with a query, or with the query of a state.
 
         :param query: A query, or a state that contains the query.
@@ -227,7 +235,7 @@ class RetrievalSource(Block):
 
     run = as_blocking(run_async)
 
-    def _request(self, query: str | State, top_k: int | None, filters: object) -> SearchRequest:
+    def _request(self, query: str | State, top_k: int | None, filters: Filters | None) -> SearchRequest:
         """Make the request from a query and its arguments, or from a state and its settings.
 
         The request is closed if this source must not be searched. This is so if the web is off, or if the run or the
@@ -276,7 +284,7 @@ class RetrievalSource(Block):
             message = f"A query for the source '{intended}' reached '{self.name}': correct the pipeline's connections."
             raise RunError(message, state)
 
-    def _context(self, state: State) -> dict[str, Any]:
+    def _context(self, state: State) -> dict[str, object]:
         """Collect the arguments that the retrievers of this source take besides the query: question and documents."""
         if self.external:
             return {}
@@ -383,7 +391,9 @@ class RetrievalSource(Block):
             return [document for document in documents if (document.content or "").strip()]
         return apply_filters(provider, documents, request.filters)
 
-    def _prepare(self, request: SearchRequest, part: Any, arguments: dict[str, Any], retry: bool) -> ProviderCall:
+    def _prepare(
+        self, request: SearchRequest, part: Component[Retrieved], arguments: Mapping[str, object], retry: bool
+    ) -> ProviderCall:
         """Prepare a call to a provider or the ranker. Its attempts are written to the audit log and the run's list."""
         is_provider = part is not self.ranker
         models = []
@@ -418,14 +428,14 @@ class RetrievalSource(Block):
     # `_announce` runs in a thread if the query is sent out, because the audit log may wait for another process.
     _announce_async = in_thread_async(_announce, when=lambda self, request, attempt: attempt.sent_out)
 
-    def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
+    def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, object]:
         """Collect the arguments for a provider: those that its ``run`` takes."""
         top_k = max(self.candidates or 0, request.top_k)
         filters = dict(request.filters) if request.filters else None
         supported = self._supported[id(provider)]
         return select_arguments(supported, query=request.query, top_k=top_k, filters=filters, **request.context)
 
-    def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, Any]:
+    def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, object]:
         """Collect the arguments for the ranker: the documents, and the others that its ``run`` takes."""
         # The ranker's own `top_k` is not used, because it could cut documents that `_order` would move to the front.
         needs_all = request.already_observed or self._has_dates(documents)
@@ -484,12 +494,13 @@ class RetrievalSource(Block):
             has_valid_score = document.score is not None and math.isfinite(document.score)
             score = document.score if has_valid_score else None
             # The vectors may have thousands of numbers, and every later component would copy them.
-            no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
-            stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
+            stamped.append(
+                replace(document, **texts, meta=repair(meta), score=score, embedding=None, sparse_embedding=None)
+            )
         return tuple(stamped)
 
     @cached_property
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, object]:
         """The classes and settings of the parts, without passwords. A recording is only valid for the same facts."""
         try:
             settings = json.dumps([component_to_dict(part, self.name) for part in self._parts], sort_keys=True)
@@ -540,7 +551,7 @@ class RetrievalSource(Block):
             return FilterError(message)
         return RunError(message, request.state)
 
-    def _output(self, request: SearchRequest) -> dict[str, Any]:
+    def _output(self, request: SearchRequest) -> SourceOutput:
         """Return the documents of the finished search, or the state with the search and its event in the trace."""
         search = request.search
         assert search is not None
@@ -554,7 +565,7 @@ class RetrievalSource(Block):
         state = request.state.with_last(searches=searches)
         if search.skipped:
             return {"state": state}
-        details: dict[str, Any] = {
+        details: dict[str, object] = {
             "source": self.name,
             "query": search.query,
             **name_documents("titles", search.documents),

@@ -7,10 +7,9 @@ tried again after a pause. Other failures are not tried again.
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from haystack import Document
 from haystack.errors import FilterError
@@ -18,8 +17,8 @@ from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_att
 
 from prefrag.audit_log import AuditLogFailed
 from prefrag.components.block import Block, check_above_zero, check_range, check_whole_number
-from prefrag.components.both_ways import as_blocking, call_component, call_in_thread, call_matching
-from prefrag.components.retrievers.provider import Ranker, Retriever, describe_failure
+from prefrag.components.both_ways import Component, as_blocking, call_component, call_in_thread, call_matching
+from prefrag.components.retrievers.provider import Retrieved, Retriever, describe_failure
 from prefrag.components.state.attempt import Attempt
 
 # What a user can do about the two most frequent failures of a web search. The keys are the kinds that `_kind` returns.
@@ -39,8 +38,8 @@ class ProviderCall:
     """A call to a provider (a retriever or a web search) or to a ranker, with its output or error."""
 
     # The component that is called, and the arguments of its `run`.
-    provider: Retriever | Ranker
-    arguments: dict[str, Any]
+    provider: Component[Retrieved]
+    arguments: Mapping[str, object]
     # Whether to call the provider again after a failure that may pass.
     retry: bool = True
     # The record from which the record of each attempt is copied: the source, the query and the provider.
@@ -50,7 +49,7 @@ class ProviderCall:
     # The records of all attempts that were made.
     attempts: list[Attempt] = field(default_factory=list)
     # The output of the call, with the key `documents`. Empty if the call failed.
-    output: dict[str, Any] = field(default_factory=dict)
+    output: Retrieved = field(default_factory=lambda: Retrieved())
     # The error of the last attempt. None if that attempt succeeded.
     error: Exception | None = None
     # Whether no other provider can be asked with the same query.
@@ -107,14 +106,11 @@ class RetryPolicy(Block):
         :raises AuditLogFailed: When the audit log cannot be written, because nothing may then be sent.
         """
         most_attempts = self.retries + 1 if call.retry else 1
-        retry: dict[str, Any] = {
-            "stop": stop_after_attempt(most_attempts),
-            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
-            "retry": retry_if_exception(may_pass),
-            "reraise": True,
-        }
-        attempt = partial(Retrying(**retry), self._attempt)
-        attempt_async = partial(AsyncRetrying(**retry), self._attempt_async)
+        stop = stop_after_attempt(most_attempts)
+        wait = wait_random_exponential(multiplier=self.backoff, max=self.timeout)
+        retry = retry_if_exception(may_pass)
+        attempt = partial(Retrying(stop=stop, wait=wait, retry=retry, reraise=True), self._attempt)
+        attempt_async = partial(AsyncRetrying(stop=stop, wait=wait, retry=retry, reraise=True), self._attempt_async)
         try:
             call.output = await call_matching(attempt, attempt_async, call)
         except (FilterError, AuditLogFailed):
@@ -124,7 +120,7 @@ class RetryPolicy(Block):
 
     call = as_blocking(call_async)
 
-    async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
+    async def _attempt_async(self, call: ProviderCall) -> Retrieved:
         """Call the provider once, and record the attempt with its duration and error. Return the output."""
         attempt = replace(call.attempt)
         began = time.perf_counter()
@@ -152,14 +148,14 @@ class RetryPolicy(Block):
 
     _attempt = as_blocking(_attempt_async)
 
-    def _run(self, call: ProviderCall) -> dict[str, Any]:
+    def _run(self, call: ProviderCall) -> Retrieved:
         """Call the blocking ``run`` of the provider, with the deadline unless the provider is embedded."""
         if getattr(call.provider, "embedded", False):
             return call.provider.run(**call.arguments)
         future = call_in_thread(partial(call.provider.run, **call.arguments))
         return future.result(timeout=self.timeout)
 
-    async def _run_async(self, call: ProviderCall) -> dict[str, Any]:
+    async def _run_async(self, call: ProviderCall) -> Retrieved:
         """Call the provider with the deadline."""
         return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)
 

@@ -26,7 +26,7 @@ class SearchRequest:
     # The number of documents to return.
     top_k: int
     # Haystack metadata filters, or None.
-    filters: Any
+    filters: Mapping[str, object] | None
     # Whether the source must not be searched.
     is_closed: bool
     # Whether the query leaves this machine.
@@ -35,7 +35,7 @@ class SearchRequest:
     state: State | None = None
     # Further arguments for retrievers. If a retriever takes them, these are `question`, the question of the run, and
     # `observed`, the documents that earlier steps found.
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, object] = field(default_factory=dict)
     # The documents that earlier steps found, if the source moves them behind new documents. Otherwise empty.
     already_observed: Sequence[Document] = ()
     # The record of the search, once it is done. It is marked as skipped if the query was not sent.

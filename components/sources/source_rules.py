@@ -166,7 +166,7 @@ class SourceRules(Block):
         """
         return find_stated_from(self._known.own)
 
-    def narrow(self, wanted: Mapping[str, object], filters: object = None) -> dict[str, object]:
+    def narrow(self, wanted: Mapping[str, object], filters: Mapping[str, object] | None = None) -> dict[str, object]:
         """Make the filter for the folders, kinds of files and dates that a user wrote.
 
         :param wanted: Any of the keys ``folders``, ``kinds``, ``since`` and ``until``.

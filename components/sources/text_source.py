@@ -4,12 +4,11 @@ Haystack's ComponentTool describes the parameters of a component to a model. It 
 `run` of a `RetrievalSource` takes.
 """
 
-from typing import Any
-
 from haystack import Document, component
 
 from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking
+from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.sources.retrieval_source import RetrievalSource
 
 
@@ -41,7 +40,7 @@ class TextSource(Block):
         self.source.warm_up()
 
     @component.output_types(documents=list[Document])
-    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, Any]:
+    async def run_async(self, query: str, top_k: int | None = None) -> Retrieved:
         """Search with a query.
 
         :param query: A question or some words to look for.

@@ -5,12 +5,12 @@ The checks run before anything copies or processes the request, because a reques
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.errors import BadInput
@@ -109,7 +109,7 @@ def _read_turn(turn: object) -> tuple[str, str]:
     return role, text
 
 
-def check_filters(filters: Mapping[str, Any] | None) -> None:
+def check_filters(filters: Filters | None) -> None:
     """Refuse an invalid filter. Otherwise one source would fail, and another would be searched without the filter.
 
     :param filters: A Haystack metadata filter. None means that there is no filter.

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
 
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.errors import BadInput
 
 AnswerType = Literal["short", "yes_no", "multiple_choice"]
@@ -63,7 +64,7 @@ class RunOptions(BaseModel):
         description="Only documents whose first lines or name give a date in or before this year, month or day "
         "(2024-06-15).",
     )
-    filters: dict[str, Any] | None = Field(
+    filters: Filters | None = Field(
         None, description="A Haystack metadata filter on the documents. It is applied by the sources that can filter."
     )
     documents: list[AttachedDocument] | None = Field(

@@ -288,7 +288,7 @@ class RunSettings(Value):
     top_k: int = 5
     max_steps: int = 3
     max_supplements: int = 1
-    filters: Mapping[str, Any] | None = None
+    filters: Mapping[str, object] | None = None
     external: tuple[str, ...] = ()
     typed_only: tuple[str, ...] = ()
     prompts: str = "product"

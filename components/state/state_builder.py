@@ -67,7 +67,7 @@ class Rules(Protocol):
         :returns: The probability for what answers: ``reader`` or ``model``. Empty if the usual limits apply.
         """
 
-    def narrow(self, wanted: Mapping[str, object], filters: object) -> dict[str, Any]:
+    def narrow(self, wanted: Mapping[str, object], filters: Mapping[str, object] | None) -> dict[str, object]:
         """Make the filter for the folders, kinds and dates that a user wrote.
 
         :param wanted: The options ``folders``, ``kinds``, ``since`` and ``until`` that are set.
@@ -210,7 +210,7 @@ class StateBuilder:
             state = state.with_event("closed", sources=closed_but_wanted, reason=reason)
         return {"state": state}
 
-    def _reads_index(self, *_: Any, **options: Any) -> bool:
+    def _reads_index(self, *_: object, **options: object) -> bool:
         """Check whether `run` will read an index.
 
         It reads one to know whether the user has allowed the web, to describe the documents, or to make a filter.

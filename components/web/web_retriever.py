@@ -10,7 +10,7 @@ from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_component
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_web_index
-from prefrag.components.retrievers.provider import Retriever, select_arguments, supported_arguments
+from prefrag.components.retrievers.provider import Retrieved, Retriever, select_arguments, supported_arguments
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 
 
@@ -62,7 +62,7 @@ class WebRetriever(Block):
             chosen.warm_up()
 
     @component.output_types(documents=list[Document])
-    async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+    async def run_async(self, query: str, top_k: int = 10) -> Retrieved:
         """Search the web or its stand-in.
 
         :param query: The query.

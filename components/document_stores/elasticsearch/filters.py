@@ -1,15 +1,16 @@
 """Translate Haystack's filters for Elasticsearch, and refuse filters that the server would apply wrongly."""
 
-from typing import Any
 
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
+
+from prefrag.components.document_stores.filter_fields import Filters
 
 # The fields whose words are stored as stems, so that a filter cannot compare their values.
 _ANALYSED = ("title", "content")
 
 
-def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
+def filter_clause(filters: Filters) -> dict[str, object]:
     """Translate filters into a clause of an Elasticsearch query.
 
     :param filters: Haystack's filters on the metadata.

@@ -4,18 +4,17 @@ The index can look up only exact values, not ranges such as `>=`. So filters are
 leaves out documents that cannot match. Haystack's own function then checks each of the other documents.
 """
 
-from typing import Any
-
 import tantivy
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from tantivy import Occur, Query
 
+from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.tantivy.schema import exact_term, metadata_term
 
 
-def check_filters(filters: Any) -> None:
+def check_filters(filters: Filters | None) -> None:
     """Check the form of filters.
 
     Haystack checks filters only when it applies them to a document. So it misses mistakes if a search finds nothing.
@@ -49,7 +48,7 @@ def check_filters(filters: Any) -> None:
         raise FilterError(f"Unknown operator in the filter {filters}: use ==, !=, >, >=, <, <=, in or not in.")
 
 
-def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
+def candidate_query(schema: tantivy.Schema, filters: Filters) -> Query | None:
     """Build a query for all documents that may match filters.
 
     The query may also find documents that do not match. It never misses a document that matches.
@@ -87,7 +86,7 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
     return Query.term_set_query(schema, "meta", [metadata_term(key, value) for value in values])
 
 
-def matches_filters(filters: dict[str, Any], document: Document) -> bool:
+def matches_filters(filters: Filters, document: Document) -> bool:
     """Check whether a document matches filters.
 
     :param filters: Haystack's filters.
