@@ -5,14 +5,9 @@ nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from haystack import Document
 from haystack.errors import FilterError
-
-# Haystack's metadata filters: a comparison with the keys `field`, `operator` and `value`, or an `operator` with
-# `conditions`. This is the type of the input `filters` in all of Haystack, so that components can be connected.
-Filters = dict[str, Any]
 
 # The maximum number of fields that a message lists.
 _LISTED = 20

@@ -19,8 +19,8 @@ from prefrag.components.both_ways import as_blocking, call_matching
 from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD, KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, read_hits, send
-from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.ties import sort_ties
+from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD

@@ -21,7 +21,7 @@ from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import Component, as_blocking, call_component, call_in_thread, call_matching
-from prefrag.components.document_stores.filter_fields import Filters
+from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import (
     Retrieved,
     Retriever,

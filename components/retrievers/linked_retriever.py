@@ -21,7 +21,7 @@ from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
-from prefrag.components.document_stores.filter_fields import Filters
+from prefrag.components.filters import Filters
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (

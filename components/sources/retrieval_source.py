@@ -26,7 +26,7 @@ from haystack.errors import FilterError
 from prefrag.audit_log import AuditLogFailed, audit
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import Component, as_blocking, in_thread_async
-from prefrag.components.document_stores.filter_fields import Filters
+from prefrag.components.filters import Filters
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import Model, find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, Recording

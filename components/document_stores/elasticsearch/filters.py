@@ -1,10 +1,9 @@
 """Translate Haystack's filters for Elasticsearch, and refuse filters that the server would apply wrongly."""
 
-
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
 
-from prefrag.components.document_stores.filter_fields import Filters
+from prefrag.components.filters import Filters
 
 # The fields whose words are stored as stems, so that a filter cannot compare their values.
 _ANALYSED = ("title", "content")

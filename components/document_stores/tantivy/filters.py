@@ -10,8 +10,8 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from tantivy import Occur, Query
 
-from prefrag.components.document_stores.filter_fields import Filters
 from prefrag.components.document_stores.tantivy.schema import exact_term, metadata_term
+from prefrag.components.filters import Filters
 
 
 def check_filters(filters: Filters | None) -> None:
