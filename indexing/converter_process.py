@@ -148,7 +148,7 @@ class ConverterProcess:
             environment = {**without_secrets(), "PYTHONPATH": import_path}
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def _ask(self, request: Mapping[str, object], data: bytes) -> dict[str, Any]:
+    def _ask(self, request: Mapping[str, object], data: bytes) -> dict[str, object]:
         """Write a request to the process, and read the reply. Close the process if there is no reply."""
         process = self._process
         assert process is not None
@@ -175,7 +175,7 @@ class ConverterProcess:
 
         if not reply.endswith(b"\n"):
             raise self._limit_reached(is_late.is_set() or process.returncode in _OUT_OF_TIME)
-        answer: dict[str, Any] = json.loads(reply)
+        answer: dict[str, object] = json.loads(reply)
         return answer
 
     def _limit_reached(self, is_out_of_time: bool) -> LimitReached:

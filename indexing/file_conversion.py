@@ -190,7 +190,7 @@ class FileConverter:
             documents.append(Document(id=f"{id_of_file}-{position}", content=text, meta=full_meta))
         return documents
 
-    def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _passages_with_meta(self, path: Path, data: bytes, depth: int = 0) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the text of each passage of a file, with the metadata that comes from the content of the file.
 
         :param path: The path of the file, or the name of an attachment.
@@ -231,7 +231,7 @@ class FileConverter:
         for passage in passages:
             yield passage.text, {**meta_of_file, **_meta_of_passage(passage, form)}
 
-    def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _mails(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the passages of a file of mails and of all attachments, each with its metadata.
 
         :param path: The path of the file.
@@ -283,7 +283,7 @@ class FileConverter:
             losses.insert(0, f"{counted(struck, STRUCK)} left out")
         self.loss = "; ".join(losses[:_MOST_REASONS])
 
-    def _attachment(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _attachment(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the passages of an attachment, each with its metadata.
 
         :param path: The name of the attachment.
@@ -324,7 +324,7 @@ class FileConverter:
         marked, _ = self._run(forms.HTML, mark_page(text, outline), outline)
         return marked
 
-    def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, Any]]:
+    def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, object]]:
         """Run Haystack's converter for a form of file. Return the text with marks, and the metadata."""
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]

@@ -110,7 +110,7 @@ def mean_of_trees(first: Path, second: Path, output: Path) -> None:
     # Some releases of XGBoost write `base_score` as a number, others as a list with one number.
     shares = [np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0] for learner in learners]
     base = sum(math.log(share / (1 - share)) for share in shares) / 2
-    trees: list[dict[str, Any]] = []
+    trees: list[dict[str, object]] = []
     for learner in learners:
         for tree in learner["gradient_booster"]["model"]["trees"]:
             halved = []

@@ -11,12 +11,14 @@ The steps are:
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+from haystack.core.pipeline.base import PipelineBase
 
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.model_call import ChatGenerator
@@ -108,7 +110,7 @@ def collect(
     workers: int | None = None,
     ray: str | None = None,
     on_progress: Callable[[str], None] = lambda line: None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Collect pairs, or continue an interrupted collection.
 
     :param datasets: The datasets whose questions are run, at least one.
@@ -171,6 +173,18 @@ def collect(
     return report
 
 
+class RunRecord(TypedDict):
+    """The record of one run: its question and its judged steps."""
+
+    dataset: str
+    id: str
+    question: str
+    # The number of documents per retrieval.
+    top_k: int
+    # The judged steps, as :meth:`prefrag.training.judge_dpo.candidates.JudgedStep.to_dict` writes them.
+    steps: list[Mapping[str, object]]
+
+
 @dataclass
 class _Sampling:
     """Runs questions and records their judged steps. Each worker builds its own pipeline."""
@@ -188,7 +202,7 @@ class _Sampling:
         return {**vars(self), "pipeline": None}
 
     @contextmanager
-    def __call__(self) -> Iterator[Callable[[Question], Awaitable[dict[str, Any] | str]]]:
+    def __call__(self) -> Iterator[Callable[[Question], Awaitable[RunRecord | str]]]:
         with self.setup.environment():
             if self.pipeline is None:
                 self.build()
@@ -205,11 +219,12 @@ class _Sampling:
         )
         return {"small": _name(judge.chat_generator), "gold": labels}
 
-    async def run(self, question: Question) -> dict[str, Any] | str:
+    async def run(self, question: Question) -> RunRecord | str:
         """Run a question. Return the record of the run, or the reason why it failed."""
-        options: dict[str, Any] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
+        options: dict[str, object] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
+        top_k: int = self.pipeline.get_component("start").top_k
         if self.plan.top_k is not None:
-            options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
+            options["top_k"] = top_k = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
         try:
             result = await ask_async(self.pipeline, question.question, deadline=self.plan.deadline, **options)
         except (RunFailed, ValueError) as error:
@@ -219,7 +234,7 @@ class _Sampling:
             "dataset": self.dataset.name,
             "id": question.id,
             "question": question.question,
-            "top_k": options.get("top_k", self.pipeline.get_component("start").top_k),
+            "top_k": top_k,
             "steps": steps,
         }
 
@@ -252,7 +267,7 @@ def _run_all(
         raise stopped[0]
 
 
-def _read_done(file: Path, dataset: str) -> dict[str, dict[str, Any]]:
+def _read_done(file: Path, dataset: str) -> dict[str, RunRecord]:
     """Read a dataset's finished runs, as a dict by question id. Remove an unfinished last line from the file."""
     done = {}
     for number, line in enumerate(read_lines(file), start=1):
@@ -289,7 +304,7 @@ def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
 
 
 def _install_sampling_judge(
-    pipeline: Any,
+    pipeline: PipelineBase,
     plan: Plan,
     dataset: Dataset,
     questions: Sequence[Question],
@@ -333,7 +348,7 @@ def _install_sampling_judge(
     return model_judge, "gold passages" if plan.labels == "gold" else _name(gold)
 
 
-def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repeated: int) -> Collected:
+def _collect_pairs(runs: Iterable[RunRecord], plan: Plan, failed: int, repeated: int) -> Collected:
     """Make pairs from the records of the runs, balance the pairs, and hold some steps out.
 
     ``failed`` is the number of failed questions. ``repeated`` is the number of questions that were left out because

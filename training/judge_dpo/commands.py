@@ -1,5 +1,6 @@
 """The commands of `prefrag train judge-dpo`, which collect pairs of replies and train the judge's model on them."""
 
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -170,7 +171,7 @@ def _require_packages() -> None:
         )
 
 
-def _in_words(measured: dict[str, Any]) -> str:
+def _in_words(measured: Mapping[str, float | None]) -> str:
     """Write the measures of a model as one line."""
     shares = {
         "accuracy": "right verdicts",

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +24,7 @@ from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 from prefrag.training.judge_dpo.gguf_adapter import LINEAR_PARTS, UnknownArchitecture, write_gguf_adapter
 from prefrag.training.judge_dpo.lower_layers import LowerLayers, shared_beginning
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
+from prefrag.training.judge_dpo.pairs import Row
 
 # The names of files and folders in the output. The folder of the checkpoints:
 CHECKPOINTS = "checkpoints"
@@ -135,7 +136,7 @@ def fit(
 
     accuracies = [entry for entry in trainer.state.log_history if "rewards/accuracies" in entry]
     models_of_pairs = rows[0].get("models") or {}
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         **asdict(settings),
         "learning_rate": settings.rate,
         "pairs": len(rows),
@@ -188,7 +189,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     )
 
 
-def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
+def _row(name: str, measured: Mapping[str, float | None] | None) -> list[object]:
     """Return the row of the model card for the measures before or after the training."""
     if measured is None:
         return [name, "not measured", *[""] * 5]
@@ -208,7 +209,7 @@ def _find_version(package: str) -> str | None:
         return None
 
 
-def read_rows(file: Path) -> list[dict[str, Any]]:
+def read_rows(file: Path) -> list[Row]:
     """Read a file of `judge-dpo data`: pairs, or the steps that are held out to measure the model.
 
     :param file: The file, with one JSON object in each line.
@@ -225,7 +226,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def check_lengths(
-    rows: Sequence[dict[str, Any]], tokenizer: PreTrainedTokenizerBase, config: PretrainedConfig, max_length: int | None
+    rows: Sequence[Row], tokenizer: PreTrainedTokenizerBase, config: PretrainedConfig, max_length: int | None
 ) -> int:
     """Check that no pair is so long that TRL would silently cut or drop it.
 
@@ -244,8 +245,8 @@ def check_lengths(
     for row in rows:
         prompt = tokenize_prompt(tokenizer, row)
         template = row.get("chat_template_kwargs") or {}
-        for side in ("chosen", "rejected"):
-            whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
+        for reply in (row["chosen"], row["rejected"]):
+            whole = tokenizer.apply_chat_template([*row["prompt"], *reply], return_dict=False, **template)
             if list(whole[: len(prompt)]) != prompt:
                 raise ValueError(
                     "The chat template changes a prompt when a reply follows, so the model would be trained on other "
@@ -265,7 +266,7 @@ def check_lengths(
     return max(lengths)
 
 
-def check_prepared(prepared: Dataset, rows: Sequence[dict[str, Any]], tokenizer: PreTrainedTokenizerBase) -> None:
+def check_prepared(prepared: Dataset, rows: Sequence[Row], tokenizer: PreTrainedTokenizerBase) -> None:
     """Check that the trainer has dropped no pair, and that its prompts are those that a server makes.
 
     :param prepared: The dataset that the trainer has prepared.
@@ -322,7 +323,7 @@ def _make_trainer(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     arguments: DPOConfig,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     settings: FitSettings,
 ) -> DPOTrainer:
     """Make the trainer for a model, with a reference model or a LoRA."""
@@ -383,10 +384,10 @@ def _measure_before(
     work: Path,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    held_out: Sequence[dict[str, Any]],
+    held_out: Sequence[Row],
     settings: FitSettings,
     on_progress: Callable[[str], None],
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """Measure the model before the training, or read the measures of an earlier call."""
     file = work / _BEFORE
     if not file.is_file():

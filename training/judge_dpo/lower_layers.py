@@ -116,7 +116,7 @@ class LowerLayers:
 
     @torch.no_grad()
     def _compute_lower(
-        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, Any]
+        self, packed: torch.Tensor, shared: int, embedded: torch.Tensor, arguments: dict[str, object]
     ) -> torch.Tensor:
         """Compute the output of the lower layers, or read it from its file."""
         digest = hashlib.sha256(repr((packed.tolist(), shared, self._count)).encode()).hexdigest()

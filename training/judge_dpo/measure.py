@@ -1,22 +1,21 @@
 """Measure how often a model judges correctly on held-out steps."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from prefrag.components.judge.model_judge import read_judgement
-from prefrag.training.judge_dpo.pairs import canonical_reply
+from prefrag.training.judge_dpo.pairs import Row, canonical_reply
 
 
 def measure(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    steps: Sequence[dict[str, Any]],
+    steps: Sequence[Row],
     reply_tokens: int = 512,
     batch: int = 8,
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """Measure a model in two ways.
 
     For ``accuracy``, the model writes verdicts at temperature 0, without a schema. An unreadable or cut-off verdict
@@ -48,7 +47,7 @@ def measure(
 
     gold = [step["status"] == "True" for step in steps]
     by_likelihood = [(score > 0) == right for score, right in zip(scores, gold, strict=True)]
-    measured: dict[str, Any] = {
+    measured: dict[str, float | None] = {
         "steps": len(steps),
         "likelihood_accuracy": _share(by_likelihood),
         "likelihood_auc": _auc(scores, gold),
@@ -63,7 +62,7 @@ def measure(
 
 @torch.no_grad()
 def _write_verdicts(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, steps: Sequence[dict[str, Any]], reply_tokens: int
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, steps: Sequence[Row], reply_tokens: int
 ) -> list[bool | None]:
     """Let the model write a verdict for each step. None if the verdict is cut off or cannot be read."""
     prompts = [tokenize_prompt(tokenizer, step) for step in steps]
@@ -100,7 +99,7 @@ def _write_verdicts(
 
 @torch.no_grad()
 def log_probabilities(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, step: dict[str, Any], replies: Sequence[str]
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, step: Row, replies: Sequence[str]
 ) -> list[float]:
     """Compute the log probabilities with which a model would write replies to the prompt of a step.
 
@@ -133,7 +132,7 @@ def log_probabilities(
     return sums
 
 
-def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> list[int]:
+def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: Row) -> list[int]:
     """Return the tokens of a prompt, as the model's server makes them.
 
     :param tokenizer: The tokenizer of the model.

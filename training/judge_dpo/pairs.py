@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
 
@@ -40,6 +41,33 @@ class SampledStep:
     judged: JudgedStep  # the step with its replies and its gold verdict
 
 
+class Row(TypedDict, total=False):
+    """A line of the dataset: a pair, or a step that is held out, which has no ``chosen`` and no ``rejected``."""
+
+    # The messages of the prompt, each with its role and content.
+    prompt: list[Mapping[str, str]]
+    chat_template_kwargs: dict[str, object]
+    chosen: list[dict[str, str]]
+    rejected: list[dict[str, str]]
+    # The gold verdict: "True" or "False".
+    status: str
+    # "chosen" or "rejected" if that reply was written from a template.
+    canonical: str | None
+    # The other fields are not used for training.
+    dataset: str
+    question_id: str
+    question: str
+    step: int
+    top_k: int
+    chosen_point: dict[str, float] | None
+    chosen_by: str
+    rejected_point: dict[str, float] | None
+    replies: list[dict[str, object]]
+    gold_references: list[str]
+    models: dict[str, str]
+    seed: int
+
+
 @dataclass(frozen=True)
 class Pair:
     """A step with a preferred and a rejected reply."""
@@ -50,7 +78,7 @@ class Pair:
     status: bool  # the gold verdict
     canonical: str | None = None  # `chosen` or `rejected` if that reply was written from a template, else None
 
-    def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, object]:
+    def to_record(self, models: Mapping[str, str], seed: int) -> Row:
         """Return the pair as a line of the dataset.
 
         :param models: The names of the sampled model (``small``) and of the source of gold verdicts (``gold``).
@@ -65,7 +93,7 @@ class Pair:
         }
 
 
-def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, object]:
+def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> Row:
     """Return a step as a line of the dataset, without the fields `chosen` and `rejected`.
 
     :param sampled: The step.
@@ -74,7 +102,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
     :returns: The line, as plain JSON values.
     """
     judged = sampled.judged
-    template_arguments = {}
+    template_arguments: Row = {}
     if judged.chat_template_kwargs:
         template_arguments["chat_template_kwargs"] = dict(judged.chat_template_kwargs)
     # A step without a gold verdict is written with the verdict False.

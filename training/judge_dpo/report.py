@@ -4,7 +4,7 @@ The report says how much was sampled, how often the replies agree with the gold 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,7 +155,7 @@ def _majority_agrees(sampled: SampledStep) -> bool | None:
     return None if len(right) == len(wrong) else len(right) > len(wrong)
 
 
-def _count(values: Any) -> dict[str, int]:
+def _count(values: Iterable[object]) -> dict[str, int]:
     """Count how often each value occurs: ``_count([True, False, True])`` returns ``{"False": 1, "True": 2}``."""
     counts = Counter(values)
     return {str(value): counts[value] for value in sorted(counts, key=str)}

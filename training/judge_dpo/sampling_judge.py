@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from haystack import default_to_dict
 
@@ -37,7 +36,7 @@ class SamplingJudge:
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.parallel_calls)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the judge's settings, for the YAML of a pipeline that collects training data.
 
         :returns: The settings.

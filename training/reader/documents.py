@@ -4,12 +4,12 @@ There are examples for the reader's two encoders, and examples for its decision 
 their passages. The answer's document may have been left out, or the question may have been changed (:func:`twins`).
 """
 
+import json
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
@@ -20,7 +20,17 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate, span_candidates
 from prefrag.components.reader.span_features import WordWeight, answer_key
 from prefrag.evaluation.question import Question
-from prefrag.training.reader.examples import Example, Passage, family_name, find_answers, near_texts, read_lines, window
+from prefrag.evaluation.runs.run_folder import PREDICTIONS
+from prefrag.training.reader.examples import (
+    Example,
+    Passage,
+    Record,
+    family_name,
+    find_answers,
+    near_texts,
+    read_records,
+    window,
+)
 
 # An example has at most this number of passages.
 _MOST = 5
@@ -52,7 +62,7 @@ class DocumentSet:
     """A set of questions, and the documents that are searched for them."""
 
     name: str  # the name of the file of the questions, without its suffix
-    records: list[dict[str, Any]]  # each has a question, its passage, and the answers that the passage gives, if any
+    records: list[Record]
     corpus: list[tuple[str, Passage]]  # the passages to search, each with the name of its document
     is_searched: bool  # whether the corpus has other passages besides those of the questions
 
@@ -65,15 +75,15 @@ def read_documents(questions: Path, corpus: Path | None = None) -> DocumentSet:
         that only the passages of the questions are searched, and that each title counts as a document.
     :returns: The questions and the passages.
     """
-    records = read_lines(questions)
+    records = read_records(questions)
     if corpus is None:
-        titled = []
+        titled: list[Record] = []
         for record in records:
             name = record["title"] or str(record["document"]).partition("-")[0]
             titled.append({**record, "document": name})
         records = titled
 
-    passages = read_lines(corpus) if corpus is not None else records
+    passages = read_records(corpus) if corpus is not None else records
     entries: dict[tuple[str, Passage], None] = {}
     for passage in passages:
         entries[str(passage["document"]), (str(passage["title"]), str(passage["text"]))] = None
@@ -141,7 +151,9 @@ def run_examples(
     :returns: The examples.
     :raises ValueError: If the run was made without the texts of the passages.
     """
-    for prediction in read_lines(folder / "predictions.jsonl"):
+    with (folder / PREDICTIONS).open(encoding="utf-8") as lines:
+        predictions = [json.loads(line) for line in lines]
+    for prediction in predictions:
         result = prediction["result"] or {}
         retrieved = [document for document in result.get("documents") or () if not document.get("given")]
         if any("content" not in document for document in retrieved):
@@ -184,9 +196,7 @@ def _key(documents: DocumentSet, document: str) -> str:
     return f"{documents.name}-{document}"
 
 
-def _sample(
-    records: Sequence[dict[str, Any]], longest: int, most: tuple[int, int], draw: random.Random
-) -> list[dict[str, Any]]:
+def _sample(records: Sequence[Record], longest: int, most: tuple[int, int], draw: random.Random) -> list[Record]:
     """Draw questions with an answer of at most ``longest`` characters, and questions without an answer.
 
     ``most`` has the maximum number of each.
@@ -200,7 +210,7 @@ def _sample(
 
 
 def _document_examples(
-    documents: DocumentSet, records: Sequence[dict[str, Any]], draw: random.Random, gone: float, fewest: int
+    documents: DocumentSet, records: Sequence[Record], draw: random.Random, gone: float, fewest: int
 ) -> Iterator[Example]:
     """Make examples with ``fewest`` to 5 passages: the question's own passage, and similar passages.
 

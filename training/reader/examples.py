@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from prefrag.components.reader.reader_input import passage_text
 from prefrag.evaluation.question import Question
@@ -66,17 +66,30 @@ class Example:
     family: str = ""
 
 
-def read_lines(file: Path) -> list[dict[str, Any]]:
-    """Read a JSON Lines file.
+class Record(TypedDict, total=False):
+    """A question on a passage, as a line of a training file has it. A passage to search has no question."""
+
+    id: str
+    question: str
+    # The answers that the passage gives, if any.
+    answers: list[str]
+    title: str
+    text: str
+    # The name of the document of the passage.
+    document: str
+
+
+def read_records(file: Path) -> list[Record]:
+    """Read a JSON Lines file of questions on passages, or of passages.
 
     :param file: The file.
-    :returns: The object of each line.
+    :returns: The record of each line.
     """
     with file.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
-def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
+def reading_examples(records: Sequence[Record], draw: random.Random) -> Iterator[Example]:
     """Make examples of questions on single passages, with the passage that has the answer.
 
     In 22% of the examples, a distractor is added. In 8%, one or two distractors replace the passage, so that there is
@@ -121,7 +134,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 
 
 def pooled_examples(
-    records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
+    records: Sequence[Record], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
     """Make examples of questions on single passages, with similar passages beside the right one.
 

@@ -68,10 +68,11 @@ from prefrag.training.reader.documents import (
 from prefrag.training.reader.examples import (
     Example,
     Passage,
+    Record,
     mixed_ids,
     multi_hop_example,
     pooled_examples,
-    read_lines,
+    read_records,
     reading_examples,
     sub_questions,
 )
@@ -190,7 +191,7 @@ def train_reader(
 
     pools = _retrieved(datasets, work, seed, on_progress)
     data = {dataset.name: _read(dataset, retrieved) for dataset, retrieved in zip(datasets, pools, strict=True)}
-    records = read_lines(reading) if reading is not None else []
+    records = read_records(reading) if reading is not None else []
     learnt = [record for record in records if not _is_kept_back(record)]
     if start is not None and only_trees:
         shutil.copyfile(start / ENCODER, output / ENCODER)
@@ -223,7 +224,7 @@ def train_reader(
     held_back = measure(answers, threshold)
     result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
     shares_of_forms = {name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()}
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "seed": seed,
         "encoder": encoder.parent.name,
         "datasets": {name: len(dataset.questions) for name, dataset in data.items()},
@@ -297,7 +298,7 @@ def _check_arguments(
         raise ValueError(f"{output} is the reader to start from: give another folder for the new reader.")
 
 
-def _kept_back_examples(records: Sequence[Mapping[str, object]], seed: int) -> list[Example]:
+def _kept_back_examples(records: Sequence[Record], seed: int) -> list[Example]:
     """Make examples of the questions on articles that were kept back from the encoders."""
     if not records:
         return []
@@ -408,12 +409,12 @@ def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Exampl
         yield from draw.sample(changed, min(len(changed), int(_TWINS * len(dataset.questions))))
 
 
-def _is_kept_back(record: Mapping[str, object]) -> bool:
+def _is_kept_back(record: Record) -> bool:
     """Check whether a question's article is kept back from the encoders. A hash of its title decides."""
     return int(hashlib.sha256(str(record["title"]).encode()).hexdigest(), 16) % _KEPT_BACK == 0
 
 
-def _texts(records: Iterable[Mapping[str, object]]) -> list[Passage]:
+def _texts(records: Iterable[Record]) -> list[Passage]:
     """List the different passages of questions."""
     return list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
 
@@ -433,7 +434,7 @@ def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], s
 
 def _train_encoders(
     data: dict[str, _Data],
-    learnt: Sequence[Mapping[str, object]],
+    learnt: Sequence[Record],
     documents: Sequence[DocumentSet],
     encoder: Path,
     start: Path | None,
@@ -484,7 +485,7 @@ def _train_encoders(
 
 def _half_examples(
     data: dict[str, _Data],
-    learnt: Sequence[Mapping[str, object]],
+    learnt: Sequence[Record],
     documents: Sequence[DocumentSet],
     weight: WordWeight,
     half: int,
