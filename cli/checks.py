@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 from dotenv import dotenv_values, find_dotenv
@@ -48,7 +48,7 @@ from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.parts import find_stores, is_elasticsearch_store, is_tantivy_store, walk_parts
+from prefrag.components.parts import Store, find_stores, is_elasticsearch_store, is_tantivy_store, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted
@@ -58,6 +58,9 @@ from prefrag.pipelines.wiring import find_empty_stores
 from prefrag.settings import models, settings
 from prefrag.tracing import sent_to_tracing
 from prefrag.version import find_version
+
+if TYPE_CHECKING:
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
 # "ok": the part works. "note": something that the user should know. "problem": `prefrag ask` will not work.
 Status = Literal["ok", "note", "problem"]
@@ -125,7 +128,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
     :returns: The findings, in the order in which they are printed.
     """
     findings = [_check_versions(), _check_data(), *_check_settings(name)]
-    stores: list[Any] = []
+    stores: list[Store] = []
     try:
         pipeline = pipelines.load(name)
         # List the stores before the pipeline is opened. An open web retriever may contain a further store, which is
@@ -221,7 +224,7 @@ def _check_audit_log(log: Path) -> Finding:
     return Finding("audit log", "ok", f"What leaves this machine is written to {log}")
 
 
-def _check_index(store: Any) -> Finding:
+def _check_index(store: TantivyDocumentStore) -> Finding:
     """Check whether an index on this machine can be searched, and say what it contains."""
     name = name_index(store)
     command = "prefrag index YOUR_FILES"
@@ -248,7 +251,7 @@ def _check_index(store: Any) -> Finding:
     return Finding("index", "ok", text)
 
 
-def _check_proofs(stores: Sequence[Any]) -> list[Finding]:
+def _check_proofs(stores: Sequence[TantivyDocumentStore]) -> list[Finding]:
     """Say, for each collection, how often answers given as "Stated" were wrong when `prefrag prove` measured this."""
     findings = []
     for store in stores:
@@ -487,7 +490,7 @@ async def _check_source(source: RetrievalSource, online: bool, why_closed: str) 
     return Finding(source.name, "ok", f"{text}, and it answers (results: {len(result['documents'])})")
 
 
-async def _check_servers(stores: list[Any]) -> list[Finding]:
+async def _check_servers(stores: list[Store]) -> list[Finding]:
     """Check whether Elasticsearch answers, if the pipeline searches it."""
     servers = [store for store in stores if is_elasticsearch_store(store)]
     if not servers:

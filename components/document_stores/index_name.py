@@ -1,13 +1,12 @@
 """The name of the collection that a document store searches."""
 
 from pathlib import Path
-from typing import Any
 
 from prefrag.components.document_stores.tantivy.index_location import chosen_index
-from prefrag.components.parts import is_tantivy_store
+from prefrag.components.parts import Store, is_tantivy_store
 
 
-def name_index(store: Any) -> str:
+def name_index(store: Store) -> str:
     """Return the name of the collection that a store searches.
 
     :param store: A Tantivy or an Elasticsearch document store.

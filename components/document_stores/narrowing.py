@@ -16,6 +16,7 @@ from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.filters import Filters
+from prefrag.components.parts import Store, is_tantivy_store
 from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.errors import BadInput
 
@@ -28,7 +29,7 @@ _Values = Callable[[str], set[str]]
 
 
 def narrow_filters(
-    stores: Sequence[Any], wanted: Mapping[str, Any], filters: Mapping[str, object] | None = None
+    stores: Sequence[Store], wanted: Mapping[str, Any], filters: Mapping[str, object] | None = None
 ) -> dict[str, object]:
     """Make the filter for the folders, kinds and dates that a user wrote.
 
@@ -59,7 +60,7 @@ def narrow_filters(
         collections = set()
         for store in stores:
             # An Elasticsearch store has the name of an index, a Tantivy store has a folder.
-            collection = getattr(store, "_index", "") or store.locate().name
+            collection = store.locate().name if is_tantivy_store(store) else store._index
             collections.add(_fold(collection))
         conditions.append(_in_folders(collections, values, wanted["folders"]))
     if wanted.get("kinds"):
@@ -244,7 +245,7 @@ def _no_match(where: str, wanted: Sequence[str], names: Iterable[str]) -> BadInp
     return BadInput(f"No document {where} {written}. The choices are: {listed}")
 
 
-def _stored_values(store: Any, name: str, filters: Filters | None) -> Iterable[str]:
+def _stored_values(store: Store, name: str, filters: Filters | None) -> Iterable[str]:
     """Return the values of a metadata field in the documents of a store that match filters."""
     if isinstance(store, TantivyDocumentStore):
         counts = store.count_values(name, filters)

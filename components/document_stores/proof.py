@@ -9,7 +9,6 @@ the index.
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.parts import is_tantivy_store
@@ -75,7 +74,7 @@ def keep_proof(index: Path, answerer: str, pipeline: str, proof: dict[str, objec
     write_private(index / PROOF_FILE, json.dumps(proofs, ensure_ascii=False, indent=1) + "\n")
 
 
-def find_stated_from(stores: Sequence[Any]) -> dict[str, float]:
+def find_stated_from(stores: Sequence[object]) -> dict[str, float]:
     """Find the minimum that was chosen for the indexes of a run: how probable a *Stated* answer must be at least.
 
     :param stores: The stores that the run searches. Only Tantivy stores have measurements.

@@ -5,12 +5,11 @@ kinds of document store.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
 
 
-def read_web_consent(store: Any) -> bool | None:
+def read_web_consent(store: object) -> bool | None:
     """Read the user's answer from a collection.
 
     :param store: The document store of the collection.
@@ -18,8 +17,7 @@ def read_web_consent(store: Any) -> bool | None:
         cannot store answers.
     """
     if is_tantivy_store(store):
-        answer: bool | None = store.read_web_consent()
-        return answer
+        return store.read_web_consent()
     if is_elasticsearch_store(store):
         from prefrag.components.document_stores.elasticsearch import consent
 
@@ -27,7 +25,7 @@ def read_web_consent(store: Any) -> bool | None:
     return None
 
 
-def keep_web_consent(store: Any, answer: bool) -> None:
+def keep_web_consent(store: object, answer: bool) -> None:
     """Store the user's answer in a collection. It replaces an earlier answer.
 
     :param store: The document store of the collection.

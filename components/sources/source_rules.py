@@ -20,7 +20,7 @@ from prefrag.components.document_stores.proof import find_stated_from
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.parts import is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
+from prefrag.components.parts import Store, is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed
@@ -37,15 +37,15 @@ class _Known:
     """What is known of a pipeline. With slots, `walk_parts` does not meet the same objects here once more."""
 
     # All components of the pipeline.
-    components: Sequence[Any] = ()
+    components: Sequence[object] = ()
     # Its external sources.
     sources: Sequence[RetrievalSource] = ()
     # The names of its local sources.
     local: frozenset[str] = frozenset()
     # The stores of the user's own documents: those outside of external sources.
-    own: Sequence[Any] = ()
+    own: Sequence[Store] = ()
     # All stores whose users must allow web search.
-    stores: Sequence[Any] = ()
+    stores: Sequence[Store] = ()
 
 
 class SourceRules(Block):
@@ -98,7 +98,7 @@ class SourceRules(Block):
                 )
 
         sources = [part for _, part in outside if _is_external_source(part)]
-        parts_of_sources: list[Any] = []
+        parts_of_sources: list[object] = []
         for source in sources:
             parts_of_sources += [part for _, part in walk_parts(source)]
 
@@ -239,7 +239,7 @@ def _find_folders(files: Iterable[PurePath]) -> list[str]:
     return [name for name, _ in counts.most_common(_MOST_NAMED)]
 
 
-def _without_repeats(stores: Iterable[Any]) -> list[object]:
+def _without_repeats(stores: Iterable[Store]) -> list[Store]:
     """Return the stores without those that have the same settings as another one."""
     # A pipeline may name the same collection in several places.
     by_settings = {}

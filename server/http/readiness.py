@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from prefrag.components.parts import STORES, is_class, is_tantivy_store, walk_parts
 
 if TYPE_CHECKING:
+    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
     from prefrag.components.generators.model_server import ModelServer
 
 # Each check must end within this many seconds. Otherwise the index or server counts as unreachable.
@@ -108,7 +111,7 @@ async def _find_outage(part: Any) -> Outage | None:
     return await _find_elasticsearch_outage(part)
 
 
-async def _find_index_outage(store: Any) -> Outage | None:
+async def _find_index_outage(store: TantivyDocumentStore) -> Outage | None:
     """Check an index on this machine. None if it can be searched."""
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
@@ -160,7 +163,7 @@ async def _call_model_server(server: ModelServer) -> Outage | None:
     return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
 
 
-async def _find_elasticsearch_outage(store: Any) -> Outage | None:
+async def _find_elasticsearch_outage(store: ElasticsearchDocumentStore) -> Outage | None:
     """Check an index in Elasticsearch with a search. None if it answers."""
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
