@@ -8,7 +8,7 @@ number of at least 1."
 import inspect
 import math
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from haystack import default_from_dict, default_to_dict
 from haystack.core.serialization import component_to_dict
@@ -17,7 +17,7 @@ from haystack.core.serialization import component_to_dict
 class Block:
     """An object that can be written to YAML. Each constructor parameter is stored in an attribute of the same name."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the class and the constructor parameters as plain values, as they appear in the YAML.
 
         :returns: A dictionary with the keys ``type`` and ``init_parameters``.
@@ -26,7 +26,7 @@ class Block:
         return default_to_dict(self, **{name: _write(getattr(self, name)) for name in names if name != "self"})
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: dict[str, object]) -> Self:
         """Make the object from the output of :meth:`to_dict`.
 
         :param data: The class and the constructor parameters.

@@ -46,7 +46,7 @@ class Entry:
     # The replies of a model.
     replies: tuple[ChatMessage, ...] = ()
     # The properties of a model or a source: plain values by name.
-    facts: Mapping[str, Any] | None = None
+    facts: Mapping[str, object] | None = None
     # Why the request failed.
     error: str | None = None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 # No search at all, one search, or several searches that follow each other.
 QuestionClass = Literal["no_retrieval", "single_step", "multi_step"]
@@ -40,7 +40,7 @@ class QuestionClassifier(Protocol):
         :returns: The estimate.
         """
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Serialise the classifier, as Haystack writes it into the YAML of a pipeline.
 
         :returns: The path of its Python class and its settings.

@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from haystack.dataclasses import ChatMessage
 
@@ -87,7 +87,7 @@ class _Task(NamedTuple):
     # Checks whether a reply is right.
     is_right: Callable[[str], bool]
     # The generation parameters of the call.
-    parameters: dict[str, Any] = {"stop": ["\nObservation:"]}
+    parameters: dict[str, object] = {"stop": ["\nObservation:"]}
 
 
 def _read_fields(reply: str) -> dict[str, str]:

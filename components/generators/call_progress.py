@@ -60,7 +60,7 @@ def _count(body: bytearray) -> EventData:
 
     :returns: ``read`` and ``total``, or ``written``, as in :class:`CallProgress`. Empty if the part tells nothing.
     """
-    chunk: dict[str, Any] = {}
+    chunk: dict[str, object] = {}
     # The last chunk may not have arrived completely, so the last complete chunk is read.
     end = body.rfind(_END)
     begin = max(0, body.rfind(_START, 0, end))
@@ -103,7 +103,7 @@ def join_chunks(body: bytes) -> dict[str, Any]:
     :raises RefusedByServer: When a chunk is an error.
     :raises ValueError: When the stream ended before the reply did.
     """
-    joined: dict[str, Any] = {"usage": None}
+    joined: dict[str, object] = {"usage": None}
     texts: dict[str, list[str]] = {"content": [], "reasoning_content": []}
     logprobs: list[object] = []
     finish_reason = None

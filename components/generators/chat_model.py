@@ -101,7 +101,7 @@ class ChatModel:
         self._timeout = timeout
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Serialise the component. The address of the server and its key stay in the environment.
 
         :returns: The component as a dictionary, in Haystack's form.
@@ -222,7 +222,7 @@ class ChatModel:
             return ModelRecord("")
         return chosen.record if isinstance(chosen, ModelServer) else find_record_of_file(chosen.model_path)
 
-    def keep(self, **changes: Any) -> None:
+    def keep(self, **changes: object) -> None:
         """Change the record of the model, and store it for other processes.
 
         :param changes: The new values by the names of the fields of :class:`ModelRecord`.
@@ -346,7 +346,7 @@ class ChatModel:
     run = as_blocking(run_async)
 
     async def _call_server(
-        self, server: ModelServer, messages: list[ChatMessage], request: dict[str, Any], tools: list[Tool] | None
+        self, server: ModelServer, messages: list[ChatMessage], request: dict[str, object], tools: list[Tool] | None
     ) -> list[ChatMessage]:
         """Call a server, and repeat the call without the parameters that the server refuses."""
         request = leave_out(server.record.refused, request)
@@ -468,7 +468,7 @@ async def _tell(replies: list[ChatMessage], callback: StreamingCallbackT | None)
         return replies
     for reply in replies:
         # A coroutine function returns a coroutine, which has to be awaited.
-        result: Any = callback(StreamingChunk(content=reply.text or "", meta=dict(reply.meta)))
+        result: object = callback(StreamingChunk(content=reply.text or "", meta=dict(reply.meta)))
         if isawaitable(result):
             await result
     return replies

@@ -137,7 +137,7 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
     listed = get_json(f"{root}/models", key).get("data")
     model, base = _pick(listed, "id", server.model)
     meta = model.get("meta") or {}
-    facts: dict[str, Any] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
+    facts: dict[str, object] = {"window": None, "parameters": _positive(meta.get("n_params")), "build": ""}
 
     # vLLM's entry for an adapter has no window, but it names the base model, whose entry has a window.
     window = _positive(model.get("max_model_len")) or _positive(base.get("max_model_len"))
@@ -167,7 +167,7 @@ def _find_facts(server: ModelServer) -> dict[str, Any]:
     return facts
 
 
-def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _pick(listed: Any, field: str, name: str) -> tuple[Mapping[str, Any], Mapping[str, object]]:
     """Pick the entry of a model and the entry of its base model from a list.
 
     The base model is the ``parent`` that the first entry names.

@@ -167,7 +167,7 @@ class EmbeddedChatGenerator(Block):
             f"the queue: raise `timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
-    def _body(self, messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None) -> dict[str, Any]:
+    def _body(self, messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None) -> dict[str, object]:
         """Build the request for llama.cpp, in the form of a chat completion."""
         if not messages:
             raise ValueError("There are no messages: send at least one.")
@@ -194,7 +194,7 @@ class _Call:
     """A call in the queue of a model."""
 
     # The request for llama.cpp. None only loads the model.
-    body: dict[str, Any] | None
+    body: dict[str, object] | None
     # Gets the reply, or the error of the call.
     future: Future[ChatMessage] = field(default_factory=Future)
 
@@ -220,7 +220,7 @@ class _Model:
         self._thread = threading.Thread(target=self._work, name="embedded-model", daemon=True)
         self._thread.start()
 
-    def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
+    def submit(self, body: dict[str, object] | None) -> Future[ChatMessage]:
         """Put a call into the queue. Without a body, the thread only loads the model.
 
         :param body: The request for llama.cpp, or None.
@@ -269,9 +269,9 @@ class _Model:
         if call.body is None:
             return ChatMessage.from_assistant("")
 
-        chunks: list[dict[str, Any]] = []
+        chunks: list[dict[str, object]] = []
 
-        def receive(chunk: dict[str, Any]) -> bool:
+        def receive(chunk: dict[str, object]) -> bool:
             """Store a chunk of the reply. If the result is true, llama.cpp stops."""
             chunks.append(chunk)
             return self._is_unwanted(call)
@@ -305,13 +305,13 @@ def _join_chunks(chunks: list[dict[str, Any]]) -> ChatMessage:
     counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
     first_chunk = chunks[0]
     model_name = Path(first_chunk.get("model", "")).name
-    meta: dict[str, Any] = {"model": model_name, "index": 0, "finish_reason": finish_reason, "usage": counts}
+    meta: dict[str, object] = {"model": model_name, "index": 0, "finish_reason": finish_reason, "usage": counts}
     if logprobs:
         meta["logprobs"] = {"content": logprobs}
     return ChatMessage.from_assistant("".join(texts), meta=meta)
 
 
-def _refusal(error: dict[str, Any]) -> ValueError:
+def _refusal(error: dict[str, object]) -> ValueError:
     """Make the error for a call that llama.cpp has refused, with advice for the user."""
     if error.get("type") == "exceed_context_size_error":
         return PromptTooLong(
@@ -359,7 +359,7 @@ def load_model(
     threads: int | None = None,
     key: str | None = None,
     port: int = 0,
-) -> Any:
+) -> object:
     """Load a model. llama.cpp then also serves it on the loopback interface.
 
     :param path: The GGUF file of the model.

@@ -57,7 +57,9 @@ model_left_out: ContextVar[bool] = ContextVar("model_left_out", default=False)
 class ChatGenerator(Protocol):
     """Any Haystack chat generator."""
 
-    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[ChatMessage]]:
         """Call the model.
 
         :param messages: The conversation.
@@ -81,14 +83,14 @@ class PreparedCall:
     """
 
     messages: list[ChatMessage]
-    generation_kwargs: dict[str, Any]
+    generation_kwargs: dict[str, object]
     state: State
     tools: Sequence[Tool] = ()
     note: str = ""
     shorten: Callable[[PreparedCall, Exception, State], PreparedCall] | None = field(default=None, repr=False)
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """The arguments for the ``run`` method of the chat generator.
 
         ``tools`` is left out if there are none, because not all generators have this parameter.
@@ -97,7 +99,7 @@ class PreparedCall:
         if self.note:
             *others, last = self.messages
             messages = [*others, ChatMessage.from_user(f"{last.text}{self.note}")]
-        arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": self.generation_kwargs}
+        arguments: dict[str, object] = {"messages": messages, "generation_kwargs": self.generation_kwargs}
         if self.tools:
             arguments["tools"] = list(self.tools)
         return arguments
@@ -132,7 +134,7 @@ class ModelCall:
         self._own_record = ModelRecord("")
 
     @property
-    def generation_kwargs(self) -> dict[str, Any]:
+    def generation_kwargs(self) -> dict[str, object]:
         """The parameters of every call.
 
         The values of the constructor override those of the model, which override the defaults.
@@ -192,7 +194,7 @@ class ModelCall:
         *,
         messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
         tools: Sequence[Tool] = (),
-        **kwargs: Any,
+        **kwargs: object,
     ) -> PreparedCall:
         """Fit a prompt, and the conversation that follows it, into the context window of the model.
 
@@ -378,7 +380,7 @@ class ModelCall:
         state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
-    def _read_output(self, output: dict[str, Any], call: PreparedCall) -> tuple[ChatMessage, State]:
+    def _read_output(self, output: Mapping[str, list[ChatMessage]], call: PreparedCall) -> tuple[ChatMessage, State]:
         """Read the first reply of a call, and record in the state what happened.
 
         The text of the reply loses its thinking and what follows a stop sequence.
@@ -429,7 +431,7 @@ class _Fitting:
         conversation: Callable[[Observations], list[ChatMessage]],
         observations: Observations,
         tools: Sequence[Tool],
-        generation_kwargs: dict[str, Any],
+        generation_kwargs: dict[str, object],
     ):
         self._call = call
         self._conversation = conversation
@@ -523,7 +525,7 @@ def may_go_on(error: RunError, state: State) -> bool:
     return state.settings.prompts == "product" and not is_final
 
 
-def _name_model(chat_generator: object) -> Any:
+def _name_model(chat_generator: object) -> object:
     """Return a value that is equal for two chat generators if they call the same model."""
     served_by = getattr(chat_generator, "served_by", None)
     if served_by:
@@ -561,7 +563,7 @@ def reply_limit(parameters: Mapping[str, Any]) -> int | None:
     return int(limit) if limit else None
 
 
-def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str, Any]:
+def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str, object]:
     """Set the maximum number of tokens of a reply.
 
     For example, ``limit_reply({"max_tokens": 20}, 5)`` returns ``{"max_tokens": 5}``.
@@ -580,7 +582,7 @@ def limit_reply(parameters: Mapping[str, object], limit: int | None) -> dict[str
     return others
 
 
-def with_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def with_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, object]:
     """Merge generation parameters.
 
     The values of ``stop`` and ``extra_body`` are combined. For all other names, the second value is taken. For example,

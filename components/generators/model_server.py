@@ -91,7 +91,7 @@ class ModelServer:
         model_requests.connect(url)
 
     async def call_async(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, object], tools: list[Tool] | None
     ) -> list[ChatMessage]:
         """Call the model.
 
@@ -282,7 +282,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
         begin = " ".join(text[:10_000].split())
         raise ValueError(f"it begins with {begin}") from error
 
-    usage: dict[str, Any] = {}
+    usage: dict[str, object] = {}
     if isinstance(completion.get("usage"), dict):
         usage |= completion["usage"]
     details = usage.get("prompt_tokens_details")
@@ -297,7 +297,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
     return replies
 
 
-def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage:
+def _read_choice(choice: Mapping[str, Any], meta: dict[str, object]) -> ChatMessage:
     """Read one reply of a chat completion. ``meta`` is its metadata, which gets further entries."""
     message = choice["message"]
     requested = message.get("tool_calls") or []

@@ -91,7 +91,7 @@ class RecordedChatGenerator(Block):
         return window
 
     @property
-    def generation_kwargs(self) -> dict[str, Any]:
+    def generation_kwargs(self) -> dict[str, object]:
         """The parameters of the model by their OpenAI names. Empty if an old recording lacks them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
@@ -226,9 +226,9 @@ def _play_entry(entry: Entry) -> dict[str, list[ChatMessage]]:
 
 def _arguments(
     messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Build the arguments for the model. Without tools, there is no argument ``tools``, as some models lack it."""
-    arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
+    arguments: dict[str, object] = {"messages": messages, "generation_kwargs": generation_kwargs}
     if tools:
         arguments["tools"] = tools
     return arguments
@@ -236,7 +236,7 @@ def _arguments(
 
 def _request(
     messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
-) -> list[Any]:
+) -> list[object]:
     """List the values that identify a call. The first is the text of the last message.
 
     The ids of tool calls are left out, because they are random.

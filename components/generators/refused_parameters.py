@@ -76,7 +76,7 @@ def advise(names: Collection[str], prefix: str) -> str:
     return f" If it now succeeds, {listed}, so that no call is refused for this."
 
 
-def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, Any]:
+def leave_out(names: Collection[str], request: dict[str, Any]) -> dict[str, object]:
     """Remove parameters from a call.
 
     For example, ``leave_out(["top_p"], {"top_p": 0.9, "seed": 1})`` returns ``{"seed": 1}``. A removed ``max_tokens``

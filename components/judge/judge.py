@@ -6,7 +6,7 @@ score of each passage. Every method has a blocking and an asynchronous form with
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from haystack import Document
 
@@ -47,7 +47,7 @@ class Judge(Protocol):
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Do the same as :meth:`judge`, without blocking the event loop."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the judge's class and its settings as plain values, for the pipeline's YAML.
 
         :returns: A dictionary of plain values.

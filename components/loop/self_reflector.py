@@ -161,7 +161,7 @@ class SelfReflector:
         return {"supplement": replace(state, supplements=state.supplements + 1)}
 
 
-def _read(text: str) -> dict[str, Any] | None:
+def _read(text: str) -> dict[str, object] | None:
     """Read the label, the explanation and the suggestions of a reply; None if it has no label."""
     field, values = read_field(text, "label")
     # A reply that is not JSON may still contain a label in words.

@@ -332,7 +332,7 @@ class _Verdicts:
             raise ValueError("The pair classifier returned a score that is not a number: its weights may be damaged.")
         self._scores.update(zip(new, map(float, scores), strict=True))
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[dict[str, object]]:
         """Return each scored pair as a dictionary: the ids of its documents, its score, and whether it is positive."""
         verdicts = []
         for (first, second), score in self._scores.items():

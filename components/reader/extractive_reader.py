@@ -171,7 +171,7 @@ class ExtractiveReader(Block):
         self.model = model
         self._threshold = threshold
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Serialise the reader.
 
         :returns: A dictionary with its class and its parameters as plain values.

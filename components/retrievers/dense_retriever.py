@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from haystack import Document, component
 from haystack.core.serialization import component_from_dict, import_class_by_name
@@ -22,14 +22,20 @@ from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.provider import Retrieved
 
 
+class Embedded(TypedDict):
+    """The output of a text embedder: the vector of the text."""
+
+    embedding: list[float]
+
+
 class TextEmbedder(Protocol):
     """Any component that takes a ``text`` and returns its ``embedding``."""
 
-    def run(self, text: str) -> dict[str, Any]:
+    def run(self, text: str) -> Embedded:
         """Embed a text.
 
         :param text: The text.
-        :returns: A dictionary with the key ``embedding``: the vector, as a list of numbers.
+        :returns: The vector of the text, as a list of numbers.
         """
 
 
@@ -72,7 +78,7 @@ class DenseRetriever(Block):
     ```
     """
 
-    def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
+    def __init__(self, text_embedder: TextEmbedder | dict[str, object], retriever: EmbeddingRetriever) -> None:
         """Set the embedder and the retriever. No model is loaded before `warm_up`.
 
         :param text_embedder: The embedder of the query. It must use the model that embedded the documents. A
@@ -88,7 +94,7 @@ class DenseRetriever(Block):
         self._lock = threading.Lock()
 
     @property
-    def model_parts(self) -> list[Any]:
+    def model_parts(self) -> list[object]:
         """The embedder and the retriever, which may call models. Before `warm_up`, the embedder may be a dictionary."""
         embedder = self.text_embedder if self._embedder is None else self._embedder
         return [embedder, self.retriever]

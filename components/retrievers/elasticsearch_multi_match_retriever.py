@@ -74,7 +74,7 @@ class ElasticsearchMultiMatchRetriever(Block):
         self._fields = KnownFields(document_store)
 
     @staticmethod
-    def recommended_mapping(language: str = "english") -> dict[str, Any]:
+    def recommended_mapping(language: str = "english") -> dict[str, object]:
         """Make the `custom_mapping` of a store for this retriever.
 
         :param language: The name of an analyzer of the server, such as `english` or `german`. With `standard`, words

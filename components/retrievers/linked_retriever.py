@@ -158,7 +158,7 @@ class LinkedRetriever(Block):
             self._log_failed_links(error)
 
     @property
-    def document_store(self) -> Any:
+    def document_store(self) -> object:
         """The store of the retriever, which counts words. None if the retriever has no store."""
         return getattr(self.retriever, "document_store", None)
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 from haystack import Document, component
 from haystack.core.serialization import component_to_dict
@@ -580,6 +579,6 @@ class RetrievalSource(Block):
         return {"state": state.with_event("found", **details)}
 
 
-def _plain(text: Any) -> Any:
+def _plain(text: object) -> object:
     """Normalise a text and replace characters that cannot be sent. Return other values unchanged."""
     return normalize_unicode(repair(text)) if isinstance(text, str) else text

@@ -30,7 +30,7 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
     return state.with_event("observation", source=source, **_name_for_trace(state, shown))
 
 
-def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
+def _name_for_trace(state: State, shown: dict[Identity, Document]) -> dict[str, object]:
     """Name the documents that are shown and, if they are the smaller part, the found documents that are left out.
 
     ``same_as`` says that an earlier event already lists the same documents: ``selection``, or the searches (``found``).

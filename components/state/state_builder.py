@@ -147,7 +147,7 @@ class StateBuilder:
         self.answer_type: AnswerType = answer_type
         self.first_query = first_query
         for name in STATE:
-            kind: Any = RunOptions.model_fields[name].annotation
+            kind: object = RunOptions.model_fields[name].annotation
             if name in ("history", "documents"):
                 # Other components pass turns and documents as dictionaries of plain texts.
                 kind = list[dict[str, str]] | None

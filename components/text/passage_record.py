@@ -59,7 +59,7 @@ class PassageRecord:
     id: str
     text: str
     title: str | None = None
-    source: Any = None
+    source: object = None
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class PassageRecord:
             raise PassageError("'title' must be text")
         _check_unicode(self.id + self.text + (self.title or ""))
 
-    def document(self, **more: Any) -> Document:
+    def document(self, **more: object) -> Document:
         """Convert the passage to a Haystack document. Title and text get the same Unicode form as queries.
 
         The document does not get the field ``source``. Pipelines use this name in the metadata for another thing, the
@@ -162,7 +162,7 @@ def read_passages(corpus: Path) -> Iterator[Document]:
                 raise ValueError(f"{corpus}, {error}.") from error
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def _parse(line: bytes) -> dict[str, object]:
     """Parse the JSON object of a line, and check that it has an id and a text.
 
     :raises PassageError: When the line is too long, is not UTF-8, is not valid JSON, or lacks one of these keys.
@@ -230,7 +230,7 @@ def _finite(number: str) -> float:
     return value
 
 
-def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
+def _refuse_date(value: dict[str, object]) -> dict[str, object]:
     """Return a JSON object, unless it has the form in which the index stores dates.
 
     This form is an object with the single key ``__date__`` or ``__datetime__``.

@@ -152,7 +152,7 @@ def _choose_rows(table: Table, own_rows: Sequence[int]) -> tuple[int, list[Row]]
     return first, fitting_rows
 
 
-def _normalise(value: Any) -> Any:
+def _normalise(value: object) -> object:
     """Normalise the Unicode form of all texts in nested lists. Other values stay as they are."""
     if isinstance(value, str):
         return normalize_unicode(value)

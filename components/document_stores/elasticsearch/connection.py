@@ -6,7 +6,7 @@ from prefrag.errors import Missing
 from prefrag.settings import settings
 
 
-def connection_settings(hosts: Any = None) -> dict[str, Any]:
+def connection_settings(hosts: object = None) -> dict[str, Any]:
     """Collect the parameters that every Elasticsearch client and store needs.
 
     For example, the addresses "http://a:9200, http://b:9200" become ``{"hosts": ["http://a:9200", "http://b:9200"]}``.
@@ -25,7 +25,7 @@ def connection_settings(hosts: Any = None) -> dict[str, Any]:
         "client_cert": settings.elasticsearch_cert,
         "client_key": settings.elasticsearch_key,
     }
-    parameters: dict[str, Any] = {"hosts": addresses}
+    parameters: dict[str, object] = {"hosts": addresses}
     for name, path in files.items():
         if path:
             if not path.is_file():

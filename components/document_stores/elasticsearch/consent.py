@@ -5,7 +5,6 @@ The answer is stored in `_meta`, a dictionary that Elasticsearch keeps with each
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from elasticsearch import Elasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
@@ -69,7 +68,7 @@ def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
         yield client.options(request_timeout=_SECONDS, max_retries=count_other_nodes(store._hosts))
 
 
-def _read_metas(client: Elasticsearch, index: str) -> dict[str, dict[str, Any]]:
+def _read_metas(client: Elasticsearch, index: str) -> dict[str, dict[str, object]]:
     """Read the `_meta` of each index, by its name. It is empty if an index has none."""
     reply = client.indices.get_mapping(index=index)
     return {name: mapping["mappings"].get("_meta") or {} for name, mapping in reply.items()}

@@ -22,12 +22,12 @@ from prefrag.components.both_ways import call_matching
 from prefrag.components.text.addresses import without_userinfo
 
 # The asynchronous clients of each store, by event loop.
-_clients: WeakKeyDictionary[Any, dict[asyncio.AbstractEventLoop, AsyncElasticsearch]] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[object, dict[asyncio.AbstractEventLoop, AsyncElasticsearch]] = WeakKeyDictionary()
 # Held while a store's client is exchanged, so that two threads do not exchange it at the same time.
 _one_at_a_time = Lock()
 
 
-async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
+async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> object:
     """Send a request with the store's client.
 
     :param store: The store.
@@ -38,13 +38,13 @@ async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any])
     return await call_matching(partial(_send, store, request), partial(_send_async, store, request))
 
 
-def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
+def _send(store: ElasticsearchDocumentStore, request: Callable[[object], object]) -> object:
     """Send a request with the store's blocking client."""
     return request(store.client)
 
 
 async def _send_async(
-    store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
+    store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[object]]
 ) -> object:
     """Send a request with the store's asynchronous client for the running event loop."""
     clients = _clients.setdefault(store, {})

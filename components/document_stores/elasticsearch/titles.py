@@ -89,7 +89,7 @@ class ElasticsearchTitles:
 
     documents_by_title = as_blocking(documents_by_title_async)
 
-    async def _send(self, searches: Sequence[Mapping[str, object]]) -> Any:
+    async def _send(self, searches: Sequence[Mapping[str, object]]) -> object:
         """Send searches, each with its header, in one request."""
         return await send(self._store, lambda client: client.msearch(index=self._index, searches=searches))
 

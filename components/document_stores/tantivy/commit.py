@@ -74,7 +74,7 @@ class Commit:
     # The names of all metadata fields; None until they are needed.
     _names: set[str] | None = None
     # The id, content and metadata of documents, by the segment and the number in the segment.
-    _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = field(default_factory=dict)
+    _documents: dict[tuple[int, int], tuple[str, str | None, dict[str, object]]] = field(default_factory=dict)
 
     def text_query(self, text: str, filters: dict[str, object] | None) -> Query | None:
         """Build a query that adds up the BM25 scores of title and text.

@@ -62,7 +62,7 @@ def report_damage(method: Method) -> Method:
     """
 
     @wraps(method)
-    def call(store: Any, *arguments: Any, **options: Any) -> Any:
+    def call(store: object, *arguments: object, **options: object) -> object:
         # For an ordinary method.
         try:
             return method(store, *arguments, **options)
@@ -71,7 +71,7 @@ def report_damage(method: Method) -> Method:
             raise
 
     @wraps(method)
-    def iterate(store: Any, *arguments: Any, **options: Any) -> Any:
+    def iterate(store: object, *arguments: object, **options: object) -> object:
         # For a generator method, whose errors come while its values are read.
         try:
             yield from method(store, *arguments, **options)

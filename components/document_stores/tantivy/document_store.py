@@ -376,7 +376,7 @@ class TantivyDocumentStore(Block):
                     types[name] = {"type": _TYPE_NAMES.get(type(value), "keyword")}
         return types
 
-    def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
+    def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, object]:
         """Return the lowest and the highest value of a metadata field. All documents are read.
 
         :param metadata_field: The name of the field, with or without `meta.`.
@@ -396,7 +396,7 @@ class TantivyDocumentStore(Block):
         from_: int = 0,
         size: int = 10,
         filters: dict[str, object] | None = None,
-    ) -> tuple[list[Any], int]:
+    ) -> tuple[list[object], int]:
         """List the different values of a metadata field, ordered by their texts. All documents are read.
 
         :param metadata_field: The name of the field, with or without `meta.`.

@@ -191,7 +191,7 @@ def _tag_date(value: object) -> dict[str, str]:
 _ENCODER = json.JSONEncoder(default=_tag_date, separators=(",", ":"), ensure_ascii=False)
 
 
-def _untag_date(value: dict[str, Any]) -> Any:
+def _untag_date(value: dict[str, Any]) -> object:
     """Turn a dictionary that :func:`_tag_date` made back into the date. Return other dictionaries as they are."""
     if len(value) == 1:
         [(key, text)] = value.items()
