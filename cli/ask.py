@@ -195,7 +195,7 @@ def set_up(
 def _name_collections(pipeline: object) -> list[str]:
     """Return the names of the collections that a pipeline searches, without repetitions."""
     from prefrag.components.document_stores.index_name import name_index
-    from prefrag.components.parts import find_stores
+    from prefrag.components.document_stores.store_kinds import find_stores
 
     names = [name_index(store) for store in find_stores(pipeline)]
     return list(dict.fromkeys(names))
@@ -305,7 +305,7 @@ def load(name: str) -> Pipeline:
     :raises FileNotFoundError: If an index does not exist.
     """
     from prefrag import pipelines
-    from prefrag.components.parts import find_stores, is_tantivy_store
+    from prefrag.components.document_stores.store_kinds import find_stores, is_tantivy_store
     from prefrag.pipelines.wiring import find_empty_stores
 
     pipeline: Pipeline = pipelines.load(name)

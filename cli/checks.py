@@ -32,6 +32,7 @@ from prefrag.cli.kept_model import Choice, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.index_name import name_index
+from prefrag.components.document_stores.store_kinds import Store, find_stores, is_elasticsearch_store, is_tantivy_store
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
@@ -48,7 +49,7 @@ from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import FILED_AS_REASONING, strip_reasoning
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.parts import Store, find_stores, is_elasticsearch_store, is_tantivy_store, walk_parts
+from prefrag.components.parts import walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import web_setting
 from prefrag.components.text.counted import counted

@@ -4,30 +4,20 @@ The web gate uses this to find web searches and collections, wherever they are i
 the attributes, lists, dictionaries or nested pipelines of another one.
 """
 
-from __future__ import annotations
-
 import enum
 import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from haystack import Document
-
-if TYPE_CHECKING:
-    from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
-    from typing_extensions import TypeIs
-
-    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
 # The import paths of the classes of document stores. The classes themselves are not imported here, which may be slow.
 TANTIVY_STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
-Store: TypeAlias = "TantivyDocumentStore | ElasticsearchDocumentStore"
-"""A document store in which documents can be indexed."""
 # The types of objects that cannot contain a component. The walk skips such objects.
 _PLAIN = (
     str,
@@ -75,33 +65,9 @@ def walk_parts(whole: object, descend: Callable[[object], bool] = lambda part: T
             waiting.extend(reversed(inner))
 
 
-def find_stores(whole: object) -> list[Store]:
-    """Find the Tantivy and Elasticsearch document stores in a pipeline.
-
-    :param whole: The pipeline or component.
-    :returns: The stores, each once.
-    """
-    return [part for _, part in walk_parts(whole) if is_store(part)]
-
-
-def is_store(part: object) -> TypeIs[Store]:
-    """Check whether an object is a Tantivy or Elasticsearch document store."""
-    return is_tantivy_store(part) or is_elasticsearch_store(part)
-
-
 def holds_documents(part: object) -> bool:
     """Check whether an object has a method to count its documents, as every document store of Haystack has."""
     return callable(read_attribute(part, "count_documents"))
-
-
-def is_tantivy_store(part: object) -> TypeIs[TantivyDocumentStore]:
-    """Check whether an object is a Tantivy document store."""
-    return is_class(type(part), TANTIVY_STORE)
-
-
-def is_elasticsearch_store(part: object) -> TypeIs[ElasticsearchDocumentStore]:
-    """Check whether an object is an Elasticsearch document store."""
-    return is_class(type(part), ELASTICSEARCH_STORE)
 
 
 def is_class(kind: type, path: str) -> bool:
@@ -136,7 +102,7 @@ def read_attribute(part: object, name: str) -> Any:
 
 def _contents(part: Any) -> list[tuple[object, object]]:
     """List the objects directly inside an object, each with its name or its number."""
-    if is_store(part):
+    if any(is_class(type(part), store) for store in STORES):
         # A store contains no components, only a client with hundreds of objects.
         return []
     if isinstance(part, Mapping):

@@ -5,7 +5,7 @@ from typing import Any
 
 from prefrag.audit_log import audit_log
 from prefrag.components.document_stores.index_name import name_index
-from prefrag.components.parts import find_stores
+from prefrag.components.document_stores.store_kinds import find_stores
 
 
 def label_run(pipeline: Any) -> dict[str, str]:

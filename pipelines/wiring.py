@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import networkx
 
-from prefrag.components.parts import holds_documents, is_store, walk_parts
+from prefrag.components.document_stores.store_kinds import is_store
+from prefrag.components.parts import holds_documents, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
 

@@ -4,9 +4,9 @@ Haystack calls a hook at a point of an Agent's run. This hook runs at the end an
 """
 
 import re
-from typing import TYPE_CHECKING
 
 from haystack import Document
+from haystack.components.agents import State as AgentState
 from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag.components.agent_hooks.conversation import find_documents, find_question
@@ -14,9 +14,6 @@ from prefrag.components.block import Block
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reader.reader import Judgement, Reader
 from prefrag.components.reasoner.answer_check import AnswerCheck, check_answer
-
-if TYPE_CHECKING:
-    from haystack.components.agents import State as AgentState
 
 # A mark that cites a document, with the blanks before it. Group 1 is the beginning of the document's id.
 # Matches: "In May [doc 1a2b3c4d]." Does not match: "[doc]".
@@ -58,7 +55,7 @@ class CheckAnswer(Block):
         if callable(warm_up):
             warm_up()
 
-    def run(self, state: "AgentState") -> None:
+    def run(self, state: AgentState) -> None:
         """Check the last message if it is an answer.
 
         :param state: The Agent's state, which is changed in place.

@@ -4,15 +4,12 @@ The hooks use these functions. A hook may write a message in the user's name, wh
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from haystack import Document
+from haystack.components.agents import State as AgentState
 from haystack.dataclasses import ChatMessage, ChatRole
 
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
-
-if TYPE_CHECKING:
-    from haystack.components.agents import State as AgentState
 
 # The key in the metadata that marks a message that a hook has written in the user's name.
 BY_CODE = "prefrag_hook"
@@ -62,7 +59,7 @@ def find_failure(messages: Sequence[ChatMessage], tool: str) -> str | None:
     return str(results[-1].result)
 
 
-def find_documents(state: "AgentState", key: str) -> list[Document]:
+def find_documents(state: AgentState, key: str) -> list[Document]:
     """Return the documents that the tools of an Agent have written to its state.
 
     :param state: The Agent's state.

@@ -4,8 +4,8 @@ The hook runs before the tools of an Agent. It may take calls out of the Agent's
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from haystack.components.agents import State as AgentState
 from haystack.dataclasses import ChatMessage, ToolCall
 
 from prefrag.components.agent_hooks.conversation import BY_CODE, find_documents, find_failure, make_state
@@ -16,9 +16,6 @@ from prefrag.components.state.state import Action, Step
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.web.web_gate import HeldBack, WebGate
-
-if TYPE_CHECKING:
-    from haystack.components.agents import State as AgentState
 
 # The message to the Agent shows at most this many characters of an error.
 _MOST_CHARACTERS = 200
@@ -69,7 +66,7 @@ class KeepWebClosed(Block):
         """Load the judge."""
         self.judge.warm_up()
 
-    def run(self, state: "AgentState") -> None:
+    def run(self, state: AgentState) -> None:
         """Take out each web search that is not allowed yet.
 
         :param state: The Agent's state, which is changed in place.
@@ -100,7 +97,7 @@ class KeepWebClosed(Block):
         # By default, Haystack would append the messages to those in the state. This handler replaces them.
         state.set("messages", messages, handler_override=lambda before, after: after)
 
-    def _refuse(self, call: ToolCall, messages: list[ChatMessage], state: "AgentState") -> str | None:
+    def _refuse(self, call: ToolCall, messages: list[ChatMessage], state: AgentState) -> str | None:
         """Return why a web search is not allowed yet. Return None if it is allowed."""
         if not state.data["tool_call_counts"].get(self.documents_tool, 0):
             return f"search the documents with the tool {self.documents_tool} first"

@@ -3,15 +3,11 @@
 The hook runs when an Agent wants to end. It may let the Agent continue with a new message.
 """
 
-from typing import TYPE_CHECKING
-
+from haystack.components.agents import State as AgentState
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent_hooks.conversation import BY_CODE, this_turn
 from prefrag.components.block import Block, check_whole_number
-
-if TYPE_CHECKING:
-    from haystack.components.agents import State as AgentState
 
 # The mark in the metadata of a message with which this hook demands a search.
 _DEMAND = "search"
@@ -44,7 +40,7 @@ class SearchDocumentsFirst(Block):
         self.documents_tool = documents_tool
         self.most = most
 
-    def run(self, state: "AgentState") -> None:
+    def run(self, state: AgentState) -> None:
         """Demand a search if the documents were not searched.
 
         :param state: The Agent's state, which is changed in place.

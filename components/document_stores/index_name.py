@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from prefrag.components.document_stores.store_kinds import Store, is_tantivy_store
 from prefrag.components.document_stores.tantivy.index_location import chosen_index
-from prefrag.components.parts import Store, is_tantivy_store
 
 
 def name_index(store: Store) -> str:

@@ -13,10 +13,10 @@ from pathlib import PurePath
 from typing import Any
 
 from prefrag.components.document_stores.folder_names import name_folders
+from prefrag.components.document_stores.store_kinds import Store, is_tantivy_store
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
-from prefrag.components.filters import Filters
-from prefrag.components.parts import Store, is_tantivy_store
+from prefrag.components.state.filters import Filters
 from prefrag.components.text.unicode_form import normalize_unicode
 from prefrag.errors import BadInput
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from prefrag.components.parts import is_tantivy_store
+from prefrag.components.document_stores.store_kinds import is_tantivy_store
 from prefrag.private_file import write_private
 from prefrag.settings import models
 

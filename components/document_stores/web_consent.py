@@ -6,7 +6,7 @@ kinds of document store.
 
 from collections.abc import Sequence
 
-from prefrag.components.parts import is_elasticsearch_store, is_tantivy_store
+from prefrag.components.document_stores.store_kinds import is_elasticsearch_store, is_tantivy_store
 
 
 def read_web_consent(store: object) -> bool | None:

@@ -17,9 +17,9 @@ from prefrag.components.block import Block
 from prefrag.components.both_ways import as_blocking, call_component, in_thread_async
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
-from prefrag.components.filters import Filters
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.provider import Retrieved
+from prefrag.components.state.filters import Filters
 
 
 class Embedded(TypedDict):

@@ -20,9 +20,9 @@ from prefrag.components.document_stores.elasticsearch.fields import TITLE_FIELD,
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import check_whole, explain_failures, read_hits, send
 from prefrag.components.document_stores.ties import sort_ties
-from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.state.filters import Filters
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import normalize_unicode
 

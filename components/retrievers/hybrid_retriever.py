@@ -21,7 +21,6 @@ from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_above_zero, check_whole_number
 from prefrag.components.both_ways import Component, as_blocking, call_component, call_in_thread, call_matching
-from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import (
     Retrieved,
     Retriever,
@@ -32,6 +31,7 @@ from prefrag.components.retrievers.provider import (
     supported_arguments,
 )
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.state.filters import Filters
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from haystack.errors import FilterError
 
 from prefrag.components.block import Block, check_range, check_whole_number
 from prefrag.components.both_ways import as_blocking, call_component, gather, in_thread_async
-from prefrag.components.filters import Filters
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (
@@ -33,6 +32,7 @@ from prefrag.components.retrievers.provider import (
     supported_arguments,
 )
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.state.filters import Filters
 from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics
 

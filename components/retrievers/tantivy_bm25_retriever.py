@@ -7,9 +7,9 @@ from haystack import Document, component
 from prefrag.components.both_ways import in_thread_async
 from prefrag.components.document_stores.tantivy.commit import LARGE_INDEX
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.state.filters import Filters
 
 
 @component

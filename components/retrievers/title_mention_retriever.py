@@ -14,9 +14,9 @@ from prefrag.components.block import check_whole_number
 from prefrag.components.both_ways import as_blocking, in_thread_async
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.filters import Filters
 from prefrag.components.retrievers.provider import Retrieved
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.state.filters import Filters
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 

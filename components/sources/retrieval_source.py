@@ -25,7 +25,6 @@ from haystack.errors import FilterError
 from prefrag.audit_log import AuditLogFailed, audit
 from prefrag.components.block import Block, check_whole_number
 from prefrag.components.both_ways import Component, as_blocking, in_thread_async
-from prefrag.components.filters import Filters
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import Model, find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, Recording
@@ -44,6 +43,7 @@ from prefrag.components.sources.newest_first import newest_first
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
 from prefrag.components.state.attempt import Attempt
+from prefrag.components.state.filters import Filters
 from prefrag.components.state.places import name_documents, standing_of
 from prefrag.components.state.state import RESERVED_META, RunError, Search, State, identity
 from prefrag.components.state.usage import ModelTraffic

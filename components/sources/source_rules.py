@@ -17,10 +17,11 @@ from prefrag.components.block import Block
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.narrowing import narrow_filters
 from prefrag.components.document_stores.proof import find_stated_from
+from prefrag.components.document_stores.store_kinds import Store, is_elasticsearch_store, is_store, is_tantivy_store
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.parts import Store, is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
+from prefrag.components.parts import walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import explain_closed

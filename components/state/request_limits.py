@@ -10,7 +10,7 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.filters import Filters
+from prefrag.components.state.filters import Filters
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text, normalize_unicode
 from prefrag.errors import BadInput

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
 
-from prefrag.components.filters import Filters
+from prefrag.components.state.filters import Filters
 from prefrag.errors import BadInput
 
 AnswerType = Literal["short", "yes_no", "multiple_choice"]

@@ -12,7 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefrag.components.parts import STORES, is_class, is_tantivy_store, walk_parts
+from prefrag.components.document_stores.store_kinds import is_tantivy_store
+from prefrag.components.parts import STORES, is_class, walk_parts
 
 if TYPE_CHECKING:
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore

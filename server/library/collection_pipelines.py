@@ -9,17 +9,10 @@ from collections import OrderedDict
 from weakref import WeakValueDictionary
 
 from prefrag import pipelines
+from prefrag.components.document_stores.store_kinds import is_elasticsearch_store, is_tantivy_store
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.components.parts import (
-    ELASTICSEARCH_STORE,
-    STORES,
-    TANTIVY_STORE,
-    holds_documents,
-    is_elasticsearch_store,
-    is_tantivy_store,
-    walk_parts,
-)
+from prefrag.components.parts import ELASTICSEARCH_STORE, STORES, TANTIVY_STORE, holds_documents, walk_parts
 from prefrag.errors import BadInput
 from prefrag.pipelines.blocks import Block, is_block_of, parameters_of
 from prefrag.pipelines.loading import Pipeline

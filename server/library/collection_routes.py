@@ -26,9 +26,9 @@ from prefrag.collections.changes import uploaded_files
 from prefrag.collections.collection import Collection
 from prefrag.collections.elastic_collection import ElasticCollection
 from prefrag.collections.local_collection import LocalCollection
+from prefrag.components.document_stores.store_kinds import find_stores, is_elasticsearch_store
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, resolve_index
 from prefrag.components.document_stores.web_consent import all_consent
-from prefrag.components.parts import find_stores, is_elasticsearch_store
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.errors import BadInput, Missing, error_kind
 from prefrag.evaluation.prove.proof import say_kept

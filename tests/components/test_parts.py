@@ -6,9 +6,15 @@ from typing import Any
 from elasticsearch import AsyncElasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.document_stores.store_kinds import (
+    find_stores,
+    is_elasticsearch_store,
+    is_store,
+    is_tantivy_store,
+)
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.generators.model_host import find_models
-from prefrag.components.parts import find_stores, is_elasticsearch_store, is_store, is_tantivy_store, walk_parts
+from prefrag.components.parts import walk_parts
 from prefrag.components.retrievers.provider import is_web_search
 
 

@@ -3,7 +3,7 @@
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
 
-from prefrag.components.filters import Filters
+from prefrag.components.state.filters import Filters
 
 # The fields whose words are stored as stems, so that a filter cannot compare their values.
 _ANALYSED = ("title", "content")

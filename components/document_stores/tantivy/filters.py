@@ -11,7 +11,7 @@ from haystack.utils.filters import document_matches_filter
 from tantivy import Occur, Query
 
 from prefrag.components.document_stores.tantivy.schema import exact_term, metadata_term
-from prefrag.components.filters import Filters
+from prefrag.components.state.filters import Filters
 
 
 def check_filters(filters: Filters | None) -> None:

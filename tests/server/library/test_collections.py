@@ -11,8 +11,8 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.collections.local_collection import LocalCollection
+from prefrag.components.document_stores.store_kinds import find_stores
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.parts import find_stores
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.errors import BadInput
 from prefrag.server.access.keys import ANYONE, Access, current_access

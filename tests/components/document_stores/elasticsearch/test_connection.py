@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from prefrag.components.document_stores.elasticsearch.connection import connection_settings
-from prefrag.components.parts import find_stores
+from prefrag.components.document_stores.store_kinds import find_stores
 from prefrag.errors import Missing
 from prefrag.pipelines import load
 from tests.for_each import for_each
