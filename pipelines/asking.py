@@ -305,7 +305,7 @@ def _count(result: Result, status: str) -> dict[str, object]:
     }
 
 
-async def begin(pipeline: Pipeline, question: str, **options: Any) -> State:
+async def begin(pipeline: Pipeline, question: str, **options: object) -> State:
     """Build the first state of a run, to check the question and the options without a run.
 
     :param pipeline: A loaded pipeline.
@@ -414,7 +414,7 @@ def _load(path: Path, *depends_on: object) -> Pipeline:
     return load(path)
 
 
-def _prepare(pipeline: Pipeline, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
+def _prepare(pipeline: Pipeline, question: str, options: dict[str, Any]) -> tuple[dict[str, object], Context]:
     """Check the options of a run. Return the inputs of its first component, and the context in which it runs.
 
     The context has the labels for the audit log, and the options that no component takes as an input.

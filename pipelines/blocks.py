@@ -34,7 +34,7 @@ def blocks(value: Any) -> list[Block]:
     :param value: The value.
     :returns: The blocks, inner blocks first. A block that YAML repeats is listed each time.
     """
-    parts: Iterable[Any] = ()
+    parts: Iterable[object] = ()
     if isinstance(value, dict):
         parts = value.values()
     elif isinstance(value, list | tuple):
@@ -83,7 +83,7 @@ def is_block_of(block: Mapping[str, Any], path: str) -> bool:
         return False
 
 
-def class_of(block: Mapping[str, Any]) -> str:
+def class_of(block: Mapping[str, object]) -> str:
     """Return the name of the class of a block, without its module.
 
     For example, ``class_of({"type": "x.y.A"})`` returns ``"A"``.

@@ -60,12 +60,12 @@ class _RecordTasks(Awaitable[T]):
         self._tasks = tasks
         self._context = context
 
-    def __await__(self) -> Generator[Any, Any, T]:
+    def __await__(self) -> Generator[object, object, T]:
         """Await step by step, as `yield from` does."""
         loop = asyncio.get_running_loop()
         steps = self._awaited.__await__()
         resume: Any = steps.send
-        value: Any = None
+        value: object = None
         while True:
             factory = loop.get_task_factory()
             loop.set_task_factory(partial(self._create, factory))

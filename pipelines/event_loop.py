@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 # When the program ends, the running calls may take this many seconds to end.
 _END_SECONDS = 5.0
@@ -21,7 +21,7 @@ _SIGNAL_SECONDS = 0.5
 T = TypeVar("T")
 
 
-def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_to_end(work: Callable[[], Coroutine[object, None, T]]) -> T:
     """Run work on the event loop that all calls share, also if another loop is already running in this thread.
 
     :param work: A function that makes the coroutine of the work.

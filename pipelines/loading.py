@@ -87,7 +87,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         super().flatten_mapping(node)
 
 
-def _read_tuple(loader: Any, node: Any) -> tuple[Any, ...]:
+def _read_tuple(loader: Any, node: object) -> tuple[object, ...]:
     """Read a tuple as Haystack writes it."""
     return tuple(loader.construct_sequence(node, deep=True))
 

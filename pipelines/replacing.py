@@ -92,7 +92,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     return [components[name]]
 
 
-def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
+def _set_value(holder: Any, path: Sequence[str], value: object, key: str) -> Any:
     """Return a copy of a block, mapping or list with a new value at a path. ``key`` is the whole key, for messages.
 
     For example, ``_set_value({"a": [1, 2]}, ["a", "1"], 3, "x")`` returns ``{"a": [1, 3]}``.

@@ -138,7 +138,7 @@ class _Actors:
         for ended in unfinished:
             settle(ended, None, error)
 
-    def _ask(self, number: int) -> Any:
+    def _ask(self, number: int) -> object:
         """Ask a worker whether it is alive. A worker that has died answers after its restart."""
         return self._workers[number].is_there.options(max_task_retries=-1).remote()
 
@@ -175,13 +175,13 @@ class _Worker:
             os.chdir(folder)
         self._work = work
         self._opened = ExitStack()
-        self._run: Callable[[Any], Any] | None = None
+        self._run: Callable[[object], object] | None = None
         self._one_at_a_time = Lock()
 
     def is_there(self) -> None:
         """Answer, to show that the worker is alive."""
 
-    def run(self, item: Any, _: None) -> tuple[Any, BaseException | None]:
+    def run(self, item: object, _: None) -> tuple[object, BaseException | None]:
         """Return the result or the error of an item. If the error were raised, Ray would replace it by its traceback.
 
         The second argument is the answer of :meth:`is_there`.

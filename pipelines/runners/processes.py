@@ -154,7 +154,7 @@ class _Worker:
                 self._start()
 
 
-def _serve(build: Build[Any], pipe: Connection) -> None:
+def _serve(build: Build[object], pipe: Connection) -> None:
     """Run the items that arrive through the pipe until it closes."""
     # Ctrl-C reaches every process of the terminal. It is ignored here, because the parent process ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

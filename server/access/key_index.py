@@ -41,7 +41,7 @@ class KeyIndex:
     def __init__(self) -> None:
         self._client: Elasticsearch | None = None
 
-    def read(self) -> tuple[dict[str, Any] | None, dict[str, int]]:
+    def read(self) -> tuple[dict[str, object] | None, dict[str, int]]:
         """Read the document that holds the keys.
 
         :returns: The document and its version. `replace` needs the version. If nobody has made a key yet, the document

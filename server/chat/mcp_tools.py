@@ -85,12 +85,12 @@ _MALFORMED = (
 )
 
 
-def create_server() -> Server[Any, Any]:
+def create_server() -> Server[object, object]:
     """Create an MCP server for the pipelines in the registry of Hayhooks.
 
     :returns: The server. It can be connected to any transport, such as HTTP or standard input.
     """
-    server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
+    server: Server[object, object] = Server("prefrag", find_version(), _INSTRUCTIONS)
 
     @server.list_tools()
     async def list_tools() -> list[Tool]:
@@ -258,7 +258,9 @@ def _describe(name: str) -> Tool:
     return Tool(name=name, description=description, inputSchema=schema, annotations=hints)
 
 
-async def _call(name: str, arguments: dict[str, object], context: RequestContext[Any, Any, Any]) -> CallToolResult:
+async def _call(
+    name: str, arguments: dict[str, object], context: RequestContext[Any, object, object]
+) -> CallToolResult:
     """Run the pipeline of a tool, report its progress, and return its result as text and as JSON."""
     request = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
     values = {key: getattr(request, key) for key in request.model_fields_set}
@@ -285,7 +287,7 @@ async def _call(name: str, arguments: dict[str, object], context: RequestContext
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 
-async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
+async def _report(number: int, text: str, context: RequestContext[Any, object, object]) -> None:
     """Report progress to a client that has asked for reports. Many clients wait longer if they receive reports."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:

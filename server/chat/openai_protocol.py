@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -140,7 +139,7 @@ class _Reply:
             # A run is cancelled if the server stops or the client is gone. In the second case nobody reads the event.
             reason = STOPPING
             status = 503
-        content: dict[str, Any] = {"error": {"message": reason, "status": status}, "result": None}
+        content: dict[str, object] = {"error": {"message": reason, "status": status}, "result": None}
         if path in _COMPLETIONS:
             content = _describe_error(reason, status, None)
         event = json.dumps(content)

@@ -95,7 +95,7 @@ def check_index(files: Iterable[Path]) -> None:
     set_index_variable(default_index)
 
     # The description of each part of each pipeline.
-    parts: list[dict[str, Any]] = []
+    parts: list[dict[str, object]] = []
     for file in files:
         if not file.is_dir():
             parts += blocks(read_block(file))
@@ -159,7 +159,7 @@ def keep_modules_apart() -> None:
     def package(name: str) -> str:
         return f"prefrag_wrapper_{name}"
 
-    def load_module(name: str, dir_path: Any) -> ModuleType:
+    def load_module(name: str, dir_path: object) -> ModuleType:
         """Load the module of a wrapper. If somebody else wrote the wrapper, it refuses restricted keys."""
         module: ModuleType = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
         wrapper: Any = getattr(module, "PipelineWrapper", None)
@@ -177,11 +177,11 @@ def keep_modules_apart() -> None:
 def _refuse_restricted_keys(wrapper: object) -> None:
     """Change the run methods of a wrapper class so that they refuse keys that allow only some collections."""
 
-    def guard(method: Callable[..., Any]) -> Callable[..., Any]:
+    def guard(method: Callable[..., object]) -> Callable[..., object]:
         """Return a method that refuses restricted keys and otherwise calls the given method."""
 
         @functools.wraps(method)
-        def run(*arguments: Any, **options: Any) -> Any:
+        def run(*arguments: object, **options: object) -> object:
             if current_access.get().collections is not None:
                 message = "This pipeline may search any collection. Your key allows only some: use another pipeline."
                 raise HTTPException(HTTPStatus.FORBIDDEN, message)

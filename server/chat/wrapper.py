@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 _WORD = re.compile(r"\w{3,}")
 
 
-def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
+def take_options(run: Callable[..., object]) -> Callable[..., Any]:
     """Give a method a parameter for each REST option of `RunOptions`.
 
     Hayhooks reads the parameters of the method, and lets requests send a field for each of them. The description of

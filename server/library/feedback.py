@@ -175,7 +175,7 @@ def keep_feedback(feedback: Feedback, key: str | None, collection: str) -> str:
     :raises FeedbackNotKept: If the entry cannot be stored.
     """
     entry_id = uuid.uuid4().hex
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "id": entry_id,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,

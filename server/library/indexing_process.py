@@ -249,7 +249,7 @@ def main() -> None:
         orders: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read_orders, args=[orders], daemon=True).start()
 
-        def write(reply: dict[str, Any]) -> None:
+        def write(reply: dict[str, object]) -> None:
             replies.write(f"{json.dumps(reply)}\n")
             replies.flush()
 
@@ -262,7 +262,7 @@ def main() -> None:
                 write(index_files(collection, Path(order["incoming"])))
 
 
-def _follow(order: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def _follow(order: dict[str, Any], write: Callable[[dict[str, object]], None]) -> dict[str, object]:
     """Carry out an order to index changes in a folder. ``write`` sends the reports of progress."""
     last = 0.0
 
