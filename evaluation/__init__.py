@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prefrag.evaluation.question import Hop, Question
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Experiment", "Hop", "Question", "Run", "run"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # The runner is imported only here. It imports Haystack, which would slow down the help of the command line.
     if name in ("Experiment", "Run", "run"):
         from prefrag.evaluation.runs import runner

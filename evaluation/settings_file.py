@@ -45,7 +45,7 @@ def read_fields(kind: type[Any], file: Path | None, single: Iterable[str] = ()) 
     :raises BadInput: If the file or a value is not YAML, or if a name is no field. The message then names the nearest
         field.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if file is not None:
         if not file.is_file():
             raise Missing(f"There is no file {file}: give a YAML file of settings.")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
 
 from haystack import Document
 
@@ -45,7 +44,7 @@ class _Format:
 
     questions: Callable[[DatasetFile], Iterator[Question]] | None
     passages: Callable[[DatasetFile], Iterator[Document]] | None
-    recognises: Callable[[dict[str, Any]], bool] = lambda record: False
+    recognises: Callable[[dict[str, object]], bool] = lambda record: False
 
 
 # The formats by name. `detect` tries them in this order.

@@ -4,11 +4,10 @@ The file is ``corpus.jsonl``. Each line is a JSON object with ``_id``, ``title``
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.passage import passage
 
 
@@ -30,7 +29,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     return file.convert_records(file.json_lines(), _passage, "line")
 
 
-def _passage(record: dict[str, Any]) -> Iterator[Document]:
+def _passage(record: Record) -> Iterator[Document]:
     """Yield the passage of a record, or nothing if its text is blank."""
     if record["text"].strip():
         yield passage(text_of(record, "_id"), record.get("title") or "", record["text"])

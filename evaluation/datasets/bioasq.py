@@ -15,11 +15,10 @@ A file has about ten megabytes and is read into memory as a whole.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.dataset_name import BIOASQ
 from prefrag.evaluation.datasets.passage import passage
 from prefrag.evaluation.question import Question
@@ -68,7 +67,7 @@ def _records(file: DatasetFile) -> Iterator[tuple[int, object]]:
             yield number, record
 
 
-def _question(record: dict[str, Any]) -> Iterator[Question]:
+def _question(record: Record) -> Iterator[Question]:
     """Yield the question of a record. Raise ValueError if its answer is not yes or no."""
     exact_answer = record["exact_answer"]
     answer = exact_answer
@@ -95,7 +94,7 @@ def _question(record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _snippets(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _snippets(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the number of the abstract and the text of each snippet of a question."""
     for snippet in record.get("snippets") or ():
         yield _number(snippet["document"]), text_of(snippet, "text")

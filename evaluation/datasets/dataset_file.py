@@ -22,6 +22,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
 
+Record = dict[str, Any]
+"""A record of a dataset, as JSON gives it. Nothing is known of its values: see :meth:`DatasetFile.convert_records`."""
+
 # The maximum length of one record. It is counted in bytes for a line, and in characters for an object of a JSON array.
 # A longer record is an error.
 MAX_RECORD_BYTES = 10_000_000
@@ -194,7 +197,7 @@ class DatasetFile:
             except ValueError as error:
                 raise self.error("record", number, str(error)) from error
 
-    def json(self) -> Any:
+    def json(self) -> object:
         """Read the file as one JSON value.
 
         :returns: The value.
@@ -373,7 +376,7 @@ class _JsonText:
             raise ValueError(f"expected '{character}', not {in_words}")
         self._position += 1
 
-    def value(self) -> Any:
+    def value(self) -> object:
         """Parse the next JSON object and move past it. Raise ValueError if there is no valid object.
 
         An object whose end was not read yet looks like invalid JSON. So after an error, a chunk is read and the object

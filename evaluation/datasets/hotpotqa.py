@@ -12,11 +12,10 @@ The test set has no answers, so it cannot be scored here.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.dataset_name import HOTPOTQA
 from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, passage
 from prefrag.evaluation.question import Question
@@ -52,7 +51,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     return file.convert_records(file.json_array(), contexts, "record")
 
 
-def question(record: dict[str, Any], dataset: str) -> Question:
+def question(record: Record, dataset: str) -> Question:
     """Read a question of HotpotQA, or of a dataset with the same format.
 
     :param record: The record of the question.
@@ -75,7 +74,7 @@ def question(record: dict[str, Any], dataset: str) -> Question:
     )
 
 
-def contexts(record: dict[str, Any]) -> Iterator[Document]:
+def contexts(record: Record) -> Iterator[Document]:
     """Read the passages that come with a question.
 
     :param record: The record of the question.

@@ -13,11 +13,10 @@ A passage has the same id here as in the original dataset.
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.dataset_name import HOTPOTQA, TWO_WIKI, dataset_name, type_of
 from prefrag.evaluation.datasets.passage import id_by_text, id_by_title, passage
 from prefrag.evaluation.question import Question
@@ -50,7 +49,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     return file.convert_records(file.json_lines(), partial(_contexts, file.path), "line")
 
 
-def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+def _question(path: Path, record: Record) -> Iterator[Question]:
     """Yield the question of a record. ``path`` is its file, by which the dataset may be found."""
     question_id = text_of(record, "question_id")
     spans = [str(span).strip() for answer in record["answers_objects"] for span in answer["spans"]]
@@ -72,7 +71,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _contexts(path: Path, record: dict[str, Any]) -> Iterator[Document]:
+def _contexts(path: Path, record: Record) -> Iterator[Document]:
     """Yield the passages of a record, without those that have no text."""
     dataset = _dataset(path, record)
     for context in record["contexts"]:
@@ -80,7 +79,7 @@ def _contexts(path: Path, record: dict[str, Any]) -> Iterator[Document]:
             yield passage(_id(dataset, context), context["title"], context["paragraph_text"])
 
 
-def _id(dataset: str, context: dict[str, Any]) -> str:
+def _id(dataset: str, context: Record) -> str:
     """Return the id of a paragraph, as the dataset's own module makes it."""
     if dataset in (HOTPOTQA, TWO_WIKI):
         return id_by_title(context["title"])

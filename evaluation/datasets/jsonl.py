@@ -18,12 +18,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from haystack import Document
 
 from prefrag.components.text.passage_record import PassageError, find_text_key, read_passage_line
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, check_unicode, text_of
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
@@ -93,7 +92,7 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
     return written
 
 
-def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+def _question(path: Path, record: Record) -> Iterator[Question]:
     """Yield the question of a record. ``path`` is its file, by which the dataset may be found."""
     question_id = text_of(record, "id")
     answers = _read_texts(record["answers"], "answers")

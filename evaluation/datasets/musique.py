@@ -13,11 +13,10 @@ question, but its passages belong to the corpus.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.dataset_name import MUSIQUE, type_of
 from prefrag.evaluation.datasets.passage import id_by_text, passage
 from prefrag.evaluation.question import Hop, Question
@@ -50,7 +49,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     return file.convert_records(file.json_lines(), _paragraphs, "line")
 
 
-def _questions(record: dict[str, Any]) -> Iterator[Question]:
+def _questions(record: Record) -> Iterator[Question]:
     """Yield the question of a record, or nothing if the question cannot be answered."""
     if record.get("answerable", True) is False:
         return
@@ -79,13 +78,13 @@ def _questions(record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _paragraphs(record: dict[str, Any]) -> Iterator[Document]:
+def _paragraphs(record: Record) -> Iterator[Document]:
     """Yield the passages of a record, without those that have no text."""
     for paragraph in record["paragraphs"]:
         if paragraph["paragraph_text"].strip():
             yield passage(_id(paragraph), paragraph["title"], paragraph["paragraph_text"])
 
 
-def _id(paragraph: dict[str, Any]) -> str:
+def _id(paragraph: Record) -> str:
     """Return the id of a paragraph."""
     return id_by_text(paragraph["title"], paragraph["paragraph_text"])

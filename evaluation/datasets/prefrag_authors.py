@@ -9,9 +9,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.dataset_name import BIOASQ, dataset_name
 from prefrag.evaluation.question import Question
 
@@ -34,7 +33,7 @@ def questions(file: DatasetFile) -> Iterator[Question]:
     return file.convert_records(file.json_array(), partial(_question, file.path), "record")
 
 
-def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+def _question(path: Path, record: Record) -> Iterator[Question]:
     """Yield the question of a record. ``path`` is its file, whose folder names the dataset."""
     text = text_of(record, "question")
     answers = [answer.strip() for answer in record["answer"]]

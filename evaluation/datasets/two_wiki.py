@@ -10,12 +10,11 @@ the dataset's own script does the same.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from haystack import Document
 
 from prefrag.evaluation.datasets import hotpotqa
-from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record
 from prefrag.evaluation.datasets.dataset_name import TWO_WIKI
 from prefrag.evaluation.question import Question
 
@@ -51,7 +50,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     return hotpotqa.passages(file)
 
 
-def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question:
+def _question(record: Record, aliases: dict[str, list[str]]) -> Question:
     """Read the question of a record. ``aliases`` has the further right answers by the id of an answer."""
     question = hotpotqa.question(record, TWO_WIKI)
     triples = tuple((str(subject), str(relation), str(value)) for subject, relation, value in record["evidences"])
@@ -69,7 +68,7 @@ def _aliases(file: DatasetFile) -> dict[str, list[str]]:
     return dict(beside.convert_records(beside.json_lines(), _names, "line"))
 
 
-def _names(record: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _names(record: Record) -> Iterator[tuple[str, list[str]]]:
     """Yield the id of an answer and its aliases and demonyms, or nothing if it has none."""
     names = [str(name) for name in (*record["aliases"], *record["demonyms"])]
     if names:

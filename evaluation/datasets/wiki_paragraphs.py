@@ -9,11 +9,10 @@ The id of a passage is made from its title, as in the questions of the datasets.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from haystack import Document
 
-from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, text_of
 from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, passage
 
 
@@ -42,7 +41,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
         raise ValueError(f"{file.path} holds no .bz2 file: name the parent of the folders with wiki_*.bz2 files.")
 
 
-def _paragraph(record: dict[str, Any]) -> Iterator[Document]:
+def _paragraph(record: Record) -> Iterator[Document]:
     """Yield the passage of a record, or nothing if its text is empty."""
     sentences = record["sentences"] if "sentences" in record else record["text"]
     if isinstance(sentences, str) or any(not isinstance(sentence, str) for sentence in sentences):

@@ -18,16 +18,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.evaluation.own_files.checks import read_questions, squeeze
+from prefrag.evaluation.own_files.checks import OwnQuestion, read_questions, squeeze
 
 
-def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+def find_gold(question: OwnQuestion, texts: Mapping[str, str]) -> list[str]:
     """Find the passages that contain the sentences of a question.
 
     :param question: A question with its `sentences`. It may have a `first_hop` with sentences of its own.
@@ -51,7 +51,7 @@ def find_gold(question: Mapping[str, Any], texts: Mapping[str, str]) -> list[str
 
 
 def make_dataset(
-    questions: Iterable[Mapping[str, object]], passages: Sequence[Document]
+    questions: Iterable[OwnQuestion], passages: Sequence[Document]
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """Make the two files of a dataset.
 
@@ -60,14 +60,21 @@ def make_dataset(
     :returns: The questions with their gold passages, and the passages with their source.
     """
     texts = {passage.id: squeeze(passage.content or "") for passage in passages}
-    question_records = []
+    question_records: list[dict[str, object]] = []
     for question in questions:
         if not question["answerable"] or question.get("history"):
             continue
         gold = find_gold(question, texts)
         if gold:
-            record = {name: question[name] for name in ("id", "question", "answers", "type")}
-            question_records.append({**record, "supporting_ids": gold})
+            question_records.append(
+                {
+                    "id": question["id"],
+                    "question": question["question"],
+                    "answers": question["answers"],
+                    "type": question["type"],
+                    "supporting_ids": gold,
+                }
+            )
 
     corpus = []
     for passage in passages:

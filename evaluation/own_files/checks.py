@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.pdf_files import read_pdf
@@ -19,7 +19,31 @@ _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 _OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods")
 
 
-def read_questions(name: str) -> list[dict[str, Any]]:
+class Stated(TypedDict, total=False):
+    """Where a fact is stated: the path of a document, and its sentences."""
+
+    document: str
+    sentences: list[str]
+
+
+class OwnQuestion(Stated, total=False):
+    """A question on the users' own files. README.md explains its fields."""
+
+    id: str
+    question: str
+    type: str
+    answers: list[str]
+    answerable: bool
+    subject: str
+    yes_no: str
+    # A pattern of a fact that no document states.
+    absent: str
+    answer_elsewhere: bool
+    first_hop: Stated
+    history: list[object]
+
+
+def read_questions(name: str) -> list[OwnQuestion]:
     """Read a set of questions. README.md explains the fields of a question.
 
     :param name: `dev`, `test`, `train`, `languages` or `person/questions`.
@@ -66,7 +90,7 @@ def squeeze(text: str) -> str:
     return _BLANKS.sub("", text).lower()
 
 
-def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
+def find_faults(questions: Iterable[OwnQuestion], folder: Path) -> list[str]:
     """List the faults of questions.
 
     There are three kinds of faults. A sentence is not in its document. An answer is not in its sentences. A fact that
@@ -83,7 +107,7 @@ def find_faults(questions: Iterable[dict[str, Any]], folder: Path) -> list[str]:
     for question in questions:
         question_id = question["id"]
         # A question and its first hop each have a document and sentences.
-        parts = []
+        parts: list[Stated] = []
         if question["answerable"]:
             parts.append(question)
         if question.get("first_hop"):

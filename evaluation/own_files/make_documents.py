@@ -20,7 +20,7 @@ import tarfile
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -34,18 +34,32 @@ _MANUAL_PAGE = re.compile(r".*/man\d/[^/]+\.\d\w*")
 _SUFFIXES = (".txt", ".html", ".htm", ".pdf", ".rst")
 
 
-def read_packages(name: str) -> list[dict[str, Any]]:
+class Package(TypedDict, total=False):
+    """A pinned package, and the files that are taken from it."""
+
+    # Its name.
+    package: str
+    version: str
+    # The SHA-256 of its .deb file, in hexadecimal digits.
+    sha256: str
+    # Patterns of the paths to take.
+    take: list[str]
+    # The target folder.
+    folder: str
+
+
+def read_packages(name: str) -> list[Package]:
     """Read a list of pinned packages.
 
     :param name: The name of the list, such as "packages.json".
     :returns: The packages. Each has its name, its version, the SHA-256 of its .deb file, the files to take, and perhaps
         a target folder.
     """
-    packages: list[dict[str, Any]] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
+    packages: list[Package] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return packages
 
 
-def find_package(package: dict[str, Any], folder: Path) -> bytes:
+def find_package(package: Package, folder: Path) -> bytes:
     """Read a package's .deb file from a folder. If the file is missing, apt-get downloads it first.
 
     :param package: The package, as :func:`read_packages` returns it.
@@ -104,7 +118,7 @@ def _format_manual_page(source: bytes) -> bytes:
     return subprocess.run(command, input=source, capture_output=True, check=True, timeout=60).stdout
 
 
-def write_package(package: dict[str, Any], deb: bytes, folder: Path) -> int:
+def write_package(package: Package, deb: bytes, folder: Path) -> int:
     """Unpack the wanted files of a package, and add missing endings to their names.
 
     :param package: The package, as :func:`read_packages` returns it.

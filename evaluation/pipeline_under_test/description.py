@@ -67,7 +67,7 @@ _INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _COMPONENT_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
-def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
+def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, object]:
     """Describe what answers the questions.
 
     This is the configured model, a model of the pipeline's own, or the extractive reader.
@@ -154,7 +154,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, object], prompts: str = E
     return False
 
 
-def varies_with(pipeline: Block, llm: Mapping[str, Any], prompts: str = Experiment.prompts) -> list[str]:
+def varies_with(pipeline: Block, llm: Mapping[str, object], prompts: str = Experiment.prompts) -> list[str]:
     """List the settings of the evaluation that make a difference for this pipeline.
 
     :param pipeline: The content of the pipeline's YAML.
@@ -292,7 +292,7 @@ def _describe_configured_model(experiment: Experiment) -> dict[str, object]:
 
     configured = models["llm"]
     url = experiment.server or configured.base_url
-    llm: dict[str, Any]
+    llm: dict[str, object]
     if experiment.gguf is not None:
         llm = {"kind": EMBEDDED, "model": experiment.gguf.name}
     elif url:
@@ -313,7 +313,7 @@ def _describe_configured_model(experiment: Experiment) -> dict[str, object]:
     return llm
 
 
-def _describe_reader(block: Block) -> dict[str, Any]:
+def _describe_reader(block: Block) -> dict[str, object]:
     """Describe an extractive reader.
 
     The description has a digest of the reader's files. So a run is not continued after the reader was trained again.

@@ -71,7 +71,7 @@ def is_outside(source: Mapping[str, object]) -> bool:
     return kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
-def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
+def is_second(source: Mapping[str, object], pipeline: Block) -> bool:
     """Check whether a source is one of several and not the preferred one.
 
     :param source: The parameters of the source's block.

@@ -90,7 +90,7 @@ class Setup:
         return vars(self)
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, object]:
         """The description of the pipeline in `config.json`."""
         experiment = self.experiment
         used_settings = description.varies_with(self.block, self.llm, self._prompts)

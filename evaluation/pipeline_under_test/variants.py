@@ -109,7 +109,7 @@ def _read_change(change: str) -> tuple[str, object]:
         raise ValueError(f"The value in '{change}' is not YAML: {error}") from error
 
 
-def _read_part(pipeline: str, path: str) -> Any:
+def _read_part(pipeline: str, path: str) -> object:
     """Return the component or setting with this path in another pipeline."""
     part: Any = read_pipeline(pipeline)["components"]
     for name in path.split("."):

@@ -211,7 +211,7 @@ def _make_worlds(
     return worlds
 
 
-def list_open_loops(pipeline: Any) -> list[Any]:
+def list_open_loops(pipeline: object) -> list[Any]:
     """List the parts of a pipeline whose reply format depends on the model, and that work with any reply format.
 
     :param pipeline: A loaded pipeline.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from prefrag.components.state.result import FoundDocument
 from prefrag.components.state.state import Event
 from prefrag.evaluation.question import PredictionLine, Question
 from prefrag.evaluation.report.comparison import Comparison, paired_ids
@@ -41,7 +42,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     ]
 
     datasets: dict[str, _Numbers] = {}
-    questions: dict[str, list[dict[str, Any]]] = {}
+    questions: dict[str, list[dict[str, object]]] = {}
     for run in runs:
         numbers = datasets.setdefault(run.dataset, {})
         questions_of_dataset = questions.setdefault(run.dataset, [])
@@ -153,7 +154,7 @@ def _trace(prediction: PredictionLine) -> dict[str, object]:
     return {key: value for key, value in trace.items() if value}
 
 
-def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
+def _step(step: Mapping[str, Any], documents: Mapping[str, FoundDocument], gold: set[str]) -> dict[str, object]:
     """Return what the page shows of one step. Empty values are left out."""
     # An action is named only if it could not be performed. The other fields show what was performed.
     action = step.get("action")

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -125,7 +124,7 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
         files.append(write_comparisons(named_tables, one_change, folder))
 
     parts_of_runs = [frozenset(Setting.of(run).parts) for run in runs]
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "runs": runs,
         "shared": frozenset.intersection(*parts_of_runs),
         "simulated": [run for run in runs if run.simulated],

@@ -127,7 +127,7 @@ class Run:
     # The content of `config.json`.
     config: Mapping[str, Any]
     # The content of `metrics.json`: scores in percent, and counts as means per question.
-    metrics: Mapping[str, Any]
+    metrics: Mapping[str, object]
     # The predictions by the id of the question.
     predictions: Mapping[str, Prediction]
     # Sentences about problems, such as questions that failed.

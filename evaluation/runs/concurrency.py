@@ -7,7 +7,6 @@ prompt anew, because another question has used the slot in between.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.generators.context_window import get_json
@@ -18,7 +17,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED
 USUAL = 4
 
 
-def choose_concurrency(llm: Mapping[str, Any], api_key: str = "") -> int:
+def choose_concurrency(llm: Mapping[str, object], api_key: str = "") -> int:
     """Choose the number of questions that run at the same time.
 
     :param llm: What answers the questions, as :func:`describe_model` describes it.

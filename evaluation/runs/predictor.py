@@ -6,7 +6,6 @@ Each worker process opens one predictor, which runs one question per call.
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from prefrag.components.recording import NotRecorded
 from prefrag.components.state.result import FoundDocument, Result
@@ -86,7 +85,7 @@ class Predictor:
         Return the result and no error, or what there is of the result and the text of the error.
         """
         try:
-            options: dict[str, Any] = {}
+            options: dict[str, object] = {}
             if question.answer_type != "short":
                 options["answer_type"] = question.answer_type
             if question.history:

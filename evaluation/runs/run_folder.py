@@ -9,7 +9,6 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from prefrag.evaluation.question import PredictionLine
 from prefrag.evaluation.settings_file import write_settings
@@ -61,7 +60,7 @@ class RunFolder:
         elif (self.path / PREDICTIONS).exists():
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
 
-    def config(self) -> dict[str, Any] | None:
+    def config(self) -> dict[str, object] | None:
         """Read the settings of the run.
 
         :returns: The content of `config.json`. None if the folder has no run.

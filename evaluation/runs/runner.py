@@ -47,7 +47,7 @@ class Run:
 
 
 def run(
-    pipeline: Any,
+    pipeline: object,
     questions: str | Path | Sequence[Question],
     experiment: Experiment | None = None,
     *,

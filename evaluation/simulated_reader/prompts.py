@@ -194,7 +194,7 @@ def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, 
     """Read a step that expects a JSON object. Its schema says whether a search, an answer or both are possible."""
     forms = [form["properties"] for form in schema.get("anyOf", [schema])]
     search: Mapping[str, Any] = next((form for form in forms if "query" in form), {})
-    answer: Mapping[str, Any] = next((form for form in forms if "answer" in form), {})
+    answer: Mapping[str, object] = next((form for form in forms if "answer" in form), {})
     actions: Sequence[str] = search["action"]["enum"] if search else ()
     choices: Sequence[str] = search["query"].get("enum", ()) if search else ()
     return step(

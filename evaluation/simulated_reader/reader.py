@@ -113,7 +113,7 @@ class SimulatedReader:
         self.web_sentences = web_sentences
         self.policy = Policy(**policy)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Serialize the component to a dictionary.
 
         :returns: The class and its parameters as plain values.

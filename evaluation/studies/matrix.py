@@ -269,7 +269,7 @@ def _is_left_out(pipeline: str) -> bool:
 @contextmanager
 def open_evaluation(
     output: Path, concurrency: int | None = None, limit: int | None = None
-) -> Iterator[Callable[[Cell], dict[str, Any] | str]]:
+) -> Iterator[Callable[[Cell], dict[str, object] | str]]:
     """Prepare to run evaluations in one process.
 
     :param output: The folder of all evaluations.
@@ -280,7 +280,7 @@ def open_evaluation(
     """
     from prefrag.evaluation.runs.runner import run
 
-    def evaluate(cell: Cell) -> dict[str, Any] | str:
+    def evaluate(cell: Cell) -> dict[str, object] | str:
         """Run an evaluation, unless it is finished."""
         questions = cell.dataset / f"{cell.questions}.jsonl"
         try:
@@ -330,7 +330,7 @@ def evaluate_all(
     concurrency: int | None = None,
     ray: str | None = None,
     limit: int | None = None,
-) -> dict[Cell, dict[str, Any]]:
+) -> dict[Cell, dict[str, object]]:
     """Run all evaluations in several processes.
 
     :param wanted: The evaluations.
@@ -342,7 +342,7 @@ def evaluate_all(
     :returns: The metrics of each evaluation, in the order of ``wanted``.
     :raises RuntimeError: If some evaluations failed. It is raised after the last one has ended.
     """
-    finished: dict[Cell, dict[str, Any]] = {}
+    finished: dict[Cell, dict[str, object]] = {}
     failed: list[str] = []
     runner = make_runner(1, processes, ray)
     results = runner.map(partial(open_evaluation, output.resolve(), concurrency, limit), wanted)
@@ -380,7 +380,7 @@ def list_rows(done: dict[Cell, dict[str, object]]) -> list[list[str]]:
     return rows
 
 
-def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
+def write_table(done: dict[Cell, dict[str, object]], file: Path) -> None:
     """Write one line per evaluation as CSV.
 
     :param done: The metrics of each evaluation.
@@ -390,7 +390,7 @@ def write_table(done: dict[Cell, dict[str, Any]], file: Path) -> None:
         csv.writer(lines).writerows(list_rows(done))
 
 
-def print_table(done: dict[Cell, dict[str, Any]]) -> None:
+def print_table(done: dict[Cell, dict[str, object]]) -> None:
     """Print the evaluations as a Markdown table, and name evaluations with failed questions on stderr.
 
     :param done: The metrics of each evaluation.
@@ -413,12 +413,12 @@ def name_failed(done: dict[Cell, dict[str, object]]) -> None:
             print(f"{cell.folder}: {failures}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
 
 
-def _read_lists(single: Sequence[str]) -> dict[str, list[Any]]:
+def _read_lists(single: Sequence[str]) -> dict[str, list[object]]:
     """Read settings of the form NAME=VALUE,VALUE,... into lists of values.
 
     For example, ``_read_lists(["seed=0,1"])`` returns ``{"seed": [0, 1]}``.
     """
-    lists: dict[str, list[Any]] = {}
+    lists: dict[str, list[object]] = {}
     for text in single:
         name, equals, values = text.partition("=")
         for value in values.split(","):
@@ -543,7 +543,7 @@ def _choose_of_table(paper: PaperTable, has_model: bool) -> list[str]:
 
 def _list_tried(llm: str | None, model: str | None, paper: PaperTable | None) -> dict[str, Any]:
     """List the values that are tried unless the command names others."""
-    tried_values: dict[str, Any] = dict(_TRIED)
+    tried_values: dict[str, object] = dict(_TRIED)
     if llm is not None or paper is not None:
         # Only the simulated reader can be made to err, and no table of a paper has such a row.
         tried_values |= {"judge_error": [0.0], "distraction": [0.0]}
@@ -554,7 +554,7 @@ def _list_tried(llm: str | None, model: str | None, paper: PaperTable | None) ->
     return tried_values
 
 
-def _print_table_of_paper(paper: PaperTable, finished: dict[Cell, dict[str, Any]], output: Path) -> None:
+def _print_table_of_paper(paper: PaperTable, finished: dict[Cell, dict[str, object]], output: Path) -> None:
     """Print the evaluations in the layout of a paper's table, and draw the picture if it is a figure."""
     name_failed(finished)
     runs = [output / cell.folder for cell in finished]

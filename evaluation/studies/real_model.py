@@ -195,7 +195,7 @@ def pack(folder: Path, records: Path) -> Path:
     return file
 
 
-def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def shorten_config(config: Mapping[str, object]) -> dict[str, object]:
     """Leave out of the settings of a run the paths and addresses of the machine on which it ran.
 
     :param config: The content of `config.json`.
@@ -209,7 +209,7 @@ def shorten_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _strip(value) for key, value in settings.items()}
 
 
-def _strip(value: object) -> Any:
+def _strip(value: object) -> object:
     """Return a setting with only the last part of each path, and with "address" in place of an address.
 
     For example, ``_strip("corpus=/data/corpus.jsonl")`` returns ``"corpus=corpus.jsonl"``.
@@ -256,7 +256,7 @@ def shorten_prediction(prediction: PredictionLine) -> dict[str, object]:
     }
 
 
-def _shorten_call(call: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten_call(call: Mapping[str, Any]) -> dict[str, object]:
     """Return a call with the digest of its prompt, its time and its reply."""
     shortened = {"prompt_sha256": digest_prompt(call), "seconds": call.get("seconds")}
     if call.get("error"):
@@ -292,7 +292,7 @@ def name_error(message: str | None) -> str | None:
     return kind[0] if kind else "error"
 
 
-def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, object]:
     """Return the values with these keys, and the class of the error if there is one."""
     picked = _pick(values, keys)
     if "error" in values:
@@ -300,7 +300,7 @@ def _pick_with_error(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str
     return picked
 
 
-def _pick(values: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _pick(values: Mapping[str, object], keys: Sequence[str]) -> dict[str, Any]:
     """Return the values with these keys, as far as they are there."""
     return {key: values[key] for key in keys if key in values}
 
