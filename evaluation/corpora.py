@@ -103,15 +103,15 @@ def index_corpus(
     :raises ValueError: If the corpus cannot be read or cannot be split.
     """
     file = DatasetFile(corpus)
-    name = detect(file.path) if format == "auto" else format
-    if name == "jsonl" and os.path.realpath(file.path).lower().endswith(indexing.CORPUS_SUFFIX):
+    format_name = detect(file.path) if format == "auto" else format
+    if format_name == "jsonl" and os.path.realpath(file.path).lower().endswith(indexing.CORPUS_SUFFIX):
         return indexing.index([file.path], collection, split_sources=split, on_progress=on_progress)
     if split:
         raise ValueError(
-            f"{file.path} has the format {name} and does not name the source of each passage, so it cannot be split. "
-            f"Give another corpus for the web, or a {indexing.CORPUS_SUFFIX} corpus whose lines have a 'source'."
+            f"{file.path} has the format {format_name} and does not name the source of each passage, so it cannot be "
+            f"split. Give another corpus for the web, or a {indexing.CORPUS_SUFFIX} corpus whose lines have a 'source'."
         )
-    return _index_passages(file, name, collection, on_progress)
+    return _index_passages(file, format_name, collection, on_progress)
 
 
 def absent_passages(ids: Iterable[str], collections: Iterable[Collection]) -> set[str]:
@@ -121,11 +121,12 @@ def absent_passages(ids: Iterable[str], collections: Iterable[Collection]) -> se
     :param collections: The collections.
     :returns: The ids of the absent passages.
     """
-    absent = set(ids)
+    absent_ids = set(ids)
+    # A collection that is listed twice is searched once.
     for collection in dict.fromkeys(collections):
-        if absent:
-            absent -= collection.passages().by_id(sorted(absent)).keys()
-    return absent
+        if absent_ids:
+            absent_ids -= collection.passages().by_id(sorted(absent_ids)).keys()
+    return absent_ids
 
 
 def _index_passages(
@@ -135,7 +136,7 @@ def _index_passages(
     started = time.perf_counter()
     report = IndexReport(files=1)
     size = file.size()
-    real = os.path.realpath(file.path)
+    real_path = os.path.realpath(file.path)
     passages = collection.passages(make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
@@ -144,21 +145,21 @@ def _index_passages(
             # batch that contains the same id twice.
             by_id = {}
             for passage in batch:
-                by_id[passage.id] = replace(passage, meta={**passage.meta, "corpus": real})
+                by_id[passage.id] = replace(passage, meta={**passage.meta, "corpus": real_path})
             stored = passages.by_id(list(by_id))
             unwritten = [passage for passage in by_id.values() if not _is_stored(passage, stored)]
             refused = passages.write(unwritten)
             if refused:
                 passage_id, reason = next(iter(refused.items()))
                 raise DocumentStoreError(
-                    f"The store refused {len(refused)} passages of {real}. The first is '{passage_id}': {reason}."
+                    f"The store refused {len(refused)} passages of {real_path}. The first is '{passage_id}': {reason}."
                 )
 
             report.written += len(unwritten)
             report.replaced += sum(passage.id in stored for passage in unwritten)
             report.unchanged += len(by_id) - len(unwritten)
             if on_progress is not None:
-                on_progress(Progress(real, min(file.position, size), size, report.written, report.unchanged))
+                on_progress(Progress(real_path, min(file.position, size), size, report.written, report.unchanged))
     finally:
         passages.finish()
     report.seconds = time.perf_counter() - started
@@ -192,12 +193,10 @@ def _make_indexes(
     file = DatasetFile(corpus)
     format = detect(file.path)
     name = f"{CORPUS_PREFIX}{_fingerprint(file, format)}"
-    names = [name]
-    web = None
+    indexes = CorpusIndexes(name, None)
     if split:
         name += "-split"
-        web = name + WEB_SUFFIX
-        names = [name, web]
+        indexes = CorpusIndexes(name, name + WEB_SUFFIX)
 
     def index_into(collection: str) -> None:
         """Index the corpus into a collection of this name. Raise ValueError if nothing or only a part could be read."""
@@ -211,41 +210,43 @@ def _make_indexes(
 
     if kind is not LocalCollection:
         index_into(name)
-        return CorpusIndexes(name, web)
-    if _all_exist(names):
-        return CorpusIndexes(name, web)
-
-    with index_lock(name):
-        # While this process waited, another process may have made the indexes.
-        if not _all_exist(names):
-            making = name + _UNFINISHED
-            index_into(making)
-            unfinished = {"local": making}
-            if web is not None:
-                unfinished["web"] = making + WEB_SUFFIX
-            for source, part in unfinished.items():
-                if not index_exists(index_path(part)):
-                    raise ValueError(f"{file.path} has no passage with source '{source}' or 'both': set split=false.")
-            for part, whole in zip(unfinished.values(), names, strict=True):
-                _put_in_place(index_path(part), index_path(whole))
-    return CorpusIndexes(name, web)
+    elif not _all_exist(indexes):
+        with index_lock(name):
+            # While this process waited, another process may have made the indexes.
+            if not _all_exist(indexes):
+                index_into(name + _UNFINISHED)
+                _finish_indexes(indexes, file)
+    return indexes
 
 
-def _all_exist(names: Iterable[str]) -> bool:
-    """Check whether all tantivy indexes of these names exist."""
-    return all(index_exists(index_path(name)) for name in names)
+def _all_exist(indexes: CorpusIndexes) -> bool:
+    """Check whether all tantivy indexes of a corpus exist."""
+    return all(index_exists(index_path(name)) for name in indexes if name is not None)
 
 
-def _put_in_place(part: Path, whole: Path) -> None:
+def _finish_indexes(indexes: CorpusIndexes, corpus: DatasetFile) -> None:
+    """Give the complete tantivy indexes of a corpus their final names. Raise ValueError if a source has no passage."""
+    unfinished = indexes.local + _UNFINISHED
+    renamings = {"local": (index_path(unfinished), index_path(indexes.local))}
+    if indexes.web is not None:
+        renamings["web"] = (index_path(unfinished + WEB_SUFFIX), index_path(indexes.web))
+    for source, (unfinished_path, _) in renamings.items():
+        if not index_exists(unfinished_path):
+            raise ValueError(f"{corpus.path} has no passage with source '{source}' or 'both': set split=false.")
+    for unfinished_path, final_path in renamings.values():
+        _put_in_place(unfinished_path, final_path)
+
+
+def _put_in_place(unfinished_path: Path, final_path: Path) -> None:
     """Give a complete index its final name."""
     try:
-        part.rename(whole)
+        unfinished_path.rename(final_path)
     except OSError:
         # The index may already exist. Then an earlier call stopped between the two renames, or a parallel call ran
         # without locks.
-        if not index_exists(whole):
+        if not index_exists(final_path):
             raise
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(unfinished_path, ignore_errors=True)
 
 
 def _fingerprint(file: DatasetFile, format: str) -> str:

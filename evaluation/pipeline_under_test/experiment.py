@@ -13,13 +13,14 @@ from prefrag.components.prompts.render_prompt import MODES
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 from prefrag.evaluation.simulated_reader.policy import Policy, PolicySettings
 
-# The next three names are kinds of models in the description of a run. The first two may also be the value of `llm`.
+# `SIMULATED`, `READER` and `EMBEDDED` are kinds of models in the description of a run. `llm` may be `SIMULATED` or
+# `READER`, too.
 
 # The simulated reader, which replies from the gold passages.
 SIMULATED = "simulated"
 # The extractive reader, which copies answers from passages.
 READER = "reader"
-# A GGUF file that runs in this process. This name occurs only in descriptions: `llm` has the path of the file.
+# A GGUF file that runs in this process. It is never the value of `llm`, which has the path of the file instead.
 EMBEDDED = "embedded"
 # The search engine that `web` may name.
 DDGS = "ddgs"
@@ -71,6 +72,21 @@ class Experiment(PolicySettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._convert_values()
+        self._check_searches()
+        self._check_recording()
+        self._check_model()
+        self._check_noise()
+        check_prompts(self.prompts)
+        if self.llm == SIMULATED and self.prompts not in MODES:
+            raise ValueError(
+                f"The simulated reader knows only the shipped prompts: set prompts to {' or '.join(MODES)}."
+            )
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k is {self.top_k}: set it to 1 or more.")
+
+    def _convert_values(self) -> None:
+        """Convert values that have another form in a file of settings. The class is frozen, so ``object`` sets them."""
         object.__setattr__(self, "changes", tuple(self.changes))
         for name in ("corpus", "web_corpus", "record", "replay"):
             value = getattr(self, name)
@@ -78,6 +94,9 @@ class Experiment(PolicySettings):
                 object.__setattr__(self, name, Path(value).expanduser())
         if self.store == "tantivy":
             object.__setattr__(self, "store", None)
+
+    def _check_searches(self) -> None:
+        """Raise ValueError if the settings of the corpus, of the web and of the store contradict each other."""
         if self.web not in (None, DDGS):
             raise ValueError(f"web is '{self.web}': set it to {DDGS}, or give a corpus that stands in for the web.")
         if self.web is not None and self.web_corpus is not None:
@@ -92,11 +111,17 @@ class Experiment(PolicySettings):
         lacks_corpus = self.store is not None and self.corpus is None
         if self.store not in (None, "elasticsearch") or lacks_corpus:
             raise ValueError(f"store is '{self.store}': set it to tantivy or, if there is a corpus, to elasticsearch.")
+
+    def _check_recording(self) -> None:
+        """Raise ValueError if a recording is both written and read, or a replay names a model."""
         if self.record is not None and self.replay is not None:
             raise ValueError("record and replay are both set: choose one.")
         names_model = self.llm is not None or self.model is not None
         if self.replay is not None and names_model:
             raise ValueError("A replay calls no model: leave llm and model out.")
+
+    def _check_model(self) -> None:
+        """Raise ValueError if the model does not fit its name or its policies, FileNotFoundError if it has no file."""
         if self.llm not in (None, SIMULATED, READER) and self.server is None and self.gguf is None:
             raise ValueError(
                 f"llm is '{self.llm}': set it to {SIMULATED}, {READER}, a GGUF file or the URL of a model server."
@@ -107,6 +132,9 @@ class Experiment(PolicySettings):
             raise ValueError(f"A model is named, but llm is {self.llm}: set llm to the URL of the model's server.")
         if self.is_policy_set and self.llm != SIMULATED:
             raise ValueError(f"Error rates and policies apply only to the simulated reader: set llm to {SIMULATED}.")
+
+    def _check_noise(self) -> None:
+        """Raise ValueError if noise in the web is out of its range, or if no corpus stands in for the web."""
         replaces_web = self.corpus is not None and self.web is None
         if self.is_web_noisy and not replaces_web:
             raise ValueError("web_sentences and web_junk need a corpus in place of the web: set corpus, leave out web.")
@@ -114,19 +142,12 @@ class Experiment(PolicySettings):
             raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
         if self.web_sentences < 0:
             raise ValueError(f"web_sentences is {self.web_sentences}: set it to 0 or more.")
-        check_prompts(self.prompts)
-        if self.llm == SIMULATED and self.prompts not in MODES:
-            raise ValueError(
-                f"The simulated reader knows only the shipped prompts: set prompts to {' or '.join(MODES)}."
-            )
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k is {self.top_k}: set it to 1 or more.")
 
     @property
     def server(self) -> str | None:
         """The URL of the model server, if ``llm`` is a URL."""
-        parts = urlsplit(self.llm or "")
-        if parts.scheme in ("http", "https") and parts.hostname:
+        url = urlsplit(self.llm or "")
+        if url.scheme in ("http", "https") and url.hostname:
             return self.llm
         return None
 

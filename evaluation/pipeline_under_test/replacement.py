@@ -68,42 +68,48 @@ class Replacement:
     def _change_block(self, block: Block) -> Block:
         """Return a block of the pipeline as the evaluation needs it. Most blocks stay as they are."""
         kind = block["type"]
-        parameters = dict(parameters_of(block))
+        if kind == CHAT_MODEL:
+            return self._change_model(block)
+        if kind == _BM25 and self.store == "elasticsearch":
+            return self._make_elasticsearch_retriever()
 
+        parameters = self._change_parameters(kind, dict(parameters_of(block)))
+        if self.store == "elasticsearch" and _is_tantivy_store(parameters.get("term_statistics")):
+            parameters["term_statistics"] = self._make_elasticsearch_retriever()
+        generator = parameters.get("chat_generator")
+        if kind != RECORDED and isinstance(generator, dict):
+            parameters["chat_generator"] = self._record_generator(generator)
+        return {**block, "init_parameters": parameters}
+
+    def _change_parameters(self, kind: str, parameters: Block) -> Block:
+        """Return the parameters of a block with the class ``kind``, as the settings of the evaluation change them."""
+        experiment = self.experiment
         if kind.endswith(".StateBuilder"):
-            parameters["prompts"] = self.experiment.prompts
-            if self.experiment.top_k is not None:
-                parameters["top_k"] = self.experiment.top_k
-                parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
-        elif kind.endswith(TEXT_EMBEDDER) and self.experiment.embedder is not None:
+            parameters["prompts"] = experiment.prompts
+            if experiment.top_k is not None:
+                parameters["top_k"] = experiment.top_k
+                parameters["max_top_k"] = max(experiment.top_k, parameters.get("max_top_k") or 20)
+        elif kind.endswith(TEXT_EMBEDDER) and experiment.embedder is not None:
             # The prefix for queries in the YAML belongs to the model that is replaced here.
-            parameters |= {"model": self.experiment.embedder, "prefix": ""}
-        elif kind == VECTORS and self.experiment.embedder is not None:
-            parameters["model"] = self.experiment.embedder
+            parameters |= {"model": experiment.embedder, "prefix": ""}
+        elif kind == VECTORS and experiment.embedder is not None:
+            parameters["model"] = experiment.embedder
         elif kind in (STORE, ELASTICSEARCH_STORE) and self.local is not None:
             parameters["index"] = self.local
             if kind == STORE:
                 parameters["path"] = None
-        elif kind == _BM25 and self.store == "elasticsearch":
-            return self._make_elasticsearch_retriever()
-        elif kind == _TITLE_LINKS and self.store == "elasticsearch" and parameters["document_store"]["type"] == STORE:
+        elif kind == _TITLE_LINKS and self.store == "elasticsearch" and _is_tantivy_store(parameters["document_store"]):
             parameters["document_store"] = self._make_elasticsearch_store()
         elif kind == SOURCE:
-            parameters = self._change_source(parameters)
-        elif kind == CHAT_MODEL:
-            return self._change_model(block)
+            return self._change_source(parameters)
+        return parameters
 
-        statistics = parameters.get("term_statistics")
-        if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
-            parameters["term_statistics"] = self._make_elasticsearch_retriever()
-
-        # A model that is called and is not recorded yet gets a recording.
-        generator = parameters.get("chat_generator")
-        if self._recording and kind != RECORDED and isinstance(generator, dict):
-            is_recorded = generator["type"] == RECORDED
-            if not is_recorded and not self._is_never_called(generator):
-                parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
-        return {**block, "init_parameters": parameters}
+    def _record_generator(self, generator: Block) -> Block:
+        """Return a model inside the recording. Return it as it is if it is inside already, or if it is never called."""
+        is_recorded = generator["type"] == RECORDED
+        if self._recording is None or is_recorded or self._is_never_called(generator):
+            return generator
+        return self._wrap_in_recording(_model_name(generator), generator)
 
     def _change_source(self, parameters: Block) -> Block:
         """Return the parameters of a source as the evaluation needs them.
@@ -112,8 +118,12 @@ class Replacement:
         second index.
         """
         experiment = self.experiment
-        outside = is_outside(parameters)
-        if outside and experiment.corpus is not None and experiment.web is None:
+        if not is_outside(parameters):
+            if self.second is not None and is_second(parameters, self.pipeline):
+                return dict(rewrite(parameters, self._point_to_second_index))
+            return parameters
+
+        if experiment.corpus is not None and experiment.web is None:
             # A corpus now replaces the web, so no query leaves this machine. The source is still marked as external, so
             # that citations say so.
             search = parameters["retriever"]
@@ -122,13 +132,10 @@ class Replacement:
             settings = {"search": search, "index": self.second, "demo_stand_in": False}
             stand_in = self._make_noisy({"type": WEB, "init_parameters": settings})
             return {**parameters, "retriever": stand_in}
-        if outside:
-            if experiment.web is not None:
-                parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
-            if self._recording:
-                return {**parameters, "recording": self._recording}
-        elif self.second is not None and is_second(parameters, self.pipeline):
-            return dict(rewrite(parameters, self._point_to_second_index))
+        if experiment.web is not None:
+            parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
+        if self._recording is not None:
+            return {**parameters, "recording": self._recording}
         return parameters
 
     def _make_noisy(self, web: Block) -> Block:
@@ -182,7 +189,7 @@ class Replacement:
             arguments = parameters.get("generation_kwargs") or {}
             parameters["generation_kwargs"] = {**arguments, "seed": experiment.seed}
             changed = {**block, "init_parameters": parameters}
-        return self._wrap_in_recording(name, changed) if self._recording else changed
+        return changed if self._recording is None else self._wrap_in_recording(name, changed)
 
     def _make_simulated_reader(self) -> Block:
         """Return the block of the simulated reader. Raise ValueError if its files are not named."""
@@ -205,8 +212,8 @@ class Replacement:
         If the extractive reader answers, no model is called. The exception is a judge that has a configured model of
         its own.
         """
-        is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
-        return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
+        is_configured_judge = parameters_of(block).get("role") == "judge" and "judge" in self.llm
+        return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_configured_judge
 
     @property
     def _recording(self) -> Block | None:
@@ -230,6 +237,11 @@ class Replacement:
             # A replay calls no model, and building a model may need an API key.
             parameters["chat_generator"] = None
         return {"type": RECORDED, "init_parameters": parameters}
+
+
+def _is_tantivy_store(block: object) -> bool:
+    """Check whether a parameter is the block of an index on this machine."""
+    return isinstance(block, dict) and block["type"] == STORE
 
 
 def _remove_stand_in(retriever: Block) -> Block:

@@ -56,13 +56,11 @@ class Predictor:
         """
         from prefrag.evaluation.metrics import score
 
-        started = time.perf_counter()
-        result, error = await self._attempt(question)
-        for _ in range(self.retries):
-            if error is None:
-                break
+        for _ in range(1 + self.retries):
             started = time.perf_counter()
             result, error = await self._attempt(question)
+            if error is None:
+                break
         seconds = time.perf_counter() - started
 
         scores = score(question, result, failed=error is not None)
@@ -84,23 +82,23 @@ class Predictor:
 
         Return the result and no error, or what there is of the result and the text of the error.
         """
+        options: dict[str, object] = {}
+        if question.answer_type != "short":
+            options["answer_type"] = question.answer_type
+        if question.history:
+            options["history"] = question.turns
         try:
-            options: dict[str, object] = {}
-            if question.answer_type != "short":
-                options["answer_type"] = question.answer_type
-            if question.history:
-                options["history"] = question.turns
             result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
             self._reached = True
             return result, None
         except Exception as error:
             # If the error was not caused by a ConnectionError, the server was reached.
             self._reached = self._reached or find_cause(error, ConnectionError) is None
-            missing = find_cause(error, NotRecorded)
-            if missing:
+            not_recorded = find_cause(error, NotRecorded)
+            if not_recorded:
                 raise ValueError(
-                    f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
-                    "pipeline, corpora and settings of the recording, or complete the recording with `record`."
+                    f"Question '{question.id}' ({question.question}) cannot be replayed. {not_recorded}. Replay with "
+                    "the pipeline, corpora and settings of the recording, or complete the recording with `record`."
                 ) from error
             partial_result: Result = error.result if isinstance(error, RunFailed) else {}
             return partial_result, str(error) or type(error).__name__

@@ -83,11 +83,9 @@ def run(
         another process uses the folder, or if the folder has a run with other settings.
     :raises ConnectionError: If all of the first questions fail because a server cannot be reached.
     """
-    settings = experiment
-    if not isinstance(settings, Evaluation):
-        settings = Evaluation(**vars(experiment or Experiment()))
+    settings = experiment if isinstance(experiment, Evaluation) else Evaluation(**vars(experiment or Experiment()))
     plan = replace(settings, **replaced)
-    # A combination that is refused is refused before any index is built.
+    # Settings that no runner takes are refused here, before any index is built.
     runner = make_runner(plan.concurrency or USUAL, plan.workers, plan.ray)
 
     question_file = None
@@ -110,17 +108,19 @@ def run(
         predictions = [] if folder is None else _read_done(folder, config, chosen, retry_failed)
         done_ids = {prediction["id"] for prediction in predictions}
         pending = [question for question in chosen if question.id not in done_ids]
-        written_config = config
+        config_of_run = config
         if folder is not None and pending:
             # The settings are written only now. A call that is refused or has nothing to run must not change them.
             folder.open(config)
             if question_file is not None and isinstance(pipeline, str | Path):
                 folder.keep_experiment(replace(plan, pipeline=str(pipeline), questions=question_file))
             if retry_failed:
+                # Without the failed predictions, whose questions are run again.
                 folder.rewrite(predictions)
             folder.begin()
         elif folder is not None:
-            written_config = folder.config() or config
+            # An earlier call has run all questions, with the settings that it has written.
+            config_of_run = folder.config() or config
 
         with open_score_bar(len(chosen), predictions, progress) as bar:
             if pending:
@@ -136,7 +136,7 @@ def run(
         metrics = _summarise(predictions, config)
         if folder is not None:
             folder.finish(metrics)
-        return Run(predictions, metrics, written_config, None if folder is None else folder.path)
+        return Run(predictions, metrics, config_of_run, None if folder is None else folder.path)
 
 
 def _describe_run(
@@ -170,24 +170,22 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
 
     If no server can be reached, no further questions are started. An error is raised when those in progress have ended.
     """
-    unreached: list[ConnectionError] = []
-    has_reached = False
-    results = runner.map(build, takewhile(lambda question: not unreached, pending))
+    failure: ConnectionError | None = None
+    was_reached = False
+    # The runner takes a question when it starts it. So it starts none after the failure.
+    results = runner.map(build, takewhile(lambda question: failure is None, pending))
     with closing(results):
-        for number, (_, outcome) in enumerate(results, start=1):
-            prediction, reached = outcome
+        for number, (_, (prediction, is_reached)) in enumerate(results, start=1):
             yield prediction
-            has_reached = has_reached or reached
-            is_enough = number >= runner.room + _FURTHER_UNREACHED
-            if is_enough and not has_reached and not unreached:
-                unreached.append(
-                    ConnectionError(
-                        f"The first {number} questions all failed because a server could not be reached. The last "
-                        f"error: {prediction['error']} To run the failed questions again, use --retry-failed."
-                    )
+            was_reached = was_reached or is_reached
+            are_enough = number >= runner.room + _FURTHER_UNREACHED
+            if are_enough and not was_reached and failure is None:
+                failure = ConnectionError(
+                    f"The first {number} questions all failed because a server could not be reached. The last "
+                    f"error: {prediction['error']} To run the failed questions again, use --retry-failed."
                 )
-    if unreached:
-        raise unreached[0]
+    if failure is not None:
+        raise failure
 
 
 def _read_questions(questions: Any, plan: Evaluation) -> list[Question]:
@@ -225,14 +223,15 @@ def _read_done(
     by_id = {question.id: question for question in chosen}
     predictions = folder.predictions(by_id)
     for prediction in predictions:
-        now = by_id[prediction["id"]].to_prediction()
-        before = Question.of_prediction(prediction).to_prediction()
-        names = sorted({*now, *before})
-        changed = [name for name in names if now.get(name) != before.get(name)]
-        if changed:
+        values_now = by_id[prediction["id"]].to_prediction()
+        values_before = Question.of_prediction(prediction).to_prediction()
+        names = sorted({*values_now, *values_before})
+        changed_names = [name for name in names if values_now.get(name) != values_before.get(name)]
+        if changed_names:
             raise ValueError(
                 f"In {folder.path} the question '{prediction['id']}' was asked with other values of "
-                f"{', '.join(changed)}: choose another output folder, or the questions of that run to continue it."
+                f"{', '.join(changed_names)}: choose another output folder, or the questions of that run to continue "
+                "it."
             )
     if retry_failed:
         return [prediction for prediction in predictions if not has_failed(prediction)]
@@ -240,7 +239,7 @@ def _read_done(
 
 
 def _summarise(predictions: Sequence[PredictionLine], config: Mapping[str, object]) -> dict[str, Any]:
-    """Return the metrics as they are after being written as JSON and read again."""
+    """Return the metrics as ``metrics.json`` has them: written as JSON and read again."""
     from prefrag.evaluation.metrics import summarise
 
     summary: dict[str, object] = json.loads(json.dumps({"simulated": config["simulated"], **summarise(predictions)}))
@@ -259,7 +258,7 @@ class ScoreBar:
         self._bar = bar
         # The values of each score so far, in the order in which the bar shows the scores.
         self._values: dict[str, list[float]] = {}
-        self._errors = 0
+        self._failures = 0
         self._task = bar.add_task("", total=total, scores="")
         self._failure_shown = False
         for prediction in done:
@@ -283,15 +282,16 @@ class ScoreBar:
         scores = prediction.get("scores") or {}
         result = prediction.get("result") or {}
         counts = result.get("counts") or {}
-        percentages: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
-        for name, value in {**percentages, "retrievals": counts.get("total", 0)}.items():
+        values: dict[str, float] = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
+        values["retrievals"] = counts.get("total", 0)
+        for name, value in values.items():
             self._values.setdefault(name, []).append(value)
-        self._errors += has_failed(prediction)
+        self._failures += has_failed(prediction)
 
-        parts = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
-        if self._errors:
-            parts.append(f"errors {self._errors}")
-        self._bar.update(self._task, advance=1, scores=", ".join(parts))
+        shown_scores = [f"{name} {sum(all_values) / len(all_values):.1f}" for name, all_values in self._values.items()]
+        if self._failures:
+            shown_scores.append(f"errors {self._failures}")
+        self._bar.update(self._task, advance=1, scores=", ".join(shown_scores))
 
 
 @contextmanager
