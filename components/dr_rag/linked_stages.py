@@ -129,9 +129,9 @@ class LinkedStages(Block):
 
     def _first_stage(self, state: State, branches: Sequence[State]) -> tuple[State, list[Document]]:
         """Add the searches of the first stage to the state, and return the state and the documents of this stage."""
-        before = len(state.step.searches)
+        searches_before = len(state.step.searches)
         state = with_searches(state, branches)
-        new_searches = state.step.searches[before:]
+        new_searches = state.step.searches[searches_before:]
         documents = list(_unique(search.documents for search in new_searches).values())
         if self.classifier.selection == "fill":
             return state, documents
@@ -156,13 +156,15 @@ class LinkedStages(Block):
         self, state: State, documents: Sequence[Document], branches: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
         """Add the searches of the second stage to the state, and return the state and each document's candidates."""
-        before = len(state.step.searches)
+        searches_before = len(state.step.searches)
         state = with_searches(state, branches)
-        rankings = [search.documents for search in state.step.searches[before:]]
+        rankings = [search.documents for search in state.step.searches[searches_before:]]
         candidates = []
         for place, document in enumerate(documents):
-            # The searches for this document: one in each group.
-            unique = _unique(rankings[place :: len(documents)])
+            # Each group of searches has one for each document, in the order of the documents. The slice takes the
+            # search at the place of this document from every group.
+            rankings_of_document = rankings[place :: len(documents)]
+            unique = _unique(rankings_of_document)
             unique.pop(identity(document), None)
             candidates.append(list(unique.values()))
         return state, candidates

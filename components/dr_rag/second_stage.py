@@ -85,8 +85,9 @@ class SecondStage(Block):
         started = time.perf_counter()
         if self.classifier is None:
             return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
+        # Without searches in the second stage, each document has an empty list.
+        candidates = candidates or [[] for _ in documents]
         try:
-            candidates = candidates or [[] for _ in documents]
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
             raise classifier_error(state, error) from error
@@ -132,9 +133,9 @@ class SecondStage(Block):
 
     def _with_candidates(self, state: State, branches: Sequence[State]) -> tuple[State, list[list[Document]]]:
         """Add the searches of the second stage to the state, and return the state and each search's documents."""
-        before = len(state.step.searches)
+        searches_before = len(state.step.searches)
         state = with_searches(state, branches)
-        return state, [list(search.documents) for search in state.step.searches[before:]]
+        return state, [list(search.documents) for search in state.step.searches[searches_before:]]
 
     def _select(
         self, state: State, documents: list[Document], pairs: Sequence[Mapping[str, object]] = (), seconds: float = 0.0
@@ -152,12 +153,12 @@ def refuse_sending_local(state: State, source: RetrievalSource, documents: Seque
     :param documents: The documents whose text is in the queries.
     :raises RunError: When the source is external and a document is from a local source. The error contains the state.
     """
-    external = {source.name, *state.settings.external}
-    local = {str(document.meta.get("source")) for document in documents} - external
-    if source.external and local:
+    external_names = {source.name, *state.settings.external}
+    local_names = {str(document.meta.get("source")) for document in documents} - external_names
+    if source.external and local_names:
         raise RunError(
-            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give the "
-            "second stage a local source.",
+            f"The second stage would send documents of '{min(local_names)}' to the external source '{source.name}': "
+            "give the second stage a local source.",
             state,
         )
 

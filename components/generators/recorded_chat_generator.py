@@ -140,6 +140,7 @@ class RecordedChatGenerator(Block):
         """
         request = _request(messages, generation_kwargs, tools)
         entry = self.recording.play("reply", self.name, *request)
+        # There is an entry in a replay, or if the same call was recorded before.
         if entry is not None:
             return _play_entry(entry)
 
@@ -179,22 +180,7 @@ class RecordedChatGenerator(Block):
             return dict(recorded)
 
         model = self._model()
-        facts = {
-            "is_embedded": bool(getattr(model, "is_embedded", False)),
-            "context_window": getattr(model, "context_window", None),
-        }
-        if getattr(model, "is_named_for_judging", False):
-            facts["is_named_for_judging"] = True
-        served_by = getattr(model, "served_by", None)
-        if served_by:
-            facts["served_by"] = served_by
-        generation_kwargs = getattr(model, "generation_kwargs", None)
-        if generation_kwargs:
-            facts["generation_kwargs"] = dict(generation_kwargs)
-        limit = getattr(model, "reply_limit", None)
-        if limit is not None:
-            facts["reply_limit"] = limit
-
+        facts = _read_facts(model)
         # The format of the model may change after its trial. But a recording has one format from beginning to end.
         reply_format = getattr(model, "reply_format", None) if recorded is None else recorded.get("reply_format")
         if reply_format:
@@ -213,6 +199,26 @@ class RecordedChatGenerator(Block):
         return facts
 
 
+def _read_facts(model: ChatGenerator) -> dict[str, Any]:
+    """Ask a model for its properties except its reply format. Most are left out if the model does not have them."""
+    facts: dict[str, Any] = {
+        "is_embedded": bool(getattr(model, "is_embedded", False)),
+        "context_window": getattr(model, "context_window", None),
+    }
+    if getattr(model, "is_named_for_judging", False):
+        facts["is_named_for_judging"] = True
+    served_by = getattr(model, "served_by", None)
+    if served_by:
+        facts["served_by"] = served_by
+    generation_kwargs = getattr(model, "generation_kwargs", None)
+    if generation_kwargs:
+        facts["generation_kwargs"] = dict(generation_kwargs)
+    limit = getattr(model, "reply_limit", None)
+    if limit is not None:
+        facts["reply_limit"] = limit
+    return facts
+
+
 def _play_entry(entry: Entry) -> dict[str, list[ChatMessage]]:
     """Return the replies of a recorded call.
 
@@ -227,7 +233,7 @@ def _play_entry(entry: Entry) -> dict[str, list[ChatMessage]]:
 def _arguments(
     messages: list[ChatMessage], generation_kwargs: Mapping[str, object] | None, tools: list[Tool] | None
 ) -> dict[str, object]:
-    """Build the arguments for the model. Without tools, there is no argument ``tools``, as some models lack it."""
+    """Build the arguments for the model. Without tools, ``tools`` is left out, because some models do not take it."""
     arguments: dict[str, object] = {"messages": messages, "generation_kwargs": generation_kwargs}
     if tools:
         arguments["tools"] = tools

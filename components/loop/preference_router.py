@@ -88,8 +88,8 @@ class PreferenceRouter:
         further_replies = self.replies_per_supplement * state.supplements
         most_replies = state.settings.max_steps + 1 + further_replies
         if state.replies >= most_replies:
-            may_search_once_more = self.run_last_search and not state.last_search
-            if not may_search_once_more or step.action is not Action.SEARCH:
+            is_last_search = self.run_last_search and step.action is Action.SEARCH and not state.last_search
+            if not is_last_search:
                 return {"exhausted": state.with_event("exhausted", replies=state.replies)}
             state = replace(state, last_search=True)
 

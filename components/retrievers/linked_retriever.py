@@ -199,6 +199,7 @@ class LinkedRetriever(Block):
         output_by_words["documents"] = apply_filters(self.retriever, output_by_words["documents"], filters)
 
         leading = self._choose_leading(outputs, observed or [])
+        # After a failure, a second call of `links` would most likely fail, too.
         if not errors:
             outputs.append(await self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
         documents = await self._rank_async(question or query, leading, outputs)
@@ -247,9 +248,9 @@ class LinkedRetriever(Block):
         paired = {identity(document): document for document in (*leading, *candidates, *mentioned)}
         scores = self._best_pairs(question, leading, paired)
 
-        for place, document in enumerate(by_words, start=1):
+        for rank, document in enumerate(by_words, start=1):
             key = identity(document)
-            bonus = self.rank_weight / place
+            bonus = self.rank_weight / rank
             scores[key] = scores.get(key, 0.0) + bonus
         unique = {identity(document): document for document in (*by_words, *mentioned)}
         scored = [replace(document, score=scores[key]) for key, document in unique.items()]
@@ -259,21 +260,24 @@ class LinkedRetriever(Block):
     _rank_async = in_thread_async(_rank)
 
     def _best_pairs(
-        self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
+        self, question: str, leading: Sequence[Document], documents: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """Pair the leading documents with the others, and return for each document the score of its best pair."""
+        """Return for each document the score of its best pair.
+
+        Each of the leading documents, which are among ``documents``, is paired with all others.
+        """
         pairs: list[tuple[Identity, Identity]] = []
         for document in leading:
             first = identity(document)
-            pairs += [(first, second) for second in others if second != first]
+            pairs += [(first, second) for second in documents if second != first]
         scores: list[float] = []
         if pairs:
-            pairs_of_documents = [(others[first], others[second]) for first, second in pairs]
+            pairs_of_documents = [(documents[first], documents[second]) for first, second in pairs]
             scores = self.engine.score(question, pairs_of_documents)
         if len(scores) != len(pairs):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
 
-        best = dict.fromkeys(others, 0.0)
+        best = dict.fromkeys(documents, 0.0)
         for pair, score in zip(pairs, scores, strict=True):
             for key in pair:
                 best[key] = max(best[key], float(score))

@@ -26,8 +26,8 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, Record, check_
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# The metadata key for the `source` of a line. The key `source` is used otherwise: it names the source that found a
-# document.
+# The metadata key for the `source` of a line. It cannot be `source`, too: in the metadata of a document, this key names
+# the source that found the document.
 SPLIT = "source_split"
 
 
@@ -78,18 +78,18 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
     :returns: The number of lines.
     """
     path = Path(path).expanduser()
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    written = 0
+    hidden_path = path.with_name(f".{path.name}.{os.getpid()}")
+    number_of_lines = 0
     try:
-        with part.open("w", encoding="utf-8") as lines:
+        with hidden_path.open("w", encoding="utf-8") as lines:
             for item in items:
-                record = _write_question(item) if isinstance(item, Question) else _write_passage(item)
+                record = _question_record(item) if isinstance(item, Question) else _passage_record(item)
                 lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-                written += 1
-        part.replace(path)
+                number_of_lines += 1
+        hidden_path.replace(path)
     finally:
-        part.unlink(missing_ok=True)
-    return written
+        hidden_path.unlink(missing_ok=True)
+    return number_of_lines
 
 
 def _question(path: Path, record: Record) -> Iterator[Question]:
@@ -99,8 +99,9 @@ def _question(path: Path, record: Record) -> Iterator[Question]:
     answerable = record.get("answerable")
     if answerable not in (None, True, False):
         raise ValueError("'answerable' must be true or false")
-    has_right_answer = answerable is not False
-    if bool(answers) != has_right_answer:
+    # A question that does not say whether it can be answered can be.
+    needs_answers = answerable is not False
+    if bool(answers) != needs_answers:
         raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")
 
     hops = record.get("decomposition") or ()
@@ -131,15 +132,14 @@ def _read_texts(values: object, key: str) -> tuple[str, ...]:
     """Read a list of texts that are not empty. A missing list (None) is read as an empty tuple."""
     if values is None:
         return ()
-    are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
-    if not isinstance(values, list) or not are_texts or "" in values:
+    if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
         raise ValueError(f"'{key}' must be a list of texts that are not empty")
     for value in values:
         check_unicode(value, key)
     return tuple(values)
 
 
-def _write_question(question: Question) -> dict[str, object]:
+def _question_record(question: Question) -> dict[str, object]:
     """Return the record of a question, without fields that are empty. ``answers`` is always there."""
     record = {
         "id": question.id,
@@ -159,7 +159,7 @@ def _write_question(question: Question) -> dict[str, object]:
     return {**filled, "answers": list(question.answers)}
 
 
-def _write_passage(document: Document) -> dict[str, object]:
+def _passage_record(document: Document) -> dict[str, object]:
     """Return the record of a passage. Its metadata are further keys of the record."""
     record: dict[str, object] = {"id": document.id}
     if "title" in document.meta:

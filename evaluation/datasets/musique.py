@@ -54,15 +54,15 @@ def _questions(record: Record) -> Iterator[Question]:
     if record.get("answerable", True) is False:
         return
     question_id = text_of(record, "id")
-    ids = {paragraph["idx"]: _id(paragraph) for paragraph in record["paragraphs"]}
+    id_of_index = {paragraph["idx"]: _id(paragraph) for paragraph in record["paragraphs"]}
     hops = []
     for hop in record["question_decomposition"]:
-        question = text_of(hop, "question")
-        answer = text_of(hop, "answer")
-        hops.append(Hop(question, answer, ids.get(hop["paragraph_support_idx"], "")))
+        supporting_id = id_of_index.get(hop["paragraph_support_idx"], "")
+        hops.append(Hop(text_of(hop, "question"), text_of(hop, "answer"), supporting_id))
 
-    gold = [hop.supporting_id for hop in hops if hop.supporting_id]
-    gold += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
+    # The gold passages come in the order of the hops, which a paragraph's `is_supporting` does not tell.
+    gold_ids = [hop.supporting_id for hop in hops if hop.supporting_id]
+    gold_ids += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
 
     text = text_of(record, "question")
     answers = [text_of(record, "answer"), *map(str, record.get("answer_aliases") or ())]
@@ -71,8 +71,8 @@ def _questions(record: Record) -> Iterator[Question]:
         question=text,
         answers=tuple(dict.fromkeys(answers)),
         type=type_of(question_id),
-        supporting_ids=tuple(dict.fromkeys(gold)),
-        candidate_ids=tuple(dict.fromkeys(ids.values())),
+        supporting_ids=tuple(dict.fromkeys(gold_ids)),
+        candidate_ids=tuple(dict.fromkeys(id_of_index.values())),
         decomposition=tuple(hops),
         dataset=MUSIQUE,
     )

@@ -29,18 +29,13 @@ def summarise(predictions: Sequence[PredictionLine]) -> dict[str, object]:
     """
     if not predictions:
         raise ValueError("There are no predictions to summarise: run the evaluation first.")
-    questions = [_question(prediction) for prediction in predictions]
-    summary = _summarise_questions(predictions, questions)
-
-    types = sorted({question.type for question in questions if question.type})
-    by_type: dict[str, object] = {}
-    for type in types:
-        places = [place for place, question in enumerate(questions) if question.type == type]
-        predictions_of_type = [predictions[place] for place in places]
-        questions_of_type = [questions[place] for place in places]
-        by_type[type] = _summarise_questions(predictions_of_type, questions_of_type)
-    summary["by_type"] = by_type
-    return summary
+    predictions_by_type: dict[str, list[PredictionLine]] = {}
+    for prediction in predictions:
+        question = _question(prediction)
+        if question.type:
+            predictions_by_type.setdefault(question.type, []).append(prediction)
+    by_type = {type: _summarise_group(group) for type, group in sorted(predictions_by_type.items())}
+    return {**_summarise_group(predictions), "by_type": by_type}
 
 
 def has_failed(prediction: PredictionLine) -> bool:
@@ -58,25 +53,21 @@ def has_failed(prediction: PredictionLine) -> bool:
     return not has_answer and not is_withheld(result)
 
 
-def _summarise_questions(predictions: Sequence[PredictionLine], questions: Sequence[Question]) -> dict[str, object]:
-    """Return the averages of a run, or of the questions of one type.
-
-    ``predictions`` and ``questions`` have the same order.
-    """
+def _summarise_group(predictions: Sequence[PredictionLine]) -> dict[str, object]:
+    """Return the averages of a run, or of its questions of one type."""
     n = len(predictions)
-    scores = []
-    for prediction, question in zip(predictions, questions, strict=True):
-        scores.append(score(question, _result(prediction), has_failed(prediction)))
+    questions = [_question(prediction) for prediction in predictions]
     results = [_result(prediction) for prediction in predictions]
-    calls = [calls_by_caller(result) for result in results]
+    scores = []
+    for prediction, question, result in zip(predictions, questions, results, strict=True):
+        scores.append(score(question, result, has_failed(prediction)))
     costs = [counts(result) for result in results]
 
-    callers: set[str] = set()
-    for numbers in calls:
-        callers.update(numbers)
-    calls_of_callers = {}
-    for caller in sorted(callers):
-        calls_of_callers[caller] = sum(numbers.get(caller, 0.0) for numbers in calls) / n
+    # A caller that a question has not called counts as 0 there, unlike a score or a cost that a question lacks.
+    calls_of_callers: dict[str, float] = {}
+    for result in results:
+        for caller, calls in calls_by_caller(result).items():
+            calls_of_callers[caller] = calls_of_callers.get(caller, 0.0) + calls
 
     seconds = sum(float(prediction.get("seconds") or 0) for prediction in predictions)
     mean_scores = {**_average(scores), **macro_f1_of_run(questions, scores)}
@@ -86,7 +77,7 @@ def _summarise_questions(predictions: Sequence[PredictionLine], questions: Seque
         "errors": failed,
         **{name: 100 * mean for name, mean in mean_scores.items()},
         **_average(costs),
-        "llm_calls_by_caller": calls_of_callers,
+        "llm_calls_by_caller": {caller: calls / n for caller, calls in sorted(calls_of_callers.items())},
         "seconds_per_question": seconds / n,
     }
 
@@ -97,10 +88,10 @@ def _average(dictionaries: Sequence[Mapping[str, float]]) -> dict[str, float]:
     For example, ``_average([{"a": 1.0}, {"a": 0.0, "b": 1.0}])`` returns ``{"a": 0.5, "b": 1.0}``.
     """
     values_by_name: dict[str, list[float]] = {}
-    for numbers_by_name in dictionaries:
-        for name, value in numbers_by_name.items():
+    for dictionary in dictionaries:
+        for name, value in dictionary.items():
             values_by_name.setdefault(name, []).append(value)
-    return {name: sum(numbers) / len(numbers) for name, numbers in values_by_name.items()}
+    return {name: sum(values) / len(values) for name, values in values_by_name.items()}
 
 
 def _result(prediction: PredictionLine) -> Result:
