@@ -111,26 +111,36 @@ def pairs(
     seed: Seed = 7,
 ) -> None:
     """Train the classifier that selects documents (DR-RAG), and measure it on questions that it was not trained on."""
-    sets = read_datasets(dataset)
+    datasets = read_datasets(dataset)
     if engine == "trees":
-        _train_trees_of_pairs(sets, output, label, seed)
-        return
+        _train_trees_of_pairs(datasets, output, label, seed)
+    else:
+        _train_transformer_of_pairs(datasets, output, base, changes or [], seed)
+
+
+def _train_transformer_of_pairs(
+    datasets: list[Dataset], output: Path, base: str, changes: list[str], seed: int
+) -> None:
+    """Train the transformer of the pair classifier, and print how well it does."""
     _require_torch()
     from prefrag.evaluation.settings_file import make_settings, read_fields
     from prefrag.training.pair_classifier.transformer import TransformerSettings, train_transformer
 
-    written = read_fields(TransformerSettings, None, changes or ())
-    settings = make_settings(TransformerSettings, {**written, "base": base, "seed": seed})
-    trained = train_transformer(sets, output, settings, on_progress=say)
+    changed_values = read_fields(TransformerSettings, None, changes)
+    settings = make_settings(TransformerSettings, {**changed_values, "base": base, "seed": seed})
+    trained = train_transformer(datasets, output, settings, on_progress=say)
     for name, counts in trained.counts.items():
         typer.echo(
             f"{name}: {counts['both']} pairs of two needed documents, {counts['one']} with one, "
             f"{counts['none']} without"
         )
-    for what, part in (("drawn as for training", trained.held_back), ("scored in a pipeline", trained.served)):
-        size = f"{part.pairs} pairs, {part.prior:.1%} positive"
+    for pairs_in_words, quality in (
+        ("drawn as for training", trained.held_back),
+        ("scored in a pipeline", trained.served),
+    ):
         typer.echo(
-            f"Pairs of held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} ({size})"
+            f"Pairs of held-back questions, {pairs_in_words}: precision {quality.precision:.1%}, "
+            f"recall {quality.recall:.1%} ({quality.pairs} pairs, {quality.prior:.1%} positive)"
         )
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use this folder, set it as `model` of a "
@@ -139,7 +149,7 @@ def pairs(
     )
 
 
-def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["passage", "pair"], seed: int) -> None:
+def _train_trees_of_pairs(datasets: list[Dataset], output: Path, label: Literal["passage", "pair"], seed: int) -> None:
     """Train the trees of the pair classifier, and print how well they do."""
     from rich.console import Console
 
@@ -147,11 +157,12 @@ def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["pas
     from prefrag.training.pair_classifier.trees import MEASURED_AT, SELECTED_AT
 
     with Console(stderr=True).status("Reading") as status:
-        trained = train_pairs(sets, output, label, seed, on_progress=status.update)
-    first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
+        trained = train_pairs(datasets, output, label, seed, on_progress=status.update)
+    # What the trees select is compared with as many passages of BM25 as they may select.
+    most_selected, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"The share of gold passages that are among the first {first} passages of BM25 -> the share that are among the "
-        "passages selected by trees. Only for held-back questions, on which the trees were not trained:"
+        f"The share of gold passages that are among the first {most_selected} passages of BM25 -> the share that are "
+        "among the passages selected by trees. Only for held-back questions, on which the trees were not trained:"
     )
     for part in trained.held_back:
         selected = f"{part.documents:.1f} passages selected ({part.questions} questions)"
@@ -207,14 +218,22 @@ def reader(
     from prefrag.training.reader.documents import read_documents
     from prefrag.training.reader.training import train_reader
 
-    sets = read_datasets(dataset)
-    searched = []
+    document_sets = []
     for argument in documents or ():
-        files = [Path(part) for part in argument.split(":", 1)]
-        searched.append(read_documents(*files))
-    runs = run or ()
+        files = [Path(path) for path in argument.split(":", 1)]
+        document_sets.append(read_documents(*files))
     trained = train_reader(
-        sets, output, reading, encoder, searched, start, runs, known or (), seed, minutes, on_progress=say
+        read_datasets(dataset),
+        output,
+        reading=reading,
+        encoder=encoder,
+        documents=document_sets,
+        start=start,
+        runs=run or (),
+        known=known or (),
+        seed=seed,
+        minutes=minutes,
+        on_progress=say,
     )
     typer.echo("Training questions, each answered by an encoder and trees that were not trained on that question:")
     for name, shares in trained.held_back.items():
@@ -290,10 +309,10 @@ def questions(
         "frequent class; by trees trained only on other datasets. In brackets: how frequent each of the classes is."
     )
     for part in trained.held_back:
-        without = "-" if part.without is None else f"{part.without:.1%}"
+        by_other_datasets = "-" if part.without is None else f"{part.without:.1%}"
         shares = write_shares(part.shares)
         typer.echo(
-            f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {without} ({shares}, "
+            f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {by_other_datasets} ({shares}, "
             f"{part.questions} questions)"
         )
     for result in trained.measured:

@@ -17,6 +17,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.judge.switch_features import switch_features
+from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.text.term_statistics import words
 from prefrag.training.judge_classifier.steps import JudgedStep, RememberedTerms, make_source
 
@@ -52,6 +53,16 @@ class PassageQuestion:
 
 
 @dataclass(frozen=True)
+class _TwoParts:
+    """A simulated question that joins two questions."""
+
+    question: str  # such as "Who wrote it, and when was it printed?"
+    queries: tuple[str, str]  # what is searched, one query after the other
+    first_passage: str  # the id of the passage that answers the first part
+    second_passage: str  # the id of the passage that answers the second part
+
+
+@dataclass(frozen=True)
 class Article:
     """A text that was cut into passages, with questions about it."""
 
@@ -76,23 +87,24 @@ def read_articles(file: Path) -> list[Article]:
             by_title.setdefault(record["title"], []).append((record["question"], record["text"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file}, line {number}: give `question`, `title` and `text` as JSON.") from error
-    articles = [_article(title, asked) for title, asked in by_title.items()]
-    large = [article for article in articles if len(article.passages) >= _FEWEST_PASSAGES]
-    if len(large) < _FEWEST_ARTICLES:
+    articles = [_article(title, questions) for title, questions in by_title.items()]
+    large_articles = [article for article in articles if len(article.passages) >= _FEWEST_PASSAGES]
+    if len(large_articles) < _FEWEST_ARTICLES:
         raise ValueError(
-            f"{file} has {len(large)} articles with questions on at least {_FEWEST_PASSAGES} passages: training needs "
-            f"at least {_FEWEST_ARTICLES}."
+            f"{file} has {len(large_articles)} articles with questions on at least {_FEWEST_PASSAGES} passages: "
+            f"training needs at least {_FEWEST_ARTICLES}."
         )
-    return large
+    return large_articles
 
 
-def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
-    """Make an article from its questions, each with the text of its passage."""
-    texts = dict.fromkeys(text for _, text in asked)
-    ids = {text: f"{title}#{place}" for place, text in enumerate(texts)}
-    passages = [Document(id=key, content=text, meta={"title": title}) for text, key in ids.items()]
-    questions = [PassageQuestion(question, ids[text]) for question, text in asked]
-    return Article(title, tuple(passages), tuple(questions))
+def _article(title: str, questions: Sequence[tuple[str, str]]) -> Article:
+    """Make an article from its questions, each with the text of its passage. Several may have the same passage."""
+    id_of_text: dict[str, str] = {}
+    for _, text in questions:
+        id_of_text.setdefault(text, f"{title}#{len(id_of_text)}")
+    passages = [Document(id=key, content=text, meta={"title": title}) for text, key in id_of_text.items()]
+    passage_questions = [PassageQuestion(question, id_of_text[text]) for question, text in questions]
+    return Article(title, tuple(passages), tuple(passage_questions))
 
 
 def home_steps(
@@ -114,58 +126,72 @@ def home_steps(
     :returns: The steps.
     """
     draw = random.Random(seed)
-    present = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))
-    names = {article.title: _name(article, number, titles) for number, article in enumerate(articles)}
+    articles_in_files = draw.sample(articles, math.ceil(_ARTICLES_IN_FILES * len(articles)))
+    title_of_article = {article.title: _name(article, number, titles) for number, article in enumerate(articles)}
     passages = []
-    for article in present:
+    for article in articles_in_files:
         for passage in article.passages:
             if draw.random() < _PASSAGES_IN_FILES:
-                passages.append(replace(passage, meta={"title": names[article.title]}))
+                passages.append(replace(passage, meta={"title": title_of_article[article.title]}))
 
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         store = TantivyDocumentStore(path=folder)
         store.write_documents(passages)
         source = make_source(store, top_k)
         terms = RememberedTerms(store)
-        for article in present:
+        for article in articles_in_files:
             for _ in range(_PAIRS):
-                first = draw.choice(article.questions)
-                about = article if draw.random() < _SAME_ARTICLE else draw.choice(articles)
-                second = draw.choice(about.questions)
-                if second.passage == first.passage:
-                    continue
-                first_part = first.question.rstrip("? ")
-                second_part = f"{second.question[:1].lower()}{second.question[1:]}"
-                question = f"{first_part}, and {second_part}"
-                first_query = draw.choice((question, first.question))
-                second_query = second.question
-                if draw.random() < _KEYWORD_QUERIES:
-                    # A question without any keyword is asked as a whole.
-                    second_query = " ".join(words(second.question)) or second.question
+                two_parts = _draw_question(article, articles, draw)
+                if two_parts is not None:
+                    yield from _search_for(two_parts, article.title, source, terms)
 
-                # The passages that earlier searches for this question have found.
-                observed: dict[str, Document] = {}
-                for step, query in enumerate((first_query, second_query)):
-                    documents = source.run(query=query)["documents"]
-                    before = list(observed.values())
-                    needed = []
-                    for document in documents:
-                        is_new_first = document.id == first.passage and document.id not in observed
-                        needed.append(document.id == second.passage or is_new_first)
-                    if documents:
-                        features = switch_features(question, query, documents, before, step, terms)
-                        yield JudgedStep(
-                            question_id=article.title,
-                            question=question,
-                            step=step,
-                            query=query,
-                            passages=tuple(documents),
-                            observed=tuple(before),
-                            features=tuple(features),
-                            needed=tuple(needed),
-                        )
-                    for document in documents:
-                        observed.setdefault(document.id, document)
+
+def _draw_question(article: Article, articles: Sequence[Article], draw: random.Random) -> _TwoParts | None:
+    """Join a question on an article with one on the same or another article. None if one passage answers both."""
+    first = draw.choice(article.questions)
+    second_article = article if draw.random() < _SAME_ARTICLE else draw.choice(articles)
+    second = draw.choice(second_article.questions)
+    if second.passage == first.passage:
+        return None
+
+    first_part = first.question.rstrip("? ")
+    second_part = f"{second.question[:1].lower()}{second.question[1:]}"
+    question = f"{first_part}, and {second_part}"
+    first_query = draw.choice((question, first.question))
+    second_query = second.question
+    if draw.random() < _KEYWORD_QUERIES:
+        # A question without any keyword is asked as a whole.
+        second_query = " ".join(words(second.question)) or second.question
+    return _TwoParts(question, (first_query, second_query), first.passage, second.passage)
+
+
+def _search_for(
+    two_parts: _TwoParts, question_id: str, source: RetrievalSource, terms: RememberedTerms
+) -> Iterator[JudgedStep]:
+    """Search with both queries of a question, and yield each search that finds something, see :func:`home_steps`."""
+    # The passages that the earlier query has found.
+    observed: dict[str, Document] = {}
+    for step, query in enumerate(two_parts.queries):
+        documents = source.run(query=query)["documents"]
+        observed_before = list(observed.values())
+        needed = []
+        for document in documents:
+            is_new_first = document.id == two_parts.first_passage and document.id not in observed
+            needed.append(document.id == two_parts.second_passage or is_new_first)
+        if documents:
+            features = switch_features(two_parts.question, query, documents, observed_before, step, terms)
+            yield JudgedStep(
+                question_id=question_id,
+                question=two_parts.question,
+                step=step,
+                query=query,
+                passages=tuple(documents),
+                observed=tuple(observed_before),
+                features=tuple(features),
+                needed=tuple(needed),
+            )
+        for document in documents:
+            observed.setdefault(document.id, document)
 
 
 def _name(article: Article, number: int, titles: str) -> str:

@@ -42,7 +42,7 @@ class JudgedStep:
     passages: tuple[Document, ...]  # the passages that the search found, best first
     observed: tuple[Document, ...]  # the passages that earlier steps have shown
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
-    needed: tuple[bool, ...]  # for each passage found, whether it is needed
+    needed: tuple[bool, ...]  # for each passage found, whether it is needed and was not shown before
 
     @property
     def keep(self) -> bool:
@@ -74,25 +74,26 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
     :raises ValueError: If a source is unknown, or would be empty.
     """
     draw = random.Random(seed)
-    drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
-    shares = []
-    for passage, share in zip(passages, drawn, strict=True):
-        source = None if draw_all else passage.meta.get(SPLIT)
-        shares.append(str(source or share))
-    for source in shares:
+    drawn_sources = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
+    sources = []
+    for passage, drawn_source in zip(passages, drawn_sources, strict=True):
+        source = drawn_source if draw_all else str(passage.meta.get(SPLIT) or drawn_source)
         if source not in _SHARES:
             raise ValueError(
                 f"A passage of the corpus has the source '{source}': set one of {', '.join(_SHARES)}, or leave it out."
             )
+        sources.append(source)
 
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         stores = {}
         for side in ("local", "web"):
             store = TantivyDocumentStore(path=str(Path(folder) / side))
-            own = [passage for passage, share in zip(passages, shares, strict=True) if share in (side, "both")]
-            if not own:
+            own_passages = [
+                passage for passage, source in zip(passages, sources, strict=True) if source in (side, "both")
+            ]
+            if not own_passages:
                 raise ValueError(f"The source '{side}' would be empty: some passages need this `source`, or `both`.")
-            store.write_documents(own)
+            store.write_documents(own_passages)
             stores[side] = store
         yield TwoSources(**stores)
 
@@ -126,47 +127,52 @@ def simulated_steps(
     web = make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
     for question in questions:
-        reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
-        needed = frozenset(question.supporting_ids)
-        passages = []
-        for key in dict.fromkeys(question.supporting_ids):
-            title = str(texts[key].meta.get("title") or "")
-            passages.append(Passage(key, title, texts[key].content or ""))
-        gold = GoldQuestion(reduced, tuple(passages))
-
+        gold = _with_gold_passages(question, texts, plain)
+        needed_ids = frozenset(question.supporting_ids)
         observed: dict[str, Document] = {}
-        tried: set[str] = set()
+        tried_queries: set[str] = set()
         for step in range(most):
-            shown = needed & observed.keys()
-            seen = " ".join(map(passage_text, observed.values()))
-            query = next((query for query in queries(gold, shown, seen) if fold_words(query) not in tried), None)
-            if shown == needed or query is None:
+            shown_ids = needed_ids & observed.keys()
+            observed_text = " ".join(map(passage_text, observed.values()))
+            possible_queries = queries(gold, shown_ids, observed_text)
+            query = next((query for query in possible_queries if fold_words(query) not in tried_queries), None)
+            if shown_ids == needed_ids or query is None:
                 break
-            tried.add(fold_words(query))
+            tried_queries.add(fold_words(query))
             documents = local.run(query=query)["documents"]
-            new = tuple(document.id in needed and document.id not in observed for document in documents)
+            needed = tuple(document.id in needed_ids and document.id not in observed for document in documents)
             if documents:
-                before = list(observed.values())
-                features = switch_features(question.question, query, documents, before, step, terms)
+                observed_before = list(observed.values())
+                features = switch_features(question.question, query, documents, observed_before, step, terms)
                 yield JudgedStep(
                     question_id=question.id,
                     question=question.question,
                     step=step,
                     query=query,
                     passages=tuple(documents),
-                    observed=tuple(before),
+                    observed=tuple(observed_before),
                     features=tuple(features),
-                    needed=new,
+                    needed=needed,
                 )
 
             # A perfect judge keeps new gold passages. If the first step is not judged, it keeps whatever it has found.
-            keeps = any(new)
+            keeps = any(needed)
             if step == 0 and not judge_first_step:
                 keeps = bool(documents)
             if not keeps:
                 documents = web.run(query=query)["documents"] or documents
             for document in documents:
                 observed.setdefault(document.id, document)
+
+
+def _with_gold_passages(question: Question, texts: Mapping[str, Document], plain: bool) -> GoldQuestion:
+    """Return a question with its gold passages. If it is ``plain``, its sub-questions and triples are left out."""
+    passages = []
+    for key in dict.fromkeys(question.supporting_ids):
+        title = str(texts[key].meta.get("title") or "")
+        passages.append(Passage(key, title, texts[key].content or ""))
+    reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
+    return GoldQuestion(reduced, tuple(passages))
 
 
 def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:

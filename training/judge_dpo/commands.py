@@ -54,15 +54,16 @@ def data(
     from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
     from prefrag.training.judge_dpo.report import print_report
 
+    # The settings of the authors' published code come with the program.
     if experiment == Path("published"):
         experiment = Path(__file__).with_name("published.yaml")
-    options = {"labels": labels, "llm": llm, "model": model, "limit": limit}
-    overrides = {name: value for name, value in options.items() if value is not None}
-    read = read_fields(Plan, experiment, changes or ())
-    fewest_most = read.get("top_k") if top_k is None else top_k
-    if isinstance(fewest_most, str | int):
-        read["top_k"] = _read_range(str(fewest_most))
-    plan = make_settings(Plan, {**read, **overrides})
+    values = read_fields(Plan, experiment, changes or ())
+    options = {"labels": labels, "llm": llm, "model": model, "top_k": top_k, "limit": limit}
+    values |= {name: value for name, value in options.items() if value is not None}
+    # A range is a text on the command line, and may be one in the file. The file may also have a list of two numbers.
+    if isinstance(values.get("top_k"), str | int):
+        values["top_k"] = _read_range(str(values["top_k"]))
+    plan = make_settings(Plan, values)
     report = collect(
         read_datasets(dataset),
         output,
@@ -126,8 +127,8 @@ def fit(
     from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
     from prefrag.training.judge_dpo.fit import fit as train
 
-    read = read_fields(FitSettings, experiment, changes or ())
-    settings = make_settings(FitSettings, {**read, "model": model, "lora": lora or read.get("lora", False)})
+    values = read_fields(FitSettings, experiment, changes or ())
+    settings = make_settings(FitSettings, {**values, "model": model, "lora": lora or values.get("lora", False)})
     facts = train(pairs, output, settings, on_progress=say)
     for name in ("before", "after"):
         if facts[name] is not None:
@@ -173,11 +174,14 @@ def _require_packages() -> None:
 
 def _in_words(measured: Mapping[str, float | None]) -> str:
     """Write the measures of a model as one line."""
-    shares = {
+    words_of_names = {
         "accuracy": "right verdicts",
         "unreadable": "unreadable",
         "says_true": "says True",
         "likelihood_accuracy": "right by likelihood",
     }
-    parts = [f"{words} {measured[name]:.1%}" for name, words in shares.items() if measured.get(name) is not None]
-    return f"{measured['steps']} held-out steps: {', '.join(parts)}"
+    shares = []
+    for name, words in words_of_names.items():
+        if measured.get(name) is not None:
+            shares.append(f"{words} {measured[name]:.1%}")
+    return f"{measured['steps']} held-out steps: {', '.join(shares)}"

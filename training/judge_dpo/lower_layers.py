@@ -82,17 +82,18 @@ class LowerLayers:
         # The texts are laid one behind the other: the first as a whole, of the others only what follows the common
         # beginning. The mask lets each token see the common beginning and its own text. Padding needs no mask, because
         # no token sees what follows it.
-        count, length = input_ids.shape
+        n_texts, length = input_ids.shape
         shared = int((input_ids == input_ids[0]).all(dim=0).long().cumprod(dim=0).sum())
-        rest = length - shared
+        # The number of tokens that each text has behind the common beginning. It is 0 if all texts are equal.
+        own_length = length - shared
         packed = torch.cat([input_ids[0], input_ids[1:, shared:].flatten()])[None]
-        whole = torch.arange(length, device=input_ids.device)
-        positions = torch.cat([whole, whole[shared:].repeat(count - 1)])[None]
+        places = torch.arange(length, device=input_ids.device)
+        positions = torch.cat([places, places[shared:].repeat(n_texts - 1)])[None]
         mask = torch.zeros(packed.shape[1], packed.shape[1], dtype=torch.bool, device=input_ids.device)
         mask[:length, :length] = torch.ones(length, length, dtype=torch.bool, device=input_ids.device).tril()
-        for begin in range(length, packed.shape[1], max(rest, 1)):
-            mask[begin : begin + rest, :shared] = True
-            mask[begin : begin + rest, begin : begin + rest] = mask[:rest, :rest]
+        for begin in range(length, packed.shape[1], max(own_length, 1)):
+            mask[begin : begin + own_length, :shared] = True
+            mask[begin : begin + own_length, begin : begin + own_length] = mask[:own_length, :own_length]
 
         backbone = self._backbone
         embedded = backbone.embed_tokens(packed)
@@ -109,9 +110,10 @@ class LowerLayers:
 
         beginning = hidden[:shared]
         texts = [hidden[:length]]
-        for begin in range(length, packed.shape[1], max(rest, 1)):
-            texts.append(torch.cat([beginning, hidden[begin : begin + rest]]))
-        texts += [hidden[:length]] * (count - len(texts))
+        for begin in range(length, packed.shape[1], max(own_length, 1)):
+            texts.append(torch.cat([beginning, hidden[begin : begin + own_length]]))
+        # Texts that are equal were laid out only once.
+        texts += [hidden[:length]] * (n_texts - len(texts))
         return BaseModelOutputWithPast(last_hidden_state=torch.stack(texts))
 
     @torch.no_grad()
@@ -122,18 +124,21 @@ class LowerLayers:
         digest = hashlib.sha256(repr((packed.tolist(), shared, self._count)).encode()).hexdigest()
         file = self._folder / f"{digest[:32]}.pt"
         if not file.is_file():
-            begun = len(self._beginning)
-            if not begun or packed[0, :begun].tolist() != self._beginning or shared < begun:
-                hidden = self._run_lower(embedded, arguments, 0)
-            else:
+            n_begun = len(self._beginning)
+            has_beginning = 0 < n_begun <= shared and packed[0, :n_begun].tolist() == self._beginning
+            if has_beginning:
                 if self._read is None:
                     cache = DynamicCache()
-                    self._read = self._run_lower(embedded[:, :begun], arguments, 0, cache), cache
+                    self._read = self._run_lower(embedded[:, :n_begun], arguments, 0, cache), cache
+                # The layers add to the cache, so the texts of each call get a copy of what the beginning left there.
                 output, cache = copy.deepcopy(self._read)
-                hidden = torch.cat([output, self._run_lower(embedded[:, begun:], arguments, begun, cache)], dim=1)
-            part = file.with_suffix(".part")
-            torch.save(hidden.cpu(), part)
-            part.replace(file)
+                further_output = self._run_lower(embedded[:, n_begun:], arguments, n_begun, cache)
+                hidden = torch.cat([output, further_output], dim=1)
+            else:
+                hidden = self._run_lower(embedded, arguments, 0)
+            unfinished = file.with_suffix(".part")
+            torch.save(hidden.cpu(), unfinished)
+            unfinished.replace(file)
         read: torch.Tensor = torch.load(file, map_location=embedded.device)
         return read
 

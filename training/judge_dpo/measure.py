@@ -34,27 +34,30 @@ def measure(
     was_training = model.training
     model.eval()
     try:
-        scores, verdicts = [], []
+        # How much more probable the reply True is than the reply False, as a difference of log probabilities.
+        scores = []
         for step in steps:
             log_true, log_false = log_probabilities(
                 model, tokenizer, step, [canonical_reply(True), canonical_reply(False)]
             )
             scores.append(log_true - log_false)
-        for begin in range(0, len(steps) if reply_tokens else 0, batch):
-            verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
+        verdicts: list[bool | None] = []
+        if reply_tokens:
+            for begin in range(0, len(steps), batch):
+                verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
     finally:
         model.train(was_training)
 
-    gold = [step["status"] == "True" for step in steps]
-    by_likelihood = [(score > 0) == right for score, right in zip(scores, gold, strict=True)]
-    measured: dict[str, float | None] = {
+    gold_verdicts = [step["status"] == "True" for step in steps]
+    are_likely_right = [(score > 0) == gold for score, gold in zip(scores, gold_verdicts, strict=True)]
+    measured: dict[str, Any] = {
         "steps": len(steps),
-        "likelihood_accuracy": _share(by_likelihood),
-        "likelihood_auc": _auc(scores, gold),
+        "likelihood_accuracy": _share(are_likely_right),
+        "likelihood_auc": _auc(scores, gold_verdicts),
     }
     if reply_tokens:
-        written = [verdict is right for verdict, right in zip(verdicts, gold, strict=True)]
-        measured["accuracy"] = _share(written)
+        are_right = [verdict is gold for verdict, gold in zip(verdicts, gold_verdicts, strict=True)]
+        measured["accuracy"] = _share(are_right)
         measured["says_true"] = _share([verdict is True for verdict in verdicts])
         measured["unreadable"] = _share([verdict is None for verdict in verdicts])
     return measured
@@ -120,16 +123,17 @@ def log_probabilities(
         masks.append([1] * (len(prompt) + len(completion)) + [0] * padding)
     ids = torch.tensor(padded, device=model.device)
     mask = torch.tensor(masks, device=model.device)
-    # Each token is predicted at the place before it. A number would keep the same places, but as a view of all, which
-    # PyTorch multiplies 20 times as slowly on a processor.
+    # Each token is predicted at the place before it. `logits_to_keep` may also be the number of places from the end.
+    # But then the model multiplies a view of its hidden states, which takes 20 times as long on a processor.
     places = torch.arange(len(prompt) - 1, ids.shape[1] - 1, device=model.device)
     with torch.autocast(model.device.type, dtype=torch.bfloat16):
         logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=places).logits
-    of_tokens = torch.log_softmax(logits.float(), dim=-1).gather(2, ids[:, len(prompt) :, None])[..., 0]
-    sums = []
-    for completion, values in zip(completions, of_tokens, strict=True):
-        sums.append(float(values[: len(completion)].sum()))
-    return sums
+    # The log probability of each token of each reply, and of the padding behind it.
+    log_of_tokens = torch.log_softmax(logits.float(), dim=-1).gather(2, ids[:, len(prompt) :, None])[..., 0]
+    log_of_replies = []
+    for completion, values in zip(completions, log_of_tokens, strict=True):
+        log_of_replies.append(float(values[: len(completion)].sum()))
+    return log_of_replies
 
 
 def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: Row) -> list[int]:
@@ -144,14 +148,17 @@ def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: Row) -> list[int]:
     return list(ids)
 
 
-def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
-    """Return how often, in all pairs of a True and a False step, the True step has the higher score (the AUC)."""
-    true = [score for score, right in zip(scores, gold, strict=True) if right]
-    false = [score for score, right in zip(scores, gold, strict=True) if not right]
-    if not true or not false:
+def _auc(scores: Sequence[float], gold_verdicts: Sequence[bool]) -> float | None:
+    """Return how often, in all pairs of a True and a False step, the True step has the higher score (the AUC).
+
+    A pair with equal scores counts half. The result is None if all steps have the same gold verdict.
+    """
+    scores_of_true = [score for score, gold in zip(scores, gold_verdicts, strict=True) if gold]
+    scores_of_false = [score for score, gold in zip(scores, gold_verdicts, strict=True) if not gold]
+    if not scores_of_true or not scores_of_false:
         return None
-    won = sum((score > other) + 0.5 * (score == other) for score in true for other in false)
-    return round(won / (len(true) * len(false)), 4)
+    won = sum((high > low) + 0.5 * (high == low) for high in scores_of_true for low in scores_of_false)
+    return round(won / (len(scores_of_true) * len(scores_of_false)), 4)
 
 
 def _share(values: Sequence[bool]) -> float | None:
