@@ -12,8 +12,8 @@ from typing import TypedDict
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.pdf_files import read_pdf
 
-# Matches what may stand between two words, or inside a word at the end of a line: spaces, line breaks and hyphens. In a
-# PDF, there may be the gap between two columns or nothing at all.
+# Matches what may stand between two words, or inside a word at the end of a line: spaces, line breaks and hyphens. It
+# is removed on both sides before they are compared, because a PDF may have a wide gap there or nothing at all.
 _BLANKS = re.compile(r"[\s\u00ad\u2010-]+")
 # The endings of office documents. Such a file is a zip archive with XML files.
 _OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods")
@@ -65,9 +65,11 @@ def read_text(path: Path) -> str:
         return text_of_pdf
     if path.suffix in _OFFICE:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # The parts of each office format that contain its text.
-            parts = re.compile(r"document|slides/s|sheet\d|sharedS|content.xml")
-            names = [name for name in archive.namelist() if parts.search(name)]
+            # The files of each office format that contain its text, such as "word/document.xml",
+            # "ppt/slides/slide1.xml", "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml" and the "content.xml" of
+            # OpenDocument.
+            has_text = re.compile(r"document|slides/s|sheet\d|sharedS|content.xml")
+            names = [name for name in archive.namelist() if has_text.search(name)]
             data = b"\n".join(archive.read(name) for name in names)
 
     try:
@@ -102,29 +104,45 @@ def find_faults(questions: Iterable[OwnQuestion], folder: Path) -> list[str]:
     """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     texts = {path.relative_to(folder).as_posix(): " ".join(read_text(path).split()) for path in files}
-    squeezed = {path: squeeze(text) for path, text in texts.items()}
+    squeezed_texts = {path: squeeze(text) for path, text in texts.items()}
     faults = []
     for question in questions:
-        question_id = question["id"]
-        # A question and its first hop each have a document and sentences.
-        parts: list[Stated] = []
-        if question["answerable"]:
-            parts.append(question)
-        if question.get("first_hop"):
-            parts.append(question["first_hop"])
-        for part in parts:
-            text = squeezed.get(part["document"], "")
-            for sentence in part["sentences"]:
-                if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
-                    faults.append(f"{question_id}: this sentence is not in {part['document']}: {sentence}")
-
+        reasons = _find_strange_sentences(question, squeezed_texts)
         if not question.get("answer_elsewhere"):
-            for answer in question["answers"]:
-                if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
-                    faults.append(f"{question_id}: the answer {answer} is in none of the question's sentences")
-
-        absent = question.get("absent")
-        if absent:
-            documents = [document for document, text in texts.items() if re.search(absent, text, re.IGNORECASE)]
-            faults += [f"{question_id}: {absent} should be absent, but is in {document}" for document in documents]
+            reasons += _find_unsupported_answers(question)
+        # A pattern for a fact that no document may have, so that the question cannot be answered.
+        absent_fact = question.get("absent")
+        if absent_fact:
+            for path, text in texts.items():
+                if re.search(absent_fact, text, re.IGNORECASE):
+                    reasons.append(f"{absent_fact} should be absent, but is in {path}")
+        faults += [f"{question['id']}: {reason}" for reason in reasons]
     return faults
+
+
+def _find_strange_sentences(question: dict[str, Any], squeezed_texts: dict[str, str]) -> list[str]:
+    """List the sentences of a question that are not in their document.
+
+    ``squeezed_texts`` has the text of each document, by its path.
+    """
+    # A question and its first hop each have a document and sentences.
+    hops = [question] if question["answerable"] else []
+    if question.get("first_hop"):
+        hops.append(question["first_hop"])
+    reasons = []
+    for hop in hops:
+        text = squeezed_texts.get(hop["document"], "")
+        for sentence in hop["sentences"]:
+            # The row of a table is written as its cells with bars between them. The document has them in other forms.
+            if not all(squeeze(cell) in text for cell in sentence.split(" | ")):
+                reasons.append(f"this sentence is not in {hop['document']}: {sentence}")
+    return reasons
+
+
+def _find_unsupported_answers(question: dict[str, Any]) -> list[str]:
+    """List the answers of a question that are in none of its sentences."""
+    reasons = []
+    for answer in question["answers"]:
+        if not any(squeeze(answer) in squeeze(sentence) for sentence in question["sentences"]):
+            reasons.append(f"the answer {answer} is in none of the question's sentences")
+    return reasons

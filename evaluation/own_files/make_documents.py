@@ -96,12 +96,13 @@ def _read_members(deb: bytes) -> Iterator[tuple[str, bytes]]:
     A package is an ar archive. It contains a tar archive with the files. Members of an ar archive begin at even
     offsets, after a header of 60 bytes.
     """
+    # The archive begins with this line.
     start = len(b"!<arch>\n")
     while start < len(deb):
-        # The header has the name in its first 16 bytes, and the size of the member from byte 48 to 58.
-        name = deb[start : start + 16]
-        size = int(deb[start + 48 : start + 58])
-        start += 60
+        header = deb[start : start + 60]
+        name = header[:16]
+        size = int(header[48:58])
+        start += len(header)
         if name.startswith(b"data.tar"):
             with tarfile.open(fileobj=io.BytesIO(deb[start : start + size])) as archive:
                 for member in archive:
@@ -167,28 +168,13 @@ def make_documents(
         package_list = "languages.json"
         question_sets = ["languages"]
 
-    missing_packages: list[str] = []
-    try:
-        if train and languages:
-            raise BadInput("--train and --languages make different documents: choose one.")
-        if folder.exists():
-            raise BadInput(f"{folder} exists already: name a new folder.")
-        if not shutil.which("groff"):
-            raise BadInput("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
-        for package in read_packages(package_list):
-            target_folder = package.get("folder", f"manuals/{package['package']}")
-            try:
-                deb = find_package(package, debs)
-            except BadInput as error:
-                # A mirror drops old versions. The other documents are made all the same. The check below lists the
-                # questions whose documents are missing.
-                print(error)
-                missing_packages.append(package["package"])
-                continue
-            n_written = write_package(package, deb, folder / target_folder)
-            print(f"{package['package']} {package['version']}, {target_folder}: {n_written} files")
-    except BadInput as error:
-        raise SystemExit(str(error)) from error
+    if train and languages:
+        raise SystemExit("--train and --languages make different documents: choose one.")
+    if folder.exists():
+        raise SystemExit(f"{folder} exists already: name a new folder.")
+    if not shutil.which("groff"):
+        raise SystemExit("groff, which formats the manual pages, is missing: install it (groff-base on Debian).")
+    missing_packages = _write_packages(package_list, debs, folder)
     if not languages:
         print(f"organisations: {write_organisations(folder / 'office', train)} files")
 
@@ -198,6 +184,26 @@ def make_documents(
     faults = find_faults(questions, folder)
     print(*faults, f"{len(faults)} faults in the questions", sep="\n")
     raise typer.Exit(bool(faults or missing_packages))
+
+
+def _write_packages(package_list: str, debs: Path, folder: Path) -> list[str]:
+    """Write the files of all packages of a list, and return the names of the packages that cannot be had.
+
+    A mirror drops old versions. The other documents are made all the same, and the check of the questions then lists
+    those whose documents are missing.
+    """
+    missing_packages = []
+    for package in read_packages(package_list):
+        target_folder = package.get("folder", f"manuals/{package['package']}")
+        try:
+            deb = find_package(package, debs)
+        except BadInput as error:
+            print(error)
+            missing_packages.append(package["package"])
+            continue
+        n_written = write_package(package, deb, folder / target_folder)
+        print(f"{package['package']} {package['version']}, {target_folder}: {n_written} files")
+    return missing_packages
 
 
 if __name__ == "__main__":

@@ -97,17 +97,17 @@ def _make_docx(blocks: list[Any]) -> bytes:
 
     document = Document()
     # Rows that follow each other become one table.
-    for is_table, group in groupby(blocks, lambda block: isinstance(block, list)):
-        rows = list(group)
-        if is_table:
-            table = document.add_table(rows=len(rows), cols=len(rows[0]))
-            for row, values in zip(table.rows, rows, strict=True):
+    for are_rows, group in groupby(blocks, lambda block: isinstance(block, list)):
+        neighbours = list(group)
+        if are_rows:
+            table = document.add_table(rows=len(neighbours), cols=len(neighbours[0]))
+            for row, values in zip(table.rows, neighbours, strict=True):
                 for cell, value in zip(row.cells, values, strict=True):
                     cell.text = value
         else:
-            for block in rows:
-                style = "Heading 1" if block.startswith("# ") else None
-                document.add_paragraph(block.removeprefix("# "), style)
+            for paragraph in neighbours:
+                style = "Heading 1" if paragraph.startswith("# ") else None
+                document.add_paragraph(paragraph.removeprefix("# "), style)
     file = io.BytesIO()
     document.save(file)
     return file.getvalue()
@@ -146,11 +146,11 @@ def _make_ods(sheets: dict[str, list[list[object]]]) -> bytes:
     """Make an OpenDocument spreadsheet from the rows of each sheet."""
     tables = []
     for name, rows in sheets.items():
-        xml = ""
+        rows_xml = ""
         for row in rows:
             cells = [f"<table:table-cell><text:p>{escape(str(value))}</text:p></table:table-cell>" for value in row]
-            xml += f"<table:table-row>{''.join(cells)}</table:table-row>"
-        tables.append(f'<table:table table:name="{escape(name)}">{xml}</table:table>')
+            rows_xml += f"<table:table-row>{''.join(cells)}</table:table-row>"
+        tables.append(f'<table:table table:name="{escape(name)}">{rows_xml}</table:table>')
     return _make_open_document("spreadsheet", "".join(tables))
 
 
@@ -167,10 +167,10 @@ def _make_odt(blocks: list[str]) -> bytes:
 
 def _make_open_document(kind: str, body: str) -> bytes:
     """Make an OpenDocument file of a kind ("text" or "spreadsheet") from the XML of its body."""
-    spaces = "".join(
+    namespaces = "".join(
         f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
     )
-    content = f"<office:document-content{spaces}><office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    content = f"<office:document-content{namespaces}><office:body><office:{kind}>{body}</office:{kind}></office:body>"
     parts = {
         "mimetype": f"application/vnd.oasis.opendocument.{kind}",
         "content.xml": f'<?xml version="1.0" encoding="UTF-8"?>{content}</office:document-content>',
@@ -194,23 +194,24 @@ def _at_a_fixed_time(archive: bytes) -> bytes:
 
 def _make_pdf(pages: list[str]) -> bytes:
     """Make a PDF file with a page for each text."""
-    # The objects of the file: 1 is the catalogue, 2 the list of pages, 3 the font. Then each page has two: its layout
-    # and its text.
-    kids = " ".join(f"{4 + 2 * i} 0 R" for i in range(len(pages)))
+    # The objects of the file: 1 is the catalogue, 2 the list of pages, 3 the font. Then each page has two objects: its
+    # layout and, with the next number, its text. An object is named by its number, as in "3 0 R".
+    numbers_of_layouts = range(4, 4 + 2 * len(pages), 2)
+    kids = " ".join(f"{number} 0 R" for number in numbers_of_layouts)
     bodies = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
     ]
-    for i, page in enumerate(pages):
+    for number, page in zip(numbers_of_layouts, pages, strict=True):
         # Backslashes and parentheses must be escaped in a text.
         escaped = re.sub(r"([\\()])", r"\\\1", page.strip())
         lines = [f"({line}) Tj T*" for line in escaped.split("\n")]
         stream = f"BT /F1 11 Tf 14 TL 72 740 Td {' '.join(lines)} ET"
-        layout = f"/MediaBox [0 0 595 842] /Contents {5 + 2 * i} 0 R /Resources << /Font << /F1 3 0 R >> >>"
+        layout = f"/MediaBox [0 0 595 842] /Contents {number + 1} 0 R /Resources << /Font << /F1 3 0 R >> >>"
         bodies.append(f"<< /Type /Page /Parent 2 0 R {layout} >>")
         bodies.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    # The table at the end says at which byte each object begins.
+    # The table at the end says at which byte each object begins. Its first entry stands for no object.
     data = b"%PDF-1.4\n"
     table = "0000000000 65535 f \n"
     for number, body in enumerate(bodies, start=1):

@@ -55,7 +55,7 @@ from prefrag.pipelines.runners import make_runner
 # Pipelines with these words in the name are left out by default. They need a server, an embedding model, a third source
 # or log probabilities. Or they differ from another pipeline only in the text of prompts. `--pipeline` runs them anyway.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare", "analysis")
-# These pipelines need log probabilities, which the simulated reader does not have.
+# The pipelines that need log probabilities, which the simulated reader does not have.
 _NOT_SIMULATED = ("flare",)
 # The metrics in the table.
 _COLUMNS = (
@@ -104,7 +104,7 @@ _RATES = (
     "memory",
     "web_junk",
 )
-# The settings that matter only to some pipelines, see `varies_with`.
+# The settings that make a difference only for some pipelines, see `varies_with`.
 _NOT_EVERYWHERE = frozenset(
     {
         "judge_error",
@@ -165,22 +165,24 @@ class Cell:
     @property
     def folder(self) -> str:
         """The folder of the evaluation, relative to the output folder."""
-        own = self.experiment
-        # These settings are always named. All others are named only if they differ from their defaults.
-        settings = f"k{own.top_k}-judge{own.judge_error:g}-distraction{own.distraction:g}-seed{own.seed}"
-        if own.split is not None:
-            settings += "-split" if own.split else "-whole"
+        chosen = self.experiment
+        # `top_k` and the three settings of `always_named` are always in the name. All others are in it only if they
+        # differ from their defaults.
+        settings = f"k{chosen.top_k}-judge{chosen.judge_error:g}-distraction{chosen.distraction:g}-seed{chosen.seed}"
+        always_named = ("judge_error", "distraction", "seed")
+        if chosen.split is not None:
+            settings += "-split" if chosen.split else "-whole"
         for name in _VARIED:
-            value = getattr(own, name)
-            if name not in ("judge_error", "distraction", "seed") and value != _DEFAULTS[name]:
+            value = getattr(chosen, name)
+            if name not in always_named and value != _DEFAULTS[name]:
                 short_name = name.replace("_", "")
                 settings += f"-{short_name}{value}"
-        if own.llm != SIMULATED:
-            settings += f"-{own.model or 'model'}"
+        if chosen.llm != SIMULATED:
+            settings += f"-{chosen.model or 'model'}"
 
-        first = _FORBIDDEN.sub("_", self.name)
-        second = _FORBIDDEN.sub("_", settings)
-        return f"{self.dataset.name}-{self.questions}/{first}/{second}"
+        pipeline_folder = _FORBIDDEN.sub("_", self.name)
+        settings_folder = _FORBIDDEN.sub("_", settings)
+        return f"{self.dataset.name}-{self.questions}/{pipeline_folder}/{settings_folder}"
 
 
 def combine_cells(
@@ -198,25 +200,23 @@ def combine_cells(
     """
     # The datasets on which the setting `yes_no` makes no difference.
     without_yes_no = set()
+    # Reading all questions takes time, and is needed only if several values are tried.
     if len(settings.get("yes_no", ())) > 1:
         without_yes_no = {dataset for dataset in datasets if not has_yes_no(dataset / f"{questions}.jsonl")}
 
     for pipeline in pipelines:
         block = read_pipeline(pipeline, *settings.get("changes", ()))
-        useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
+        useless_for_pipeline = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
         for dataset in datasets:
-            # Of a setting that makes no difference here, only the first value is used.
-            varied = dict(settings)
-            for name in settings:
-                if name in useless or (name == "yes_no" and dataset in without_yes_no):
-                    varied[name] = settings[name][:1]
-            shared = {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED}
-            for values in itertools.product(*varied.values()):
-                setting_values = dict(zip(varied, values, strict=True))
-                experiment = make_settings(Experiment, {**shared, **setting_values})
+            useless = useless_for_pipeline | ({"yes_no"} if dataset in without_yes_no else set())
+            tried_values = {name: values[:1] if name in useless else values for name, values in settings.items()}
+            of_dataset = {"corpus": dataset / "corpus.jsonl", "llm": SIMULATED}
+            for combination in itertools.product(*tried_values.values()):
+                setting_values = dict(zip(tried_values, combination, strict=True))
+                experiment = make_settings(Experiment, {**of_dataset, **setting_values})
                 # If nothing is drawn, the first seed is enough.
-                is_further_seed = experiment.seed in settings.get("seed", ())[1:]
-                if not is_further_seed or draws(experiment, useless):
+                is_first_seed = experiment.seed not in settings.get("seed", ())[1:]
+                if is_first_seed or draws(experiment, useless):
                     yield Cell(pipeline, dataset, questions, experiment)
 
 
@@ -281,10 +281,10 @@ def open_evaluation(
     from prefrag.evaluation.runs.runner import run
 
     def evaluate(cell: Cell) -> dict[str, object] | str:
-        """Run an evaluation, unless it is finished."""
+        """Run an evaluation, unless it is finished. Return its metrics, or a message for the error that ended it."""
         questions = cell.dataset / f"{cell.questions}.jsonl"
         try:
-            ended = run(
+            evaluation = run(
                 cell.pipeline,
                 questions,
                 cell.experiment,
@@ -294,7 +294,7 @@ def open_evaluation(
                 contents=False,
                 limit=limit,
             )
-            return ended.metrics
+            return evaluation.metrics
         except Exception as error:
             return f"{cell.folder}: {error}"
 
@@ -357,14 +357,14 @@ def evaluate_all(
     return {cell: finished[cell] for cell in wanted}
 
 
-def list_rows(done: dict[Cell, dict[str, object]]) -> list[list[str]]:
+def list_rows(metrics_of_cells: dict[Cell, dict[str, object]]) -> list[list[str]]:
     """Make the rows of the table.
 
-    :param done: The metrics of each evaluation.
+    :param metrics_of_cells: The metrics of each evaluation.
     :returns: The names of the columns, then one row per evaluation.
     """
     rows = [["reader", "dataset", "questions", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS]]
-    for cell, metrics in done.items():
+    for cell, metrics in metrics_of_cells.items():
         experiment = cell.experiment
         # Settings that make no difference are shown as a dash. The judge error is always shown.
         block = read_pipeline(cell.pipeline, experiment.changes)
@@ -413,13 +413,13 @@ def name_failed(done: dict[Cell, dict[str, object]]) -> None:
             print(f"{cell.folder}: {failures}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
 
 
-def _read_lists(single: Sequence[str]) -> dict[str, list[object]]:
+def _read_lists(changes: Sequence[str]) -> dict[str, list[Any]]:
     """Read settings of the form NAME=VALUE,VALUE,... into lists of values.
 
     For example, ``_read_lists(["seed=0,1"])`` returns ``{"seed": [0, 1]}``.
     """
-    lists: dict[str, list[object]] = {}
-    for text in single:
+    lists: dict[str, list[Any]] = {}
+    for text in changes:
         name, equals, values = text.partition("=")
         for value in values.split(","):
             fields_read = read_fields(Experiment, None, [f"{name}{equals}{value}"])
@@ -470,10 +470,10 @@ def main(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions of each dataset.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
-    file = None
+    csv_file = None
     paper = None
     if table and table.endswith(".csv"):
-        file = Path(table)
+        csv_file = Path(table)
     elif table:
         paper = PaperTable.find(table)
 
@@ -481,27 +481,27 @@ def main(
     if paper is not None and chooses_pipelines:
         raise typer.BadParameter("A paper's table has pipelines of its own: leave --pipeline and --judges out.")
     pipelines = _choose_pipelines(pipeline, judges, output)
-    single, pipeline_changes = split_changes(changes or ())
+    own_changes, pipeline_changes = split_changes(changes or ())
     folders = find_dataset_folders(datasets, questions)
     if paper is not None:
         folders = _choose_folders(paper, folders)
         pipelines = _choose_of_table(paper, has_model=llm is not None)
 
-    tried_values = _list_tried(llm, model, paper)
-    chosen = tried_values | read_fields(Experiment, experiment) | _read_lists(single)
-    of_all = [*chosen.get("changes", ()), *pipeline_changes]
+    # Values of the file replace the default ones, and values of the command replace both.
+    chosen_values = _list_tried(llm, model, paper) | read_fields(Experiment, experiment) | _read_lists(own_changes)
+    changes_of_all = [*chosen_values.get("changes", ()), *pipeline_changes]
     settings = {}
-    for name, value in chosen.items():
+    for name, value in chosen_values.items():
         settings[name] = value if isinstance(value, list) else [value]
 
     cells: list[Cell] = []
     for entry in pipelines:
         name = entry
-        own_changes: list[str] = []
+        changes_of_entry: list[str] = []
         # In a paper's table, changed settings may follow the name of a pipeline.
         if paper is not None:
-            name, *own_changes = entry.split()
-        settings["changes"] = [[*own_changes, *of_all]]
+            name, *changes_of_entry = entry.split()
+        settings["changes"] = [[*changes_of_entry, *changes_of_all]]
         cells += combine_cells(folders, [name], questions, settings)
 
     finished = evaluate_all(cells, output, processes=processes, concurrency=concurrency, ray=ray, limit=limit)
@@ -511,8 +511,8 @@ def main(
         print_table(finished)
     else:
         _print_table_of_paper(paper, finished, output)
-    if file is not None:
-        write_table(finished, file)
+    if csv_file is not None:
+        write_table(finished, csv_file)
 
 
 def _choose_pipelines(pipelines: list[str] | None, judges: bool, output: Path) -> list[str]:
@@ -526,9 +526,10 @@ def _choose_pipelines(pipelines: list[str] | None, judges: bool, output: Path) -
 
 def _choose_folders(paper: PaperTable, folders: list[Path]) -> list[Path]:
     """Choose the datasets of a paper's table, and say which of them have no folder."""
-    chosen, absent = paper.choose(folders)
-    if absent:
-        print(f"Table {paper.id} also has {', '.join(absent)}, of which there is no folder.", file=sys.stderr)
+    chosen, names_without_folder = paper.choose(folders)
+    if names_without_folder:
+        listed = ", ".join(names_without_folder)
+        print(f"Table {paper.id} also has {listed}, of which there is no folder.", file=sys.stderr)
     return chosen
 
 

@@ -50,14 +50,18 @@ def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
     lines = read_lines(file)
     head = list(lines[0])
     # The columns before "n" are the settings of an evaluation.
-    settings = [*head[: head.index("n")], "split"]
-    merged = {}
+    names_of_settings = [*head[: head.index("n")], "split"]
+    line_of_settings = {}
     for line in (*lines, *added):
-        merged[tuple(line.get(name) or "" for name in settings)] = line
+        line_of_settings[tuple(line.get(name) or "" for name in names_of_settings)] = line
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, head, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(merged.values())
+        writer.writerows(line_of_settings.values())
+
+
+# The settings that a row, a column or a cell has in common, by the names of the columns of the results.
+_Settings = Mapping[str, Any]
 
 
 def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> dict[str, str]:
@@ -69,40 +73,56 @@ def lay_out(lines: Sequence[Mapping[str, str]], layout: Mapping[str, Any]) -> di
     """
     tables = {}
     for name, table in layout["tables"].items():
-        where = {**layout["where"], **table.get("where", {})}
         titles = table.get("datasets", layout["datasets"])
         datasets = {title: {"dataset": layout["datasets"][title]} for title in titles}
-        cells = table.get("cells", [{}])
-        rows = table["rows"]
-        if isinstance(rows, list):
-            rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
-        # A column may have several cells, which are written side by side.
-        columns = table.get("columns")
-        if not columns:
-            columns = {}
-            for title, dataset in datasets.items():
-                columns[title] = [{**dataset, **cell} for cell in cells]
-
-        if table.get("by_dataset"):
-            rows_of_all = rows
-            rows = {}
-            for title, dataset in datasets.items():
-                for row, row_settings in rows_of_all.items():
-                    rows[f"{row}, {title}"] = {**row_settings, **dataset}
+        rows = _list_rows(table, datasets)
+        columns = _list_columns(table, datasets)
+        settings_of_table = {**layout["where"], **table.get("where", {})}
 
         texts_by_row: dict[str, list[str]] = {}
         for row, row_settings in rows.items():
-            wanted = {**row_settings, "blank": None}
+            # The titles of the columns that stay empty in this row. They are no setting.
+            blank_titles = row_settings.get("blank", ())
+            settings_of_row = {**row_settings, "blank": None}
             texts = []
-            for title, column in columns.items():
-                if title in row_settings.get("blank", ()):
-                    texts.append("")
-                    continue
-                side_by_side = [_fill(name, lines, {**where, **cell, **wanted}, table["cell"]) for cell in column]
-                texts.append(" / ".join(side_by_side))
+            for title, cells in columns.items():
+                texts_of_cells = []
+                for cell in cells if title not in blank_titles else ():
+                    wanted = {**settings_of_table, **cell, **settings_of_row}
+                    texts_of_cells.append(_fill(name, lines, wanted, table["cell"]))
+                texts.append(" / ".join(texts_of_cells))
             texts_by_row[row] = texts
         tables[name] = make_table([table["head"], *columns], texts_by_row)
     return tables
+
+
+def _list_rows(table: Mapping[str, Any], datasets: Mapping[str, _Settings]) -> dict[str, _Settings]:
+    """Return the settings of each row of a table, by its label. ``datasets`` has those of each dataset, by its title.
+
+    A list of rows has the names of pipelines. With ``by_dataset``, there is a row for each dataset and each of these.
+    """
+    rows = table["rows"]
+    if isinstance(rows, list):
+        rows = {f"`{pipeline}`": {"pipeline": pipeline} for pipeline in rows}
+    if not table.get("by_dataset"):
+        return dict(rows)
+
+    rows_by_dataset = {}
+    for title, dataset in datasets.items():
+        for row, row_settings in rows.items():
+            rows_by_dataset[f"{row}, {title}"] = {**row_settings, **dataset}
+    return rows_by_dataset
+
+
+def _list_columns(table: Mapping[str, Any], datasets: Mapping[str, _Settings]) -> dict[str, list[_Settings]]:
+    """Return the settings of the cells of each column of a table, by its title.
+
+    The cells of a column are written side by side. A table without columns of its own has a column for each dataset.
+    """
+    if table.get("columns"):
+        return dict(table["columns"])
+    cells = table.get("cells", [{}])
+    return {title: [{**dataset, **cell} for cell in cells] for title, dataset in datasets.items()}
 
 
 def make_table(head: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
@@ -126,30 +146,28 @@ def _fill(table: str, lines: Sequence[Mapping[str, str]], wanted: Mapping[str, o
     ``wanted`` has the settings of the cell, and ``cell`` is a template such as "{acc} / {total}".
     """
     # A dash in a line means that the setting makes no difference there.
-    allowed = {}
+    allowed_values = {}
     for name, value in wanted.items():
         if value is not None:
             values = value if isinstance(value, list) else [value]
-            allowed[name] = {"-", *map(str, values)}
+            allowed_values[name] = {"-", *map(str, values)}
     matching = list(lines)
     # The settings of the row come last. They leave the fewest lines, so they are compared first.
-    for name, options in reversed(allowed.items()):
-        matching = [line for line in matching if line[name] in options]
+    for name, allowed in reversed(allowed_values.items()):
+        matching = [line for line in matching if line[name] in allowed]
     if not matching:
         raise ValueError(
             f"{table}: no line of the results has {wanted}. Run `matrix` with these, and give the table with --add."
         )
 
     texts = {}
-    # The values of each name in braces in the template.
-    numbers_of = {}
+    # The names in braces in the template.
     for name in re.findall(r"{(\w+)}", cell):
-        numbers_of[name] = [_read(line, name) for line in matching]
-    for name, numbers in numbers_of.items():
+        numbers = [_read(line, name) for line in matching]
         decimals = _DECIMALS.get(name, 1)
         texts[name] = f"{mean(numbers):.{decimals}f}"
-    if len(set(numbers_of.get("acc", ()))) > 1:
-        texts["acc"] += f" ± {stdev(numbers_of['acc']):.1f}"
+        if name == "acc" and len(set(numbers)) > 1:
+            texts[name] += f" ± {stdev(numbers):.1f}"
     return cell.format(**texts)
 
 
