@@ -41,9 +41,9 @@ _NAME = re.compile(
 # A word between blanks, without quotation marks.
 _WORD = re.compile(r"[^\s\"\u201c\u201d]+")
 # Auxiliary verbs. The main verb of the question comes after the noun: "does the trailer weigh".
-_HELP_VERBS = "can could did do does may might must shall should will would"
-# The same verbs as a set.
-_AUXILIARIES = frozenset(_HELP_VERBS.split())
+_AUXILIARIES = frozenset(
+    ["can", "could", "did", "do", "does", "may", "might", "must", "shall", "should", "will", "would"]
+)
 # English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
 _GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
 # An article or possessive and up to six words behind it: "the blue trailer", "my car".
@@ -64,22 +64,21 @@ _THING = re.compile(
 )
 # An "it" that refers to nothing, as in "how long does it take to go", "what time is it" or "is it true that". The "it"
 # in "is it old" refers to something, and does not match.
-_EMPTY = re.compile(
+_EMPTY_IT = re.compile(
     r"\bit\b(?= (?:\w+ ){1,3}(?:to|that|if|when)\b)|(?<=time is )it|(?<=is )it(?= (?:\w+ )?(?:to|that)\b)", re.I
 )
 # A word that joins two clauses, such as "when" in "how heavy is it when it is full".
-_JOINS = re.compile(
+_CONJUNCTION = re.compile(
     r"\b(?:after|although|and|because|before|but|if|once|or|since|so|that|until|when|where|while)\b", re.I
 )
 # A possessive pronoun: "his", "its". "Her" is possessive before a noun, as in "her house". It is not possessive before
 # a word such as "and" or "in".
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 # The words with which a follow-up may begin: "And what about " in "And what about Vienna?".
-_LEADS = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
+_LEAD = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
-# The same words as a set.
-_BEGINS = frozenset(_BEGIN.split())
+_BEGIN_FRAGMENTS = frozenset(_BEGIN.split())
 # A year from 1000 to 2099.
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 # A text that is only a year, with or without a small word before it: "in 1990?", "1990".
@@ -96,9 +95,13 @@ _ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
 # Pronouns that may stand before a noun, as in "this ship".
 _DEMONSTRATIVES = ("this", "that", "these", "those")
 # The groups of pronouns that stand for the same thing.
-_SAME = tuple(
+_FORMS_OF_PRONOUNS = tuple(
     frozenset(forms.split()) for forms in ("he him his", "she her hers", "it its", "they them their theirs these those")
 )
+
+# What is put before a text, so that a word with a capital at its beginning counts as a name. Otherwise the capital may
+# only show that a sentence begins.
+_DASH = "- "
 
 # Pairs of a question and its answer, oldest first. The answer is empty if there is none.
 Turns = Sequence[tuple[str, str]]
@@ -112,14 +115,14 @@ def find_reference(question: str) -> str:
     :param question: The question.
     :returns: A pronoun or a fragment. Empty if the question can be understood alone.
     """
-    lead = _LEADS.match(question)
+    lead = _LEAD.match(question)
     # The question without its first words, such as "And".
-    rest = question[lead.end() :] if lead else question
-    words = re.findall(r"\w+", rest.casefold())
-    if _IN_A_YEAR.fullmatch(rest):
-        return rest.strip(" ?.!")
+    text = question[lead.end() :] if lead else question
+    words = re.findall(r"\w+", text.casefold())
+    if _IN_A_YEAR.fullmatch(text):
+        return text.strip(" ?.!")
     if lead and _is_fragment(words):
-        return rest.strip(" ?.!")
+        return text.strip(" ?.!")
 
     # A question of function words alone, such as "why?", names nothing.
     has_pronoun = _PERSON.search(question) or _THING.search(question)
@@ -139,7 +142,7 @@ def _is_fragment(words: Sequence[str]) -> bool:
     if not 0 < len(words) <= _MAX_FRAGMENT_WORDS:
         return False
     first_word = words[0]
-    return first_word in _BEGINS or first_word not in _GRAMMAR_WORDS
+    return first_word in _BEGIN_FRAGMENTS or first_word not in _GRAMMAR_WORDS
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
@@ -166,14 +169,18 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     pronoun = reference.casefold()
     find_name = _find_person if _PERSON.fullmatch(pronoun) else _find_thing
     name = find_name(turns, pronoun)
-    if not name:
-        return None
+    return _insert_name(name, match, turns) if name else None
 
-    before = question[: match.start()]
-    after = question[match.end() :]
+
+def _insert_name(name: str, pronoun: re.Match[str], turns: Turns) -> str | None:
+    """Replace the pronoun of a question by a name. None if a noun behind it is not in the last question."""
+    question = pronoun.string
+    before = question[: pronoun.start()]
+    after = question[pronoun.end() :]
+    word = pronoun.group().casefold()
     # The noun after a word such as "this": "ship" in "this ship".
     noun = ""
-    if pronoun in _DEMONSTRATIVES:
+    if word in _DEMONSTRATIVES:
         next_word = re.match(r" (\w+)", after)
         if next_word and next_word[1].casefold() not in _GRAMMAR_WORDS:
             noun = next_word[1]
@@ -184,9 +191,9 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
             return None
         after_noun = after.removeprefix(f" {noun}")
         return f"{before}the {noun} ({name}){after_noun}"
-    if _POSSESSIVE.match(question, match.start()):
+    if _POSSESSIVE.match(question, pronoun.start()):
         return f"{before}{name}'s{after}"
-    if pronoun == "there":
+    if word == "there":
         return f"{before}in {name}{after}"
     return f"{before}{name}{after}"
 
@@ -216,7 +223,7 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
         return None
 
     # An "it" that refers to nothing is replaced by blanks, so that all positions stay as they are.
-    without_empty = _EMPTY.sub(lambda match: " " * len(match.group()), question)
+    without_empty = _EMPTY_IT.sub(lambda match: " " * len(match.group()), question)
     person = _PERSON.search(without_empty)
     if person:
         return person
@@ -226,7 +233,7 @@ def _find_pronoun(question: str) -> re.Match[str] | None:
 
     # A pronoun may refer to a phrase in the clause before it: "How heavy is the trailer when it is full?"
     before_pronoun = without_empty[: thing.start()]
-    join = _JOINS.search(before_pronoun)
+    join = _CONJUNCTION.search(before_pronoun)
     if join:
         clause_before = before_pronoun[: join.start()]
         if any(_phrases(clause_before)):
@@ -314,13 +321,10 @@ def _names_in_answer(answer: str) -> list[str]:
 
     If the whole answer is one capitalised word, such as "Berg", it counts as a name.
     """
-    words = answer.split()
-    if len(words) > _MAX_NAME_WORDS:
+    n_words = len(answer.split())
+    if n_words > _MAX_NAME_WORDS:
         return []
-    if len(words) == 1:
-        # A capital at the beginning of a text means nothing. With a dash before it, the word does not begin the text.
-        return list(_names(f"- {answer}"))
-    return list(_names(answer))
+    return list(_names(f"{_DASH}{answer}" if n_words == 1 else answer))
 
 
 def _find_person(turns: Turns, pronoun: str) -> str:
@@ -379,7 +383,7 @@ def _is_label(name: str, text: str) -> bool:
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
     """Yield the turns, newest first, without turns whose question contains the same pronoun in place of a name."""
-    same_pronouns = next((forms for forms in _SAME if pronoun.casefold() in forms), frozenset())
+    same_pronouns = next((forms for forms in _FORMS_OF_PRONOUNS if pronoun.casefold() in forms), frozenset())
     for question, answer in reversed(turns):
         words = re.findall(r"\w+", question.casefold())
         if same_pronouns.isdisjoint(words):
@@ -399,11 +403,10 @@ def _complete_fragment(fragment: str, turns: Turns) -> str | None:
     if _STANDS_FOR_NOUN.search(fragment):
         return None
 
-    # With a dash before it, a capitalised word at the beginning counts as a name.
-    question = f"- {last_question}"
+    question = f"{_DASH}{last_question}"
     # Names are tried first, then phrases such as "the harbour".
-    for find, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
-        new_name = next(find(f"- {fragment}"), None)
+    for find_texts, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
+        new_name = next(find_texts(f"{_DASH}{fragment}"), None)
         places = list(find_places(question))
         if new_name and places:
             last_name = question[places[-1]]
@@ -412,7 +415,7 @@ def _complete_fragment(fragment: str, turns: Turns) -> str | None:
             for place in reversed(places):
                 if question[place] == last_name:
                     question = question[: place.start] + new_name + question[place.stop :]
-            return question.removeprefix("- ")
+            return question.removeprefix(_DASH)
     return None
 
 

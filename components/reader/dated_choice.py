@@ -172,21 +172,24 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     if places is None:
         return None
 
-    titles = [title for title, _ in (passages[place] for place in places)]
-    names = [short_title(title) for title in titles]
+    names = []
+    for place in places:
+        title, _ = passages[place]
+        names.append(short_title(title))
     # The words of the question, and the question itself, without the names of the two things. A film "The Last Day"
     # does not ask for the last one.
     asked = set(normalize_words(question).split())
-    outside = question
+    question_without_names = question
     for name in names:
         asked.difference_update(normalize_words(name).split())
-        outside = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "", outside, flags=re.IGNORECASE)
+        name_as_words = rf"(?<!\w){re.escape(name)}(?!\w)"
+        question_without_names = re.sub(name_as_words, "", question_without_names, flags=re.IGNORECASE)
 
-    if _NEGATION.search(outside) or _ASKS_ELSE.search(question):
+    if _NEGATION.search(question_without_names) or _ASKS_ELSE.search(question):
         return None
     asks_for_earlier = not asked.isdisjoint(_EARLIER)
     asks_for_later = not asked.isdisjoint(_LATER)
-    event = _asked_event(outside, asked)
+    event = _asked_event(question_without_names, asked)
     # A question with words for both, or for neither, is unclear.
     if asks_for_earlier == asks_for_later or not event:
         return None
@@ -284,10 +287,11 @@ def _find_date(
 
 def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Passage]) -> Iterator[int]:
     """Find the other passages whose titles stand in the text of a passage, without the two that are offered."""
-    spoken = f" {normalize_words(passages[place][1])} "
+    _, text = passages[place]
+    words_of_text = f" {normalize_words(text)} "
     for other, (title, _) in enumerate(passages):
         key = title_key(title)
-        if key and other not in offered and f" {key} " in spoken:
+        if key and other not in offered and f" {key} " in words_of_text:
             yield other
 
 

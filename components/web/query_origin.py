@@ -52,9 +52,9 @@ def web_query(query: str, state: State) -> tuple[str, list[str]]:
     messages = (state.typed, state.question, *(text for role, text in state.history if role == "user"))
     for message in filter(None, dict.fromkeys(messages)):
         question, statements = split_question(message)
-        for written in {message.strip(), " ".join(message.split())}:
-            if question and statements and written in query:
-                query = query.replace(written, question)
+        for written_message in {message.strip(), " ".join(message.split())}:
+            if question and statements and written_message in query:
+                query = query.replace(written_message, question)
                 left_out = left_out + statements
     return query, left_out
 
@@ -177,9 +177,9 @@ def _copies_passage(query: str, passages: Iterable[str], own: Sequence[str]) -> 
     """
     sequences = _word_sequences(passages) - _word_sequences(own)
     glued_query, glued_own = _glue([query]), _glue(own)
-    glued_sequences = (words.replace(" ", "") for words in sequences)
-    copied = any(words in glued_query and words not in glued_own for words in glued_sequences)
-    return copied or bool(sequences & _word_sequences([query]))
+    glued_sequences = (sequence.replace(" ", "") for sequence in sequences)
+    is_copied_glued = any(glued in glued_query and glued not in glued_own for glued in glued_sequences)
+    return is_copied_glued or not sequences.isdisjoint(_word_sequences([query]))
 
 
 def _glue(texts: Iterable[str]) -> str:
@@ -196,5 +196,8 @@ def _word_sequences(texts: Iterable[str]) -> set[str]:
     For example, ``_word_sequences(["It was sold in May 1974."])`` returns
     ``{"it was sold in may", "was sold in may 1974"}``.
     """
-    parts = (_split(text) for text in texts)
-    return {" ".join(words[at : at + COPIED_WORDS]) for words in parts for at in range(len(words) - COPIED_WORDS + 1)}
+    sequences = set()
+    for words in map(_split, texts):
+        for begin in range(len(words) - COPIED_WORDS + 1):
+            sequences.add(" ".join(words[begin : begin + COPIED_WORDS]))
+    return sequences

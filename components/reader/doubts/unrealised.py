@@ -56,28 +56,32 @@ def is_unrealised(statement: Statement) -> bool:
     """
     if statement.is_named_so or asks_report(statement):
         return False
-    is_infinitive = statement.answer.startswith("to ")
     # Rules answer a question in the present. "The costs shall be borne by the buyer" answers "Who bears the costs?".
     # "The filter should be changed monthly" answers "How often is the filter changed?".
-    is_rule = _is_prescribed(statement)
-    # "What may it affect?" is answered by what it might affect.
-    is_open = _ASKS_MODAL.search(statement.question) is not None
-
-    if not is_rule and not is_open and statement.matches(_MODAL, is_verb=True):
-        return True
-    if not is_rule and not is_infinitive and statement.matches(_IS_TO, is_verb=True):
+    if _is_prescribed(statement):
+        if _SHOULD_BE.search(statement.sentence):
+            return False
+    elif _has_unreal_verb(statement):
         return True
 
-    asks_past = not _NOT_PAST.search(statement.question)
-    if asks_past and not is_rule and statement.matches(_FUTURE, is_verb=True):
-        return True
-
-    if is_rule and _SHOULD_BE.search(statement.sentence):
+    # A question with an infinitive, or with an answer such as "to sell it", asks for what is wanted.
+    asks_for_infinitive = re.search(rf"\bto (?!{DETERMINER}\b)[a-z]", statement.question)
+    if asks_for_infinitive or statement.answer.startswith("to "):
         return False
-    if re.search(rf"\bto (?!{DETERMINER}\b)[a-z]", statement.question) or is_infinitive:
-        return False
-
     return any(_is_only_wanted(statement, match) for match in _NOT_DONE.finditer(statement.sentence))
+
+
+def _has_unreal_verb(statement: Statement) -> bool:
+    """Check whether the verb of what is asked for is a modal verb, a plan or the future, and the question's is not."""
+    # "What may it affect?" is answered by what it might affect.
+    asks_modal = _ASKS_MODAL.search(statement.question) is not None
+    if not asks_modal and statement.matches(_MODAL, is_verb=True):
+        return True
+    # In "The aim was to open the inn", the plan itself may be the answer.
+    if not statement.answer.startswith("to ") and statement.matches(_IS_TO, is_verb=True):
+        return True
+    asks_past = not _NOT_PAST.search(statement.question)
+    return asks_past and statement.matches(_FUTURE, is_verb=True)
 
 
 def _is_only_wanted(statement: Statement, match: re.Match[str]) -> bool:
@@ -97,9 +101,10 @@ def _is_only_wanted(statement: Statement, match: re.Match[str]) -> bool:
 
     # In "He was overthrown in 1985, but in 1989 they were able to overthrow the government", the clause before the wish
     # already answers the question.
-    is_behind = match.start() > len(statement.before)
+    is_behind_answer = match.start() > len(statement.before)
     clause_before = CLAUSE_END.split(statement.before)[-1]
-    return not is_behind or not statement.asks_most(clause_before)
+    is_answered_before = is_behind_answer and statement.asks_most(clause_before)
+    return not is_answered_before
 
 
 def _is_prescribed(statement: Statement) -> bool:
@@ -112,7 +117,8 @@ def _is_prescribed(statement: Statement) -> bool:
     if modals == ["shall"]:
         return _ASKS_SINGULAR.search(statement.question) is not None and not statement.matches(_MODAL)
 
-    done = _SHOULD_BE.search(statement.sentence)
-    if done is None or len(modals) != 1 or ASKS_PERSON.search(statement.question):
+    rule = _SHOULD_BE.search(statement.sentence)
+    if rule is None or len(modals) != 1 or ASKS_PERSON.search(statement.question):
         return False
-    return re.search(rf"\b(?:is|are)\b[^?]{{0,120}} {done[1]}\b", statement.question) is not None
+    verb = rule[1]
+    return re.search(rf"\b(?:is|are)\b[^?]{{0,120}} {verb}\b", statement.question) is not None

@@ -91,12 +91,13 @@ def answer_with_cell(
         return None
 
     cells = [words_of(text) for _, text in fit.table.cells(fit.line.row)]
-    telling = [word for word in words if _is_in(word, cells)]
-    is_current = not fit.table.is_outdated(telling, documents)
+    words_in_row = [word for word in words if _is_in(word, cells)]
+    is_current = not fit.table.is_outdated(words_in_row, documents)
     # Another form may have the same labels, so its other cells must say which form is meant.
-    is_told = bool(set[int]().union(*fit.places.values()) - {fit.column})
-    # An unknown row may have the same name.
-    is_sure = is_current and is_told and fit.table.is_whole and not find_row_doubt(question, fit)
+    identifying_columns = set[int]().union(*fit.places.values()) - {fit.column}
+    # If only some rows are known, an unknown row may have the same name.
+    is_only_row = bool(identifying_columns) and fit.table.is_whole
+    is_sure = is_current and is_only_row and not find_row_doubt(question, fit)
     return RowAnswer(value, fit.line.document, fit.line.text, is_sure)
 
 
@@ -136,8 +137,8 @@ def _replaces(table: TableExcerpt, other: TableExcerpt) -> bool:
 
     Both must have the same columns.
     """
-    meta, before = table.document.meta, other.document.meta
-    return table.columns == other.columns and is_edition(meta, before) and is_newer(meta, before)
+    meta, other_meta = table.document.meta, other.document.meta
+    return table.columns == other.columns and is_edition(meta, other_meta) and is_newer(meta, other_meta)
 
 
 def _suits(question: str, value: str, fit: Fit) -> bool:
@@ -302,20 +303,20 @@ def _column_of_value(asked: _Asked, places: Mapping[Word, set[int]]) -> int | No
     """
     # A column identifies the row if it alone holds a word of the question. A word that several columns hold does not
     # count: an e-mail address may also contain a part of a name.
-    telling: set[int] = set()
+    identifying: set[int] = set()
     for columns in places.values():
         if len(columns) == 1:
-            telling |= columns
+            identifying |= columns
 
     words_without_cell = [word for word in asked.words if not places[word]]
     column = None
     if asked.counted_column is not None:
         # "How many days has Ann left?" asks for the column "Left" beside a column "Days".
         uncounted = [word for word in words_without_cell if asked.table.asked(word) != {asked.counted_column}]
-        column = _asked_column(uncounted, uncounted, asked.table, telling)
+        column = _asked_column(uncounted, uncounted, asked.table, identifying)
     if not _holds_counts(asked.table, column):
-        column = _asked_column(asked.words, words_without_cell, asked.table, telling)
-    if column is None and asked.price_column not in telling:
+        column = _asked_column(asked.words, words_without_cell, asked.table, identifying)
+    if column is None and asked.price_column not in identifying:
         return asked.price_column
     return column
 
@@ -367,15 +368,17 @@ def _holds_half(first: Word, second: Word, table: TableExcerpt, places: Mapping[
     return bool(places[first]) != bool(places[second])
 
 
-def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: TableExcerpt, telling: set[int]) -> int | None:
+def _asked_column(
+    words: Sequence[Word], words_without_cell: Sequence[Word], table: TableExcerpt, identifying: set[int]
+) -> int | None:
     """Find the column that most words of the question name.
 
     A column that identifies the row is left out.
 
     :param words: The words of the question.
-    :param rest: Those words that no cell of the row contains.
+    :param words_without_cell: Those words that no cell of the row contains.
     :param table: The table.
-    :param telling: The columns that identify the row.
+    :param identifying: The columns that identify the row.
     :returns: The number of the column; None if no column, or more than one, is named by most words.
     """
     stems = all_stems(words)
@@ -383,15 +386,15 @@ def _asked_column(words: Sequence[Word], rest: Sequence[Word], table: TableExcer
 
     scores: dict[int, tuple[int, int, bool]] = {}
     for number, name in enumerate(table.columns):
-        if number in telling:
+        if number in identifying:
             continue
-        by_rest = sum(number in asked[word] for word in rest)
-        by_all = sum(number in asked[word] for word in words)
+        by_words_without_cell = sum(number in asked[word] for word in words_without_cell)
+        by_all_words = sum(number in asked[word] for word in words)
 
-        # "price" means a column "Price" rather than a column "Price of 2023".
+        # Of two columns with equal scores, "price" means a column "Price" rather than a column "Price of 2023".
         is_whole_name = words_of(name).whole <= stems
-        if by_rest:
-            scores[number] = (by_rest, by_all, is_whole_name)
+        if by_words_without_cell:
+            scores[number] = (by_words_without_cell, by_all_words, is_whole_name)
 
     best = max(scores.values(), default=None)
     columns = [number for number, score in scores.items() if score == best]

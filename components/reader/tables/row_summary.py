@@ -56,7 +56,7 @@ class _Choice(NamedTuple):
     :param table: The table.
     :param records: All rows of the table, without a row of totals.
     :param lines: The chosen rows.
-    :param names: For each word of the question that names columns, the numbers of these columns.
+    :param named: For each word of the question that names columns, the numbers of these columns.
     :param wanted: For each column that chooses the rows, the words that its cells must hold.
     """
 
@@ -65,7 +65,7 @@ class _Choice(NamedTuple):
     table: TableExcerpt
     records: list[Line]
     lines: list[Line]
-    names: dict[Word, set[int]]
+    named: dict[Word, set[int]]
     wanted: dict[int, list[Word]]
 
 
@@ -145,34 +145,41 @@ def _choose_rows(question: str, words: list[Word], table: TableExcerpt, *, is_su
     # For each column, the words that its cells must hold.
     wanted: dict[int, list[Word]] = {}
     # For each word that names columns, the numbers of these columns.
-    names: dict[Word, set[int]] = {}
+    named: dict[Word, set[int]] = {}
 
     for place, word in enumerate(words):
-        columns = _columns_with(word, rows, table, bound)
-        if word.relation and not columns:
+        columns_with_word = _columns_with(word, rows, table, bound)
+        if word.relation and not columns_with_word:
             return None
 
-        named = table.names(word)
+        columns_named = table.names(word)
         # The first word of a count or a list says what is counted or listed.
         is_noun = place == 0 and not is_sum
-        names_column = is_noun or not columns
-        if named and names_column:
-            names[word] = named
-        elif len(columns) == 1 and not named:
-            wanted.setdefault(columns.pop(), []).append(word)
-        elif columns or not _needs_no_column(place, words, table, is_sum=is_sum):
+        if columns_named and (is_noun or not columns_with_word):
+            named[word] = columns_named
+        elif len(columns_with_word) == 1 and not columns_named:
+            wanted.setdefault(columns_with_word.pop(), []).append(word)
+        elif columns_with_word or not _needs_no_column(place, words, table, is_sum=is_sum):
             return None
 
     chosen = _rows_with(wanted, lines, rows, all_stems(words))
-    if not chosen:
+    names_other_column = not is_sum and _names_other_column(named, wanted, words[0])
+    if not chosen or names_other_column:
         return None
-    if not is_sum:
-        # Each column that the question names must be counted, hold a value of the question, or be the first column.
-        explained = {*wanted, 0}
-        for word, columns in names.items():
-            if word != words[0] and columns.isdisjoint(explained):
-                return None
-    return _Choice(question, words, table, lines, chosen, names, wanted)
+    return _Choice(question, words, table, lines, chosen, named, wanted)
+
+
+def _names_other_column(named: Mapping[Word, set[int]], wanted: Mapping[int, list[Word]], noun: Word) -> bool:
+    """Check whether a question for a count or a list names a column that plays no part in the answer.
+
+    A column plays a part if its values are counted, if it holds a value of the question, or if it is the first column.
+
+    :param named: As in :class:`_Choice`.
+    :param wanted: As in :class:`_Choice`.
+    :param noun: The first word of the question, which says what is counted or listed.
+    """
+    columns_with_part = {*wanted, 0}
+    return any(columns.isdisjoint(columns_with_part) for word, columns in named.items() if word != noun)
 
 
 def _columns_with(
@@ -252,25 +259,11 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
     :param is_count: Whether the values are counted; else they are listed.
     :returns: The answer; None if it is unclear what a row stands for.
     """
-    table, lines = choice.table, choice.lines
-    named = choice.names.get(noun) or set()
-    typed = noun.typed.lower()
-    is_plural = typed != noun.stem
-    column = min(named, default=0)
-    if len(named) > 1 and column:
+    column = _column_to_count(choice, noun)
+    if column is None:
         return None
-
-    is_table_named = is_plural and _is_named_after(noun, table)
-    if not named and not is_table_named:
-        return None
-
-    values = column_cells(lines, column)
-    if not all(values) or _may_hold_several(table, column):
-        return None
-
-    # Numbers in a column "Seats" are quantities, so its rows are no seats.
-    is_column_name = bool(named) and typed in table.columns[column].lower().split()
-    if is_plural and is_column_name and all(map(read_amount, values)):
+    values = column_cells(choice.lines, column)
+    if not all(values) or _may_hold_several(choice.table, column):
         return None
 
     # Values that differ only in capitals are equal. The first of them is shown, at the place of the last of them.
@@ -282,10 +275,36 @@ def _count_rows(choice: _Choice, noun: Word, is_count: bool) -> RowAnswer | None
         # Rows such as "Dog up to 10 kg" and "Dog over 25 kg" are kinds of things. How many things there are is unknown.
         return None
     if is_count:
-        return _row_answer(f"{len(distinct)}, counted in {counted(len(lines), 'row')}", choice, is_sure)
+        return _row_answer(f"{len(distinct)}, counted in {counted(len(choice.lines), 'row')}", choice, is_sure)
     if len(distinct) > _MOST_LISTED:
         return None
     return _row_answer(", ".join(distinct), choice, is_sure)
+
+
+def _column_to_count(choice: _Choice, noun: Word) -> int | None:
+    """Choose the column whose values are counted or listed.
+
+    :param choice: The rows that the question chooses.
+    :param noun: The first word of the question, which says what is counted or listed.
+    :returns: The number of the column; None if the noun names no column and no table, or if the column holds
+        quantities.
+    """
+    table = choice.table
+    columns = choice.named.get(noun) or set()
+    typed = noun.typed.lower()
+    is_plural = typed != noun.stem
+    if not columns:
+        return 0 if is_plural and _is_named_after(noun, table) else None
+
+    column = min(columns)
+    # Of several columns with this name, only the first of the table is clearly meant.
+    if len(columns) > 1 and column != 0:
+        return None
+    # Numbers in a column "Seats" are quantities, so its rows are no seats.
+    is_column_name = typed in table.columns[column].lower().split()
+    if is_plural and is_column_name and all(map(read_amount, column_cells(choice.lines, column))):
+        return None
+    return column
 
 
 def _lists_all(choice: _Choice, column: int) -> bool:
@@ -382,7 +401,7 @@ def _column_to_add(choice: _Choice, words: Sequence[Word], columns: list[int], i
     table = choice.table
     named = set[int]().union(*map(table.names, words))
     # The columns that are named by words that stand in no cell.
-    named_alone = set[int]().union(*choice.names.values())
+    named_alone = set[int]().union(*choice.named.values())
     named_columns = [column for column in columns if column in named]
     alone_columns = [column for column in columns if column in named_alone]
     if is_named and not named_columns:
@@ -435,5 +454,6 @@ def _row_answer(text: str, choice: _Choice, is_sure: bool) -> RowAnswer:
     hidden = len(choice.lines) - len(shown)
     if hidden:
         shown.append(f"and {counted(hidden, 'more row')}")
-    document = next((line.document for line in choice.lines if line.document is not None), choice.table.document)
+    documents_of_lines = [line.document for line in choice.lines if line.document is not None]
+    document = documents_of_lines[0] if documents_of_lines else choice.table.document
     return RowAnswer(text, document, "\n".join(shown), is_sure)
