@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,9 +89,9 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
     changed_values = [change_value(question, sentences) for question in questions]
     names = [_name(question) for question in questions]
     answered = _read_answers(plan)
-    waiting = [place for place, name in enumerate(names) if name not in answered]
+    places_to_ask = [place for place, name in enumerate(names) if name not in answered]
 
-    if waiting and time.monotonic() < deadline:
+    if places_to_ask and time.monotonic() < deadline:
         with ExitStack() as stack:
             folder = stack.enter_context(shadow_folder())
             worlds = _make_worlds(plan, questions, changed_values, sentences, folder)
@@ -99,10 +99,11 @@ async def ask_all(plan: Plan, sentences: Sentences, on_progress: OnProgress | No
             # are dropped before the folder is deleted.
             stack.callback(worlds.clear)
 
-            for place in waiting:
+            for place in places_to_ask:
                 if time.monotonic() >= deadline:
                     break
-                # The question of the first turn is the one before, or the last one if this is the first.
+                # In the world with two turns, the question before this one is asked first. Before the first question of
+                # all, this is the last one, as the index -1 says. A single question has no first turn.
                 first_question = questions[place - 1] if len(questions) > 1 else None
                 try:
                     question = await _write(plan, questions[place], sentences, worlds)
@@ -179,20 +180,21 @@ def _make_worlds(
     plan: Plan, questions: list[Question], changed_values: list[str], sentences: Sentences, folder: Path
 ) -> _Worlds:
     """Make a shadow for each world, in which the sentences of all questions are changed together."""
-    removed_texts: list[str | None] = [""] * len(questions)
+    # The new texts of the sentences in each world. None leaves a sentence as it is, and an empty text takes it out.
     changed_texts: list[str | None] = []
-    # A question for which there is no other value stays as it is in this world.
     for question, value in zip(questions, changed_values, strict=True):
         changed_texts.append(_put(question, value) if value else None)
-    denied_texts = [deny(question) or None for question in questions]
+    texts_of_worlds: dict[str, Sequence[str | None]] = {
+        AS_IS: [None] * len(questions),
+        WITHOUT: [""] * len(questions),
+        CHANGED: changed_texts,
+        DENIED: [deny(question) or None for question in questions],
+    }
 
     worlds = _Worlds()
-    for world, texts in ((AS_IS, None), (WITHOUT, removed_texts), (CHANGED, changed_texts), (DENIED, denied_texts)):
-        if texts is None:
-            make_shadow(plan.index, folder / world)
-        else:
-            written, outdated = edit_passages(questions, texts, sentences)
-            make_shadow(plan.index, folder / world, written, outdated)
+    for world, texts in texts_of_worlds.items():
+        written, emptied = edit_passages(questions, texts, sentences)
+        make_shadow(plan.index, folder / world, written, emptied)
         worlds.closed[world] = load_on(plan.pipeline, folder / world, plan.replace)
 
     for world in (AS_IS, WITHOUT):
@@ -254,32 +256,20 @@ async def _ask(question: Question, first_question: Question | None, new_value: s
         asked_worlds.append(CHANGED)
     if deny(question):
         asked_worlds.append(DENIED)
-    calls = [_ask_in(question.text, worlds.closed[world]) for world in asked_worlds]
+    calls = {world: _ask_in(question.text, worlds.closed[world]) for world in asked_worlds}
     if first_question is not None:
-        asked_worlds.append(SECOND)
         first_turn = [
             {"role": "user", "content": first_question.text},
             {"role": "assistant", "content": first_question.value},
         ]
-        calls.append(_ask_in(question.text, worlds.closed[WITHOUT], history=first_turn))
-    n_asked = len(calls)
-    calls += [_ask_in(question.text, pipeline) for pipeline in worlds.looped.values()]
-    n_with_looped = len(calls)
-    calls += [_ask_in(question.text, pipeline, is_held=True) for pipeline in worlds.held_back.values()]
+        calls[SECOND] = _ask_in(question.text, worlds.closed[WITHOUT], history=first_turn)
+    looped_calls = {world: _ask_in(question.text, pipeline) for world, pipeline in worlds.looped.items()}
+    held_calls = {world: _ask_in(question.text, pipeline, is_held=True) for world, pipeline in worlds.held_back.items()}
 
     began = time.perf_counter()
-    # The results come in the order of the calls: first those of the worlds, then those with the other reply format,
-    # then those in which queries are only counted.
-    results = await asyncio.gather(*calls)
-    answers = {}
-    for world, result in zip(asked_worlds, results[:n_asked], strict=True):
-        answers[world] = _record(question, world, new_value, result)
-    looped = {}
-    for world, result in zip(worlds.looped, results[n_asked:n_with_looped], strict=True):
-        looped[world] = _record(question, world, new_value, result)
-    would_leave_in = {}
-    for world, result in zip(worlds.held_back, results[n_with_looped:], strict=True):
-        would_leave_in[world] = would_leave(result)
+    results, looped_results, held_results = await asyncio.gather(*map(_gather, (calls, looped_calls, held_calls)))
+    answers = {world: _record(question, world, new_value, result) for world, result in results.items()}
+    looped = {world: _record(question, world, new_value, result) for world, result in looped_results.items()}
 
     meta = question.sentence.passage.meta
     return {
@@ -299,8 +289,14 @@ async def _ask(question: Question, first_question: Question | None, new_value: s
         "seconds": round(time.perf_counter() - began, 2),
         "worlds": answers,
         "other_loop": looped,
-        "would_leave": would_leave_in,
+        "would_leave": {world: would_leave(result) for world, result in held_results.items()},
     }
+
+
+async def _gather(calls: Mapping[str, Awaitable[Result]]) -> dict[str, Result]:
+    """Wait for the results of several worlds, and return them by the name of the world."""
+    results = await asyncio.gather(*calls.values())
+    return dict(zip(calls, results, strict=True))
 
 
 async def _ask_in(

@@ -24,12 +24,12 @@ from prefrag.evaluation.report.significance import compute_p
 
 # The share of documents with a wrong answer that a threshold is chosen for, from 0 to 1. The threshold is the lowest
 # whose share is not larger.
-_AIM = 0.05
+_SHARE_AIMED_AT = 0.05
 # The largest p-value with which one loop counts as better than the other.
-_CHANCE = 0.05
+_LARGEST_P = 0.05
 # To choose a threshold, each half of the documents must have at least this many with a stated answer. One half chooses
 # it, the other measures it.
-_FEWEST = 20
+_FEWEST_DOCUMENTS = 20
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,7 @@ def measure(cases: Sequence[Case], answerer: str) -> Figures:
     :param answerer: What answered.
     :returns: Plain values: the main sentence, the bounds, the rates, the threshold and the comparison of the two loops.
     """
-    whole = bound(cases)
-
+    bound_of_all = bound(cases)
     rates_of_kinds = {}
     for kind in sorted({case["kind"] for case in cases}):
         cases_of_kind = [case for case in cases if case["kind"] == kind]
@@ -149,8 +148,8 @@ def measure(cases: Sequence[Case], answerer: str) -> Figures:
     by_model = sum(case["written_by"] == "model" for case in cases)
     kind_of_answerer = "reader" if answerer == READER else "model"
     return {
-        "sentence": say_sentence(whole, answerer),
-        "bound": whole.to_dict(),
+        "sentence": say_sentence(bound_of_all, answerer),
+        "bound": bound_of_all.to_dict(),
         "bound_if_unseen_were_wrong": bound(cases, strict=True).to_dict(),
         "hardest_third": bound(hardest(cases)).to_dict(),
         "shared_words": shared_words,
@@ -217,13 +216,13 @@ def choose_threshold(cases: Sequence[Case], by: str) -> Threshold | None:
         for answer in case["worlds"].values():
             if answer["verdict"] in ("right", "wrong") and answer["probability"] is not None:
                 candidates.add(round(answer["probability"] + 0.001, 3))
-    if not candidates or fewest_documents < _FEWEST:
+    if not candidates or fewest_documents < _FEWEST_DOCUMENTS:
         return None
 
     # The first candidate is 0, with which all answers stay stated.
     for threshold in [0.0, *sorted(candidates)]:
         remaining = bound(choosing, threshold)
-        if remaining.documents and remaining.wrong <= _AIM * remaining.documents:
+        if remaining.documents and remaining.wrong <= _SHARE_AIMED_AT * remaining.documents:
             measured = bound(measuring, threshold)
             n_lost = bound(measuring).answers - measured.answers
             return {"from": threshold, "measured": measured.to_dict(), "lost": n_lost}
@@ -260,7 +259,7 @@ def compare_loops(cases: Sequence[Case]) -> LoopFigures | None:
 
     # The sign test needs only the signs of the differences, in one column. Equal scores do not count.
     signs = np.array([1.0] * better + [-1.0] * worse).reshape(-1, 1)
-    is_beyond_chance = better > worse and compute_p(signs)[0] <= _CHANCE
+    is_beyond_chance = better > worse and compute_p(signs)[0] <= _LARGEST_P
     return {
         "n": len(answers_of_both),
         "better": better,
@@ -291,17 +290,19 @@ def half_of(document: str) -> int:
 
 
 def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
-    """Find the worst answers. Wrong answers come first, and among them those with the highest probability.
+    """Find the worst answers: wrong ones first, then those whose value another sentence still has.
+
+    Of both, those with the highest probability come first. An answer without a probability counts as certain.
 
     :param cases: The records of the questions.
     :param number: The maximum number of answers.
     :returns: The record and the name of the world of each answer.
     """
-    wrong: list[tuple[Case, str]] = []
+    bad_answers: list[tuple[Case, str]] = []
     for case in cases:
         for world, answer in case["worlds"].items():
             if answer["verdict"] in ("wrong", "unseen"):
-                wrong.append((case, world))
+                bad_answers.append((case, world))
 
     def rank(case_and_world: tuple[Case, str]) -> tuple[bool, float, str]:
         """Return the sort key of an answer."""
@@ -310,4 +311,4 @@ def worst(cases: Sequence[Case], number: int = 10) -> list[tuple[Case, str]]:
         probability = answer["probability"] or 1.0
         return answer["verdict"] != "wrong", -probability, case["id"]
 
-    return sorted(wrong, key=rank)[:number]
+    return sorted(bad_answers, key=rank)[:number]

@@ -81,19 +81,25 @@ def prove(
     answerer = name_answerer()
     model = _find_model(pipeline)
     loop = model.reply_format if model is not None else ""
-    key = {
-        "version": index_version(index),
-        "answerer": answerer,
-        "answers": answering_version(pipeline),
-        "reader": reader_version(),
-        "number": number,
-        "loop": loop,
-    }
-
-    writer = None if answerer == READER else QuestionWriter()
+    # If the user has set the format of the model, no other one is tried.
     other_loop = _OTHER_LOOP[loop] if loop and not models["llm"].format else ""
     plan = Plan(
-        index, output / "answers.jsonl", pipeline, number, minutes, seed, key=key, writer=writer, other_loop=other_loop
+        index,
+        output / "answers.jsonl",
+        pipeline,
+        number,
+        minutes,
+        seed,
+        key={
+            "version": index_version(index),
+            "answerer": answerer,
+            "answers": answering_version(pipeline),
+            "reader": reader_version(),
+            "number": number,
+            "loop": loop,
+        },
+        writer=None if answerer == READER else QuestionWriter(),
+        other_loop=other_loop,
     )
 
     make_private_folder(output)
@@ -123,30 +129,18 @@ def prove(
     if not cases:
         return {**proof, "switched": False}
 
-    # The threshold that was chosen for the collection earlier.
-    stated_from = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     # A loop is chosen only once, when all questions were asked. If it could be chosen after each part of the questions,
     # chance alone would choose one sooner or later.
-    is_whole = len(cases) == results["questions"]
+    are_all_asked = len(cases) == results["questions"]
     is_switched = False
-    if model is not None and applies and is_whole:
-        is_switched = _switch_loop(model, proof, other_loop)
+    if model is not None and applies and are_all_asked:
+        is_switched = _switch_loop(model, proof)
+    # The threshold that was chosen for the collection earlier stays, unless another one is applied.
+    stated_from = read_proofs(index).get(answerer, {}).get(pipeline, {}).get("stated_from")
     # The threshold was measured with the old loop. So it says nothing about the new loop.
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
-
-    record: dict[str, object] = {
-        "sentence": proof["sentence"],
-        "date": proof["date"],
-        "bound": proof["bound"],
-        "threshold": proof["threshold"],
-        "stated_from": stated_from,
-        "loop": loop,
-        "reader": reader_version(),
-        "version": index_version(index),
-        "files": file_marks(collection),
-    }
-    keep_proof(index, answerer, pipeline, record)
+    _keep(proof, collection, stated_from)
     return {**proof, "switched": is_switched}
 
 
@@ -160,14 +154,34 @@ def _check_pipeline(pipeline: str) -> None:
         )
 
 
-def _switch_loop(model: ChatModel, proof: Proof, other_loop: str) -> bool:
+def _keep(proof: Proof, collection: LocalCollection, stated_from: object) -> None:
+    """Keep a proof with its collection. ``stated_from`` is the threshold of stated answers there, None if it has none.
+
+    The marks of the reader, the passages and the files tell later whether they have changed since.
+    """
+    index = resolve_index(collection.name)
+    record: dict[str, object] = {
+        "sentence": proof["sentence"],
+        "date": proof["date"],
+        "bound": proof["bound"],
+        "threshold": proof["threshold"],
+        "stated_from": stated_from,
+        "loop": proof["loop"],
+        "reader": reader_version(),
+        "version": index_version(index),
+        "files": file_marks(collection),
+    }
+    keep_proof(index, proof["answerer"], proof["pipeline"], record)
+
+
+def _switch_loop(model: ChatModel, proof: Proof) -> bool:
     """Have the model use its other loop from now on, if the measurement has chosen it. Return whether it has."""
     loops = proof["loops"]
     if loops is None or not loops["chosen"]:
         return False
     better, n = loops["better"], loops["n"]
     reason = f"`prefrag prove` on {proof['collection']}: better in {better} of {n}"
-    model.keep(reply_format=other_loop, reason=reason)
+    model.keep(reply_format=proof["other_loop"], reason=reason)
     return True
 
 
@@ -242,11 +256,11 @@ def say_kept(collection: LocalCollection) -> str:
         return ""
     answerer = name_answerer()
     if answerer not in proofs:
-        others = ", ".join(sorted(proofs))
-        if not others:
+        other_answerers = ", ".join(sorted(proofs))
+        if not other_answerers:
             return ""
         again = f"again: prefrag prove --collection {collection.name}"
-        return f"Measured only with {others}, not with {answerer}; {again}"
+        return f"Measured only with {other_answerers}, not with {answerer}; {again}"
     return " ".join(_say(proof, pipeline, collection) for pipeline, proof in sorted(proofs[answerer].items()))
 
 
@@ -263,10 +277,12 @@ def _is_of_another_loop(loop: str) -> bool:
 
 def _say(proof: Mapping[str, object], pipeline: str, collection: LocalCollection) -> str:
     """Say what was measured with one pipeline, and what has changed since."""
-    other = "" if pipeline == "prefrag" else f" --pipeline {pipeline}"
-    again = f"again: prefrag prove --collection {collection.name}{other}"
-    with_other = f" with the pipeline {pipeline}" if other else ""
-    measured = f"{proof.get('sentence', '')} Measured{with_other} on {proof.get('date', '')}"
+    option = with_pipeline = ""
+    if pipeline != "prefrag":
+        option = f" --pipeline {pipeline}"
+        with_pipeline = f" with the pipeline {pipeline}"
+    again = f"again: prefrag prove --collection {collection.name}{option}"
+    measured = f"{proof.get('sentence', '')} Measured{with_pipeline} on {proof.get('date', '')}"
     loop = str(proof.get("loop") or "")
     # Earlier versions of the program wrote into the proof that it no longer holds.
     if proof.get("before") or _is_of_another_loop(loop):
@@ -274,10 +290,12 @@ def _say(proof: Mapping[str, object], pipeline: str, collection: LocalCollection
     if proof.get("reader") != reader_version():
         return f"{measured}, before the reader changed; {again}"
     files = proof.get("files")
-    before = set(files) if isinstance(files, list) else set()
-    now = set(file_marks(collection))
-    if not now and proof.get("version") != index_version(resolve_index(collection.name)):
+    marks_before = set(files) if isinstance(files, list) else set()
+    marks_now = set(file_marks(collection))
+    # Passages that were not read from files have no marks. There, any change of the index counts.
+    if not marks_now and proof.get("version") != index_version(resolve_index(collection.name)):
         return f"{measured}, before the passages changed; {again}"
-    if len(before ^ now) > _MOST_CHANGED * max(1, len(before)):
+    n_changed = len(marks_before ^ marks_now)
+    if n_changed > _MOST_CHANGED * max(1, len(marks_before)):
         return f"{measured}, before more than a tenth of the files changed; {again}"
     return f"{measured}."

@@ -117,6 +117,7 @@ def _choose(
     for proposal in proposals:
         question, reason = _check(proposal, sentences, used_sentences)
         if question is not None:
+            # Its sentence has given a question in the end, so it does not count as dropped.
             reasons.pop(proposal.sentence.number, None)
             return question, list(reasons.values())
         reasons[proposal.sentence.number] = reason
@@ -146,12 +147,14 @@ def _spread(files: dict[str, list[Sentence]], draw: random.Random) -> Iterator[s
         year = str(meta.get("date") or "")[:4]
         groups[folder, kind, year].append(file)
 
-    for members in groups.values():
-        draw.shuffle(members)
-    rows = list(groups.values())
-    while rows:
-        yield from (row.pop() for row in rows)
-        rows = [row for row in rows if row]
+    for files_of_group in groups.values():
+        draw.shuffle(files_of_group)
+    remaining_groups = list(groups.values())
+    while remaining_groups:
+        # One document of each group.
+        for files_of_group in remaining_groups:
+            yield files_of_group.pop()
+        remaining_groups = [files_of_group for files_of_group in remaining_groups if files_of_group]
 
 
 def propose(sentence: Sentence) -> Iterator[Question]:

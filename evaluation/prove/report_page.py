@@ -9,6 +9,7 @@ from pathlib import Path
 from prefrag.components.text.counted import counted
 from prefrag.evaluation.prove.figures import say_percent, worst
 from prefrag.evaluation.prove.records import BoundFigures, Case, Proof, Rate
+from prefrag.evaluation.prove.worlds import CHANGED, DENIED
 
 # The style sheet of the page.
 _STYLE = """
@@ -32,13 +33,18 @@ def write_page(proof: Proof, cases: Sequence[Case]) -> str:
     :returns: The page.
     """
     further_lines = "".join(f"<p>{escape(line)}</p>" for line in say_beside(proof))
-    parts = [f"<h1>{escape(proof['sentence'])}</h1>", further_lines]
-    parts.append(_table("All", proof["rates"]))
-    parts += [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
-    parts.append("<h2>The worst answers</h2>")
-    articles = [_show(case, world) for case, world in worst(cases)]
-    parts += articles or ["<p>None was wrong.</p>"]
-    body = "\n".join(parts)
+    tables = [_table(f"Kind of file: {kind}", rates) for kind, rates in proof["by_kind"].items()]
+    articles = [_show(case, world) for case, world in worst(cases)] or ["<p>None was wrong.</p>"]
+    body = "\n".join(
+        [
+            f"<h1>{escape(proof['sentence'])}</h1>",
+            further_lines,
+            _table("All", proof["rates"]),
+            *tables,
+            "<h2>The worst answers</h2>",
+            *articles,
+        ]
+    )
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Proof of {escape(proof["collection"])}</title>'
         f"<style>{_STYLE}</style>\n<body>\n{body}\n</body></html>\n"
@@ -110,7 +116,8 @@ def _show(case: Case, world: str) -> str:
     button = ""
     if path.is_absolute():
         button = f'<a class="open" href="{escape(path.as_uri())}">Open {escape(path.name)}</a>'
-    change = {"changed": f"with {case['changed']}", "denied": case["denied"]}.get(world, world)
+    # What is other in this world than in the files. The name of any other world says it.
+    change = {CHANGED: f"with {case['changed']}", DENIED: case["denied"]}.get(world, world)
     lines = {
         "Question": case["question"],
         "Answer": f"{answer['answer']} ({answer['verdict']}, {world})",

@@ -211,9 +211,9 @@ def edit_passages(
     """
     # The sentences that change, with their new texts, by passage.
     changes: defaultdict[str, list[tuple[Sentence, str]]] = defaultdict(list)
-    # The rows of tables that change, by file and by the text of the row. The value is the old and the new value of a
-    # cell, or None if the row is taken out.
-    rows: defaultdict[str, dict[str, tuple[str, str] | None]] = defaultdict(dict)
+    # The rows of tables that change, by file and by the text of the row: the old and the new value of a cell, or None
+    # if the row is taken out.
+    changes_of_rows: defaultdict[str, dict[str, tuple[str, str] | None]] = defaultdict(dict)
     for question, text in zip(questions, new, strict=True):
         if text is None:
             continue
@@ -223,26 +223,27 @@ def edit_passages(
         for sentence in (question.sentence, *question.copies):
             if text and sentence.text == question.sentence.text:
                 changes[sentence.passage.id].append((sentence, text))
-                rows[sentence.file][sentence.text] = (question.value, new_value)
+                changes_of_rows[sentence.file][sentence.text] = (question.value, new_value)
             else:
                 changes[sentence.passage.id].append((sentence, ""))
-                rows[sentence.file][sentence.text] = None
+                changes_of_rows[sentence.file][sentence.text] = None
 
     passages = {sentence.passage.id: sentence.passage for sentence in sentences.all}
-    written = []
-    outdated = []
+    changed_passages = []
+    emptied_ids = []
     for passage in passages.values():
-        rows_of_file = rows.get(str(passage.meta.get("file_path") or passage.id))
-        tables = _change_tables(passage.meta, rows_of_file) if rows_of_file else None
+        # A passage may show rows whose sentences are in another passage of its file.
+        changes_of_file = changes_of_rows.get(str(passage.meta.get("file_path") or passage.id))
+        tables = _change_tables(passage.meta, changes_of_file) if changes_of_file else None
         if passage.id not in changes and tables is None:
             continue
         content = _change_sentences(passage.content or "", changes.get(passage.id, ()))
         meta = passage.meta if tables is None else {**passage.meta, TABLES: tables}
         if content.strip():
-            written.append(replace(passage, content=content, meta=meta))
+            changed_passages.append(replace(passage, content=content, meta=meta))
         else:
-            outdated.append(passage.id)
-    return written, outdated
+            emptied_ids.append(passage.id)
+    return changed_passages, emptied_ids
 
 
 def _change_sentences(content: str, changes: Iterable[tuple[Sentence, str]]) -> str:
@@ -258,19 +259,22 @@ def _change_sentences(content: str, changes: Iterable[tuple[Sentence, str]]) -> 
     return content
 
 
-def _change_tables(meta: Mapping[str, object], rows: dict[str, tuple[str, str] | None]) -> str | None:
-    """Change the rows in a passage's metadata, and return the tables as JSON. None if no row has changed."""
+def _change_tables(meta: Mapping[str, object], changes: dict[str, tuple[str, str] | None]) -> str | None:
+    """Change the rows in a passage's metadata, and return the tables as JSON. None if no row has changed.
+
+    ``changes`` has the old and the new value of a cell by the text of its row, or None if the row is taken out.
+    """
     has_changed = False
     changed_tables = []
     for table in read_tables(meta):
         rows_left = []
         for row in table.rows:
             text = table.write(row)
-            if text not in rows:
+            if text not in changes:
                 rows_left.append([row.group, *row.cells])
                 continue
             has_changed = True
-            change = rows[text]
+            change = changes[text]
             if change is not None:
                 before, after = change
                 cells = [after if cell == before else cell for cell in row.cells]

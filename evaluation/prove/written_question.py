@@ -95,12 +95,15 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     :param reader: The reader.
     :returns: The question with this text. None if a check failed.
     """
+    # Check 1.
     is_question = len(text) <= _MOST_CHARACTERS and re.fullmatch(r"[^?\n]+\?", text) and looks_english(text)
     if not is_question or asks_beyond_spans(text) or asks_yes_no(text):
         return None
+    # Check 2.
     if says_value(question.form, question.value, text):
         return None
 
+    # Check 3.
     question_roots = roots(text)
     sentence_roots = roots(question.sentence.text) | sentences.context_of(question.sentence)
     own_roots = question_roots & sentence_roots
@@ -111,6 +114,7 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
         return None
     written = replace(question, text=text, core=text, plain="", shared=shared(text, question.sentence.text))
 
+    # Check 4.
     copies = find_copies(written, sentences)
     own_copies = {copy.number for copy in question.copies}
     if copies is None or any(copy.number not in own_copies for copy in copies):
@@ -118,10 +122,12 @@ def check_written(text: str, question: Question, sentences: Sentences, reader: R
     if has_rival(written, own_roots, names, sentences):
         return None
 
+    # Check 5. The answer is judged as if it had been given as stated in a run.
     title = str(question.sentence.passage.meta.get("title") or "")
     alone = Document(content=question.sentence.text, meta={"title": title})
-    best = next(iter(reader.read(text, [alone])), None)
-    as_stated: Result = {"certainty": "stated", "answered": True, "answer": best.text if best else ""}
-    if judge_answer(written, AS_IS, "", as_stated) != "right":
+    answers = reader.read(text, [alone])
+    best_text = answers[0].text if answers else ""
+    result: Result = {"certainty": "stated", "answered": True, "answer": best_text}
+    if judge_answer(written, AS_IS, "", result) != "right":
         return None
     return written

@@ -27,7 +27,7 @@ Form = Literal["text", "json", "tools", "cot"]
 # Jaws?".
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 # Matches the limit of searches in a prompt, such as "at most 5 times".
-_MOST = re.compile(r"at most (\d+) times")
+_MOST_SEARCHES = re.compile(r"at most (\d+) times")
 # Matches the actions in the prompt's instructions. Group 1 is "local or web" in 'a line "Action:" with local or web,'
 # and in "Action: the tool to use, written exactly as local or web".
 _TEXT_TOOLS = re.compile(r'(?:^Action: .* exactly as |a line "Action:" with )([^,\n]+)', re.MULTILINE)
@@ -35,7 +35,7 @@ _TEXT_TOOLS = re.compile(r'(?:^Action: .* exactly as |a line "Action:" with )([^
 _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 # Matches the label before the latest results, such as "Observation:". It occurs in the judge's prompt and in the
 # reasoner's transcript.
-_FOUND = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
+_RESULTS_LABEL = re.compile(r"^(?:New information|Observation|Passages):", re.MULTILINE)
 # The label before the answer, in prompts that ask for a check of the answer.
 _ANSWER = "\nAnswer: "
 # The label before the sentences of a chain of thought.
@@ -106,13 +106,13 @@ def read_call(
     text = "\n\n".join(_read_content(message) for message in messages)
     question_match = _find_question(text, questions)
     question = one_line(question_match["question"])
-    head = text[: question_match.start()]
+    instructions = text[: question_match.start()]
     transcript = text[question_match.end() :]
 
     response_format = kwargs.get("response_format") or {}
     schema = response_format.get("json_schema") or {}
     stop = kwargs.get("stop") or []
-    limit = _MOST.search(head)
+    limit = _MOST_SEARCHES.search(instructions)
     most = int(limit[1]) if limit else None
     step = partial(Call, "step", question, text, transcript, most=most)
     # The name of the JSON schema of the reply says what is expected.
@@ -128,7 +128,7 @@ def read_call(
         case "step":
             return _json_step(step, transcript, schema["schema"])
     # A step without a JSON schema: the model calls tools, writes an action as text, or writes the next sentence.
-    evaluates = "Self-Evaluation:" in head
+    evaluates = "Self-Evaluation:" in instructions
     if tools:
         may_search = kwargs.get("tool_choice") != "none"
         names = tuple(tool.name for tool in tools)
@@ -137,7 +137,7 @@ def read_call(
     if "\nObservation:" in stop:
         may_search = not text.rstrip().endswith("Final Answer:")
         text_searches = tuple(_TEXT_SEARCH.findall(transcript))
-        return step(tools=_text_tools(head), searches=text_searches, may_search=may_search, evaluates=evaluates)
+        return step(tools=_text_tools(instructions), searches=text_searches, may_search=may_search, evaluates=evaluates)
     if text.endswith(_NEXT_SENTENCE):
         return step(form="cot", tools=("",), searches=_chain_searches(question, transcript), may_search=True)
 
@@ -167,10 +167,10 @@ def _tool_searches(messages: Sequence[ChatMessage]) -> tuple[tuple[str, str], ..
     return tuple(searches)
 
 
-def _text_tools(head: str) -> tuple[str, ...]:
+def _text_tools(instructions: str) -> tuple[str, ...]:
     """List the actions that the instructions of a prompt name."""
-    instruction = _TEXT_TOOLS.search(head)
-    return tuple(instruction[1].split(" or ")) if instruction else ()
+    tools = _TEXT_TOOLS.search(instructions)
+    return tuple(tools[1].split(" or ")) if tools else ()
 
 
 def _chain_searches(question: str, transcript: str) -> tuple[tuple[str, str], ...]:
@@ -186,15 +186,16 @@ def _find_last_results(messages: Sequence[ChatMessage], text: str) -> int:
     results = [str(result.result) for message in messages for result in message.tool_call_results]
     if results:
         return text.rfind(results[-1])
-    labels = list(_FOUND.finditer(text))
+    labels = list(_RESULTS_LABEL.finditer(text))
     return labels[-1].start()
 
 
 def _json_step(step: Callable[..., Call], transcript: str, schema: Mapping[str, Any]) -> Call:
     """Read a step that expects a JSON object. Its schema says whether a search, an answer or both are possible."""
-    forms = [form["properties"] for form in schema.get("anyOf", [schema])]
-    search: Mapping[str, Any] = next((form for form in forms if "query" in form), {})
-    answer: Mapping[str, object] = next((form for form in forms if "answer" in form), {})
+    # The fields of a search, and those of an answer. Each is empty if the schema does not allow it.
+    fields_of_forms = [form["properties"] for form in schema.get("anyOf", [schema])]
+    search: Mapping[str, Any] = next((fields for fields in fields_of_forms if "query" in fields), {})
+    answer: Mapping[str, Any] = next((fields for fields in fields_of_forms if "answer" in fields), {})
     actions: Sequence[str] = search["action"]["enum"] if search else ()
     choices: Sequence[str] = search["query"].get("enum", ()) if search else ()
     return step(

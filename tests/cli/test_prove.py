@@ -213,7 +213,7 @@ def test_a_folder_is_measured_and_applied_from_end_to_end(tmp_path: Path, monkey
 
     for name, value in {"DATA_DIR": tmp_path / "data", "WEB": "off"}.items():
         monkeypatch.setenv(f"PREFRAG_{name}", str(value))
-    monkeypatch.setattr(figures, "_FEWEST", 2)
+    monkeypatch.setattr(figures, "_FEWEST_DOCUMENTS", 2)
     monkeypatch.setattr(figures, "half_of", lambda document: ord(Path(document).name[0]) % 2)
     folder = tmp_path / "letters"
     folder.mkdir()
