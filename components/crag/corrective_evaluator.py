@@ -162,7 +162,7 @@ class CorrectiveEvaluator:
 
     run = as_blocking(run_async)
 
-    async def _evaluate(self, state: State, other: str) -> dict[str, State]:
+    async def _evaluate(self, state: State, other_source: str) -> dict[str, State]:
         """Choose the action by the scores of the passages (section 4.3 of CRAG), and carry it out.
 
         The passages are refined if the action is ``correct`` or ``ambiguous``. With ``in doubt`` (some passage has no
@@ -176,13 +176,13 @@ class CorrectiveEvaluator:
 
         action, reason = self._choose_action(relevance, search.source)
         searches_other = action in ("ambiguous", "incorrect")
-        if searches_other and other not in state.settings.sources:
+        if searches_other and other_source not in state.settings.sources:
             searches_other = False
-            reason = f"{reason} This run is not allowed to search {other}."
+            reason = f"{reason} This run is not allowed to search {other_source}."
 
         can_write_query = self._call is not None and not self._call.is_absent
         # Before the question itself is sent to another machine, the judge gives a verdict on all passages together.
-        would_send_question = searches_other and not can_write_query and state.takes_question(other)
+        would_send_question = searches_other and not can_write_query and state.takes_question(other_source)
         if would_send_question and search.documents:
             verdict, state = await call_matching(self.judge.judge, self.judge.judge_async, state)
             searches_other = not verdict.status
@@ -190,10 +190,10 @@ class CorrectiveEvaluator:
         state = _record_action(state, action, reason, relevance)
 
         # The passages are shown to the model, unless they are useless and another source is searched instead.
-        is_refined = action not in ("in doubt", "incorrect")
-        if is_refined or not searches_other:
+        refines = action in ("correct", "ambiguous")
+        if refines or not searches_other:
             documents = search.documents
-            if is_refined:
+            if refines:
                 documents, state = await self._refine(state, documents, relevance.scores)
             state = observe(state, documents, search.source if documents else None)
         if not searches_other:
@@ -201,7 +201,7 @@ class CorrectiveEvaluator:
 
         query, state = await self._write_query(state)
         state = state.with_step(Step(Action.SEARCH, query=query))
-        state = state.with_event("search", source=other, query=state.query_for(other))
+        state = state.with_event("search", source=other_source, query=state.query_for(other_source))
         return {action: state}
 
     async def _refine_last(self, state: State) -> dict[str, State]:
@@ -215,7 +215,8 @@ class CorrectiveEvaluator:
         if documents:
             documents, state = await self._refine(state, documents, (None,) * len(documents))
         elif not state.retrieved:
-            search = next((search for search in reversed(state.searches) if search.documents), search)
+            successful_searches = [earlier for earlier in state.searches if earlier.documents]
+            search = successful_searches[-1] if successful_searches else search
             documents = search.documents
         return {"kept": observe(state, documents, search.source if documents else None)}
 
@@ -270,10 +271,10 @@ class CorrectiveEvaluator:
             relevance, state = await self._score(state, passages)
             judged_by = relevance.judged_by
             parsed = relevance.parsed
+            # If the scores could not be read, they are only defaults. So no strip is dropped because of them.
             if parsed:
                 for number, score in zip(unscored, relevance.scores, strict=True):
                     strips[number] = replace(strips[number], score=score)
-            # If the scores could not be read, they are only defaults. So no strip is dropped because of them.
 
         chosen = self._select(strips)
         trace_of_strips = []

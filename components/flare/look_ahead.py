@@ -69,15 +69,15 @@ class LookAhead:
             # The reply is empty or unreadable, or there is no language model and the extractive reader took this step.
             return {"state": state}
 
-        again = _is_written_again(state)
-        if not step.tokens and not again:
+        is_second_version = _is_written_again(state)
+        if not step.tokens and not is_second_version:
             raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
 
         # The least probable token and its probability. A second version of a sentence may have no tokens.
         token, lowest = min(step.tokens, key=itemgetter(1), default=("", None))
         masked: list[str] = []
         query = ""
-        is_sure = again or lowest is None or lowest > self.threshold
+        is_sure = is_second_version or lowest is None or lowest > self.threshold
         if not is_sure:
             masked = [text.strip() for text, probability in step.tokens if probability <= self.mask]
             query = self._query(state)
@@ -89,7 +89,7 @@ class LookAhead:
             token=token.strip(),
             masked=masked,
             query=query,
-            again=again,
+            again=is_second_version,
         )
 
         if query:
@@ -120,9 +120,9 @@ class LookAhead:
 
 def _is_written_again(state: State) -> bool:
     """Check whether the sentence is a second version, because the first version had improbable tokens."""
-    earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
-    before = next(earlier, None)
-    if before is None or before.action is not Action.SEARCH:
+    readable_steps = [step for step in state.steps[:-1] if step.action is not Action.UNREADABLE]
+    if not readable_steps or readable_steps[-1].action is not Action.SEARCH:
         return False
     # When the first version led to a search, it was moved from the reply to the thought.
-    return bool(before.thought) and not before.reply
+    step_before = readable_steps[-1]
+    return bool(step_before.thought) and not step_before.reply

@@ -302,16 +302,12 @@ class ModelCall:
                     raise self._failure(error, call.state) from error
             else:
                 message, state = self._read_output(output, call)
-                usage = message.meta.get("usage") or {}
-                prompt_tokens = int(usage.get("prompt_tokens") or 0)
-                chat.tags["gen_ai.usage.input_tokens"] = prompt_tokens
+                tags = _describe_reply(message)
+                chat.tags |= tags
+                prompt_tokens = tags["gen_ai.usage.input_tokens"]
                 if prompt_tokens:
                     estimated = _tokens(call.messages, call.tools) + OVERHEAD_TOKENS
                     self.record.learn_tokens(prompt_tokens, estimated)
-                chat.tags["gen_ai.usage.output_tokens"] = int(usage.get("completion_tokens") or 0)
-                # Only known reasons are recorded, because a server may send any text.
-                reason = message.meta.get("finish_reason")
-                chat.tags["gen_ai.response.finish_reasons"] = [reason if reason in _FINISH_REASONS else "other"]
                 return message, state, call
             finally:
                 chat.tags |= self._describe()
@@ -481,8 +477,8 @@ class _Fitting:
 
         self._learn_tokens(refused, error)
         prompt_tokens = self._estimate(refused.messages)
-        # If the prompt is now known to be too long, a little less than the refused prompt is tried. If neither the
-        # window nor a number tells how long a prompt may be, a quarter is left out.
+        # If the prompt is now known to be too long, `fit` shortens it to the window, and a little less than the refused
+        # prompt is asked for. If neither the window nor a number tells how long a prompt may be, a quarter is left out.
         is_known_to_be_too_long = prompt_tokens > self._room_for_prompt()
         share = 0.95 if is_known_to_be_too_long else 0.75
         return self.fit(run_state, most=prompt_tokens * share, limits_reply=True)
@@ -542,6 +538,18 @@ def is_cut_off(message: ChatMessage) -> bool:
     :returns: Whether the finish reason in its metadata is ``length``.
     """
     return message.meta.get("finish_reason") == "length"
+
+
+def _describe_reply(message: ChatMessage) -> dict[str, Any]:
+    """Return the tokens of a call and the reason for the end of its reply, as tags of the measured call."""
+    usage = message.meta.get("usage") or {}
+    # Only known reasons are recorded, because a server may send any text.
+    reason = message.meta.get("finish_reason")
+    return {
+        "gen_ai.usage.input_tokens": int(usage.get("prompt_tokens") or 0),
+        "gen_ai.usage.output_tokens": int(usage.get("completion_tokens") or 0),
+        "gen_ai.response.finish_reasons": [reason if reason in _FINISH_REASONS else "other"],
+    }
 
 
 def _whole_text(message: ChatMessage) -> str:

@@ -170,12 +170,12 @@ class PairClassifier:
     ) -> list[Document]:
         """Select with ``cis``: fill the context by rank, then drop the documents without a positive pair."""
         context = fill_by_rank(documents, candidates, k)
-        first_stage = {identity(document) for document in documents}
-        first = [document for document in context if identity(document) in first_stage]
-        second = [document for document in context if identity(document) not in first_stage]
+        keys_of_first = {identity(document) for document in documents}
+        first_stage = [document for document in context if identity(document) in keys_of_first]
+        second_stage = [document for document in context if identity(document) not in keys_of_first]
         pairs: list[Pair] = list(combinations(context, 2))
         if self.drop == "second_stage":
-            pairs = list(product(first, second))
+            pairs = list(product(first_stage, second_stage))
         pairs_to_score = pairs
         if self._together:
             # The scores depend on the question's other pairs, so the engine needs all pairs in one call.
@@ -188,10 +188,9 @@ class PairClassifier:
             if verdicts.is_positive(*pair):
                 wanted.update(map(identity, pair))
         if self.drop == "second_stage":
-            wanted_of_second = [document for document in second if identity(document) in wanted]
-            return first + wanted_of_second
+            return first_stage + [document for document in second_stage if identity(document) in wanted]
         # If no pair is positive, nothing shows which documents are redundant. All documents of the first stage stay.
-        return [document for document in context if identity(document) in wanted] or first
+        return [document for document in context if identity(document) in wanted] or first_stage
 
     def _forward(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
@@ -244,6 +243,7 @@ class PairClassifier:
             if identity(second) in context:
                 continue
             if not verdicts.is_known(first, second):
+                # This pair and the next ones without a score become a batch.
                 further = (document for document in second_stage[position:] if identity(document) not in context)
                 unscored = (document for document in further if not verdicts.is_known(first, document))
                 return [(first, document) for document in islice(unscored, self.lookahead)]

@@ -73,7 +73,7 @@ def measure_support(
 
     place_of_carrier = next(place for place, document in enumerate(documents) if document is carrier.document)
     title = str(carrier.document.meta.get("title") or "")
-    first = _link(place_of_carrier, title, carrier.sentence)
+    first = _prepare(place_of_carrier, title, carrier.sentence)
 
     covered = _find_chain(asked, first, documents)
     if has_context:
@@ -93,19 +93,19 @@ def _find_chain(asked: dict[str, float], first: _Sentence, documents: Sequence[D
     keys = [title_key(title) for title in titles]
     sentences: list[_Sentence] = []
     for place, document in enumerate(documents):
-        for sentence in shown_sentences(cut_text(document.content or "", MAX_READ)):
-            sentences.append(_link(place, titles[place], sentence))
+        for text in shown_sentences(cut_text(document.content or "", MAX_READ)):
+            sentences.append(_prepare(place, titles[place], text))
 
     chain, covered = [first], first.stems
     for _ in range(_LINKS):
         best: _Sentence | None = None
         best_cover = sum_of_weights(asked, covered)
-        for link in sentences:
-            if not _is_linked(link, chain, keys):
+        for sentence in sentences:
+            if not _is_linked(sentence, chain, keys):
                 continue
-            cover_with_link = sum_of_weights(asked, covered | link.stems)
-            if cover_with_link > best_cover:
-                best, best_cover = link, cover_with_link
+            cover_with_sentence = sum_of_weights(asked, covered | sentence.stems)
+            if cover_with_sentence > best_cover:
+                best, best_cover = sentence, cover_with_sentence
 
         if best is None:
             break
@@ -124,19 +124,22 @@ def _stems_around(carrier: Carrier) -> frozenset[str]:
     return stems_of(f"{heading} {before}")
 
 
-def _link(place: int, title: str, sentence: str) -> _Sentence:
+def _prepare(place: int, title: str, sentence: str) -> _Sentence:
     """Prepare a sentence of the passage with the index ``place`` for a chain."""
     return _Sentence(place, f" {normalize_words(sentence)} ", stems_of(f"{title} {sentence}"))
 
 
 def _is_linked(sentence: _Sentence, chain: Sequence[_Sentence], keys: Sequence[str]) -> bool:
-    """Check whether a sentence names the title of another passage in a chain, or the chain names its own title."""
-    places = {link.place for link in chain}
-    for other in places - {sentence.place}:
+    """Check whether a sentence names the title of another passage in a chain, or the chain names its own title.
+
+    ``keys`` has the title of each passage in the form in which words are compared. It is empty without a title.
+    """
+    places_in_chain = {link.place for link in chain}
+    for other in places_in_chain - {sentence.place}:
         if keys[other] and f" {keys[other]} " in sentence.words:
             return True
 
     own_key = keys[sentence.place]
-    if sentence.place in places or not own_key:
+    if sentence.place in places_in_chain or not own_key:
         return False
     return any(f" {own_key} " in link.words for link in chain)

@@ -70,7 +70,7 @@ _MOST_DOCUMENTS = 5
 # answer, and a model may write thousands.
 _MOST_SENTENCES = 5
 # A probability that is multiplied by this is just too low for the answer to be shown as probable.
-_LESS = 0.99
+_JUST_BELOW = 0.99
 # The maximum number of answers that are returned.
 _MOST_CANDIDATES = 5
 # The maximum number of cached lists of answers.
@@ -288,16 +288,7 @@ class ExtractiveReader(Block):
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         documents = _with_text(documents)
-        carrier = find_carrier(question, answer, documents)
-        sentences = shown_sentences(answer)
-        if len(sentences) > 1 and (carrier is None or not carrier.is_whole):
-            # The sentences of a longer answer may stand in different places. The first one that stands anywhere is
-            # judged, because it mostly has the answer.
-            for sentence in sentences[:_MOST_SENTENCES]:
-                carrier_of_sentence = find_carrier(question, sentence, documents)
-                if carrier_of_sentence is not None:
-                    answer, carrier = sentence, carrier_of_sentence
-                    break
+        answer, carrier = _find_judged(question, answer, documents)
         if carrier is None:
             return Judgement()
 
@@ -321,9 +312,9 @@ class ExtractiveReader(Block):
             # The passage with the answer is read in any case.
             documents = [*documents[:-1], carrier.document]
 
-        dated = choose_by_date(question, _passages(documents))
-        # None: the answer is none of the two things that the question compares.
-        is_chosen = None if dated is None else dated.is_answer(answer)
+        dated_choice = choose_by_date(question, _passages(documents))
+        # True for the chosen one of the two things that the question compares, False for the other one, else None.
+        is_chosen = None if dated_choice is None else dated_choice.is_answer(answer)
         if is_chosen is not None:
             # The trees do not know which of the two things is the older one, so the dates decide.
             probability = self._loaded().card.dated_choice if is_chosen else 0.0
@@ -331,11 +322,11 @@ class ExtractiveReader(Block):
 
         span = span_of_proposed(proposed, carrier, documents)
         choice = self._choose_spans(question, documents, span)
-        place = None if choice is None else _place_of_answer(answer, span, choice)
-        if choice is None or place is None:
+        number = None if choice is None else _number_of_answer(answer, span, choice)
+        if choice is None or number is None:
             return support
 
-        choice.put_first(place)
+        choice.put_first(number)
         best = choice.scores_of_answers
         is_outdated, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_doubtful = is_doubtful or has_rival(question, best, choice.spans, documents, choice.look)
@@ -416,7 +407,7 @@ class ExtractiveReader(Block):
             probability = min(probability, self.probable)
         if is_replaced(question, shown[0].document, shown[0].share, documents, choice.look):
             # A document that no longer holds must not decide where a current one is about the same thing.
-            probability = min(probability, _LESS * self.probable)
+            probability = min(probability, _JUST_BELOW * self.probable)
 
         # None of the other answers gets more than the first.
         probabilities = [probability, *(min(probability, share) for share in shares)]
@@ -442,10 +433,10 @@ class ExtractiveReader(Block):
         """Find the sentence that is shown for a span."""
         content = span.document.content or ""
         sentence = self._find_sentence(question, content, span.begin)
-        rest = content.replace(sentence, "", 1)
-        if span.begin >= 0 and rest.strip() and is_heading(sentence, span.document.meta):
+        other_text = content.replace(sentence, "", 1)
+        if span.begin >= 0 and other_text.strip() and is_heading(sentence, span.document.meta):
             # A heading states nothing by itself. So the best sentence of the rest of the passage is taken.
-            return self._find_sentence(question, rest, -1)
+            return self._find_sentence(question, other_text, -1)
         return sentence
 
     def _find_sentence(self, question: str, text: str, begin: int) -> str:
@@ -485,8 +476,11 @@ class ExtractiveReader(Block):
         # The trees compare words, but not the columns in which the words stand.
         yes = _limited(yes, max(0.5, self._row_limit(question, sentence, documents)))
 
-        both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]
-        return sorted(both, key=lambda candidate: -candidate.probability)
+        candidates = [
+            Candidate("yes", "yes", document, sentence, yes),
+            Candidate("no", "no", document, sentence, 1 - yes),
+        ]
+        return sorted(candidates, key=lambda candidate: -candidate.probability)
 
     def _trees(self, file: str, features: Sequence[str]) -> Any:
         """Load the trees of a file of the reader, unless they are loaded already."""
@@ -513,6 +507,23 @@ _read_spans = lru_cache(maxsize=_CACHED_ANSWERS)(
 def _with_text(documents: Sequence[Document]) -> list[Document]:
     """Return the documents that have a text."""
     return [document for document in documents if (document.content or "").strip()]
+
+
+def _find_judged(question: str, answer: str, documents: Sequence[Document]) -> tuple[str, Carrier | None]:
+    """Find the part of a proposed answer that is judged, and the sentence that carries it; None if there is none.
+
+    The sentences of a longer answer may stand in different places. The first one that stands anywhere is judged,
+    because it mostly has the answer.
+    """
+    carrier = find_carrier(question, answer, documents)
+    sentences = shown_sentences(answer)
+    is_carried_whole = carrier is not None and carrier.is_whole
+    if len(sentences) > 1 and not is_carried_whole:
+        for sentence in sentences[:_MOST_SENTENCES]:
+            carrier_of_sentence = find_carrier(question, sentence, documents)
+            if carrier_of_sentence is not None:
+                return sentence, carrier_of_sentence
+    return answer, carrier
 
 
 def _limited(yes: float, limit: float) -> float:
@@ -597,7 +608,7 @@ def _with_proposed(
     return order
 
 
-def _place_of_answer(answer: str, proposed: SpanCandidate | None, choice: _Choice) -> int | None:
+def _number_of_answer(answer: str, proposed: SpanCandidate | None, choice: _Choice) -> int | None:
     """Find a proposed answer among the chosen ones.
 
     The same answer is preferred, then the span that was found for it, then an answer that is a part of it or contains
@@ -605,15 +616,16 @@ def _place_of_answer(answer: str, proposed: SpanCandidate | None, choice: _Choic
 
     :returns: Its index among the chosen answers; None if there is none.
     """
-    wanted = f" {span_features.answer_key(answer)} "
+    # With blanks around it, a key is a part of another one only as whole words.
+    key_of_answer = f" {span_features.answer_key(answer)} "
     keys = [f" {choice.spans.keys[place]} " for place, _ in choice.scores_of_answers]
-    if wanted in keys:
-        return keys.index(wanted)
+    if key_of_answer in keys:
+        return keys.index(key_of_answer)
 
-    of_span = f" {span_features.answer_key(proposed.text)} " if proposed is not None else ""
-    if of_span in keys:
-        return keys.index(of_span)
-    return next((number for number, key in enumerate(keys) if key in wanted or wanted in key), None)
+    key_of_span = f" {span_features.answer_key(proposed.text)} " if proposed is not None else ""
+    if key_of_span in keys:
+        return keys.index(key_of_span)
+    return next((number for number, key in enumerate(keys) if key in key_of_answer or key_of_answer in key), None)
 
 
 def _is_doubtful(question: str, answer: str, proposed: tuple[int, int] | None, carrier: Carrier) -> bool:
@@ -627,8 +639,8 @@ def _is_doubtful(question: str, answer: str, proposed: tuple[int, int] | None, c
     """
     answer = answer.strip().rstrip(".")
     # An answer that is the whole sentence says itself what is denied or planned. So no doubt is raised.
-    is_part = answer.lower() not in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
-    if not is_part or not question_form.looks_english(question):
+    is_sentence = answer.lower() in (carrier.sentence.lower(), carrier.sentence.lower().rstrip("."))
+    if is_sentence or not question_form.looks_english(question):
         return False
 
     text = carrier.document.content or ""

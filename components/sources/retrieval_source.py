@@ -332,6 +332,7 @@ class RetrievalSource(Block):
         # after a failure.
         providers = self._providers(request)
         last_provider = providers[-1]
+        successful: ProviderCall | None = None
         for place, provider in enumerate(providers):
             arguments = self._arguments(provider, request)
             call = self._prepare(request, provider, arguments, retry=place == 0)
@@ -339,18 +340,18 @@ class RetrievalSource(Block):
             yield call
             attempts += call.attempts
             if call.error is None:
+                successful = call
                 break
             failures.append(str(attempts[-1].error))
 
         search = Search(self.name, request.query, error="; ".join(failures))
-        if call.error is None:
-            # `provider` and `call` are those that succeeded.
-            attempts[-1].lookups = count_lookups(call.output)
-            matching = self._matching(request, provider, list(call.output["documents"]))
+        if successful is not None:
+            attempts[-1].lookups = count_lookups(successful.output)
+            matching = self._matching(request, successful.provider, list(successful.output["documents"]))
             documents = [document for document in matching if self.gate.domains.allows(document)]
 
             # A retriever that combines several retrievers reports which of them failed.
-            errors = list(call.output.get("errors") or ())
+            errors = list(successful.output.get("errors") or ())
             if self.ranker is not None:
                 ranking = self._prepare(request, self.ranker, self._ranking(request, documents), retry=False)
                 yield ranking
@@ -365,7 +366,7 @@ class RetrievalSource(Block):
                 source=self.name,
                 query=request.query,
                 documents=self._stamp(self._order(request, documents)),
-                provider=call.attempt.provider,
+                provider=successful.attempt.provider,
                 error="; ".join(errors) or None,
             )
 
@@ -437,10 +438,8 @@ class RetrievalSource(Block):
     def _ranking(self, request: SearchRequest, documents: list[Document]) -> dict[str, object]:
         """Collect the arguments for the ranker: the documents, and the others that its ``run`` takes."""
         # The ranker's own `top_k` is not used, because it could cut documents that `_order` would move to the front.
-        needs_all = request.already_observed or self._has_dates(documents)
-        top_k = request.top_k
-        if needs_all:
-            top_k = max(len(documents), 1)
+        moves_to_front = request.already_observed or self._has_dates(documents)
+        top_k = max(len(documents), 1) if moves_to_front else request.top_k
         # Some rankers sort without looking at the query.
         chosen = select_arguments(self._supported[id(self.ranker)], query=request.query, top_k=top_k)
         return {"documents": documents, **chosen}
@@ -534,13 +533,14 @@ class RetrievalSource(Block):
         """Write a search to the recording, if there is one. Return the search as the recording has it."""
         if self.recording is None:
             return search
-        # Record an error only if every provider failed, because a replayed search with an error counts as failed.
-        all_failed = not search.provider
-        entry = Entry(error=search.error) if all_failed else Entry(documents=search.documents)
-        recorded = self.recording.record(entry, "search", self.name, *request.content)
-        if all_failed:
+        has_failed = not search.provider
+        if has_failed:
+            self.recording.record(Entry(error=search.error), "search", self.name, *request.content)
             return search
-        return replace(search, documents=recorded.documents)
+        # The error of a ranker or of one of several retrievers is not recorded, because a replayed search with an error
+        # counts as failed.
+        entry = self.recording.record(Entry(documents=search.documents), "search", self.name, *request.content)
+        return replace(search, documents=entry.documents)
 
     def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
         """Make the error for filters that do not fit the documents."""

@@ -303,11 +303,12 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
 
 def _is_no_question(state: State, last: Step) -> bool:
     """Check whether the message, such as a greeting, was no question and fits no document that was found."""
+    # With a conversation, own texts or filters, a message that fits no document may still be a question. Other prompts
+    # than those of users are for measurements, in which every message is a question.
     has_context = bool(state.history or state.attached or state.settings.filters)
     if has_context or state.settings.prompts != "product" or last.certainty != "not_found":
         return False
-    texts = map(passage_text, state.observed)
-    return fits_nothing(state.question, texts)
+    return fits_nothing(state.question, map(passage_text, state.observed))
 
 
 def _describe_failure(search: Search) -> str:
@@ -448,9 +449,9 @@ def _place_with_page(document: Document, at: int, sentence: str, answer: str) ->
     """
     place = place_of(document, at)
     answer = answer.rstrip(". ")
-    part = find_whole(answer, sentence) if answer else None
-    if part and "page" in place:
-        place["page"] = place_of(document, at + part.start())["page"]
+    answer_in_sentence = find_whole(answer, sentence) if answer else None
+    if answer_in_sentence and "page" in place:
+        place["page"] = place_of(document, at + answer_in_sentence.start())["page"]
     return place
 
 
@@ -460,10 +461,11 @@ def _sentence(state: State, document: Document, answer: str) -> Span | None:
     If the document is not cited, ``answer`` is empty. Then find the sentence nearest to the query that found the
     document.
     """
-    number = document.meta.get("step")
+    # A user's own component may have written another value than the number of a step.
+    step_number = document.meta.get("step")
     query = ""
-    if type(number) is int and 0 < number <= len(state.steps):
-        query = state.steps[number - 1].query
+    if type(step_number) is int and 0 < step_number <= len(state.steps):
+        query = state.steps[step_number - 1].query
     span = find_sentence(document.content or "", query=query or state.question, question=state.question, answer=answer)
     if span is None:
         return None
@@ -474,12 +476,15 @@ def _sentence(state: State, document: Document, answer: str) -> Span | None:
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) -> Quotation:
     """Return the entry for a sentence, with its place in the file, and with the place of the answer in the sentence."""
     document = evidence.document
-    place = find_whole(answer.rstrip(". "), evidence.sentence)
+    answer_in_sentence = find_whole(answer.rstrip(". "), evidence.sentence)
     at = (document.content or "").find(evidence.sentence)
     place_in_file = _place_with_page(document, max(at, 0), evidence.sentence, answer)
     if at < 0 and document.meta.get(PAGES):
         # The sentence is not copied as it is, for example because it joins several rows. So its page is not known.
         place_in_file.pop("page", None)
+    answer_span: Span | None = None
+    if answer_in_sentence is not None:
+        answer_span = {"start": answer_in_sentence.start(), "end": answer_in_sentence.end()}
     return {
         "mark": marks[identity(document)],
         "id": document.id,
@@ -488,7 +493,7 @@ def _evidence(evidence: Evidence, marks: Mapping[Identity, str], answer: str) ->
         "heading": heading_of(document.meta, at),
         **place_in_file,
         "sentence": evidence.sentence,
-        "answer": None if place is None else {"start": place.start(), "end": place.end()},
+        "answer": answer_span,
         "query": evidence.query,
     }
 
