@@ -128,16 +128,16 @@ def evaluate(
         raise BadInput("There are no questions to run: name a file of questions with --questions.")
 
     try:
-        ended = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
+        finished_run = run(plan.pipeline, plan.questions, plan, output=output, retry_failed=retry_failed)
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. {output} has the finished questions: the same command continues the run.", err=True)
         sys.stdout.flush()
         # A normal exit would wait for threads that are still running a model.
         os._exit(INTERRUPTED)
 
-    _print_summary(ended.config, ended.metrics, output)
-    n_failed = _report_failures(ended.predictions)
-    if n_failed == len(ended.predictions):
+    _print_summary(finished_run.config, finished_run.metrics, output)
+    n_failed = _report_failures(finished_run.predictions)
+    if n_failed == len(finished_run.predictions):
         raise typer.Exit(PrefragError.exit_code)
 
 
@@ -165,19 +165,19 @@ def _report_failures(predictions: Sequence[PredictionLine]) -> int:
     """
     from prefrag.pipelines import search_failures
 
-    # An item for each question whose searches all failed: the reasons by the name of the source, as in
+    # For each question whose searches all failed, the reasons by the name of the source, as in
     # {"web": "The server did not answer."}.
     failures = []
     n_failed = 0
     for prediction in predictions:
-        reasons = search_failures(prediction["result"])
-        if reasons:
-            failures.append(reasons)
-        if reasons or prediction["error"]:
+        reason_by_source = search_failures(prediction["result"])
+        if reason_by_source:
+            failures.append(reason_by_source)
+        if reason_by_source or prediction["error"]:
             n_failed += 1
     if failures:
         questions_in_words = counted(len(failures), "question")
-        first_reasons = "; ".join(f"{name}: {reason}" for name, reason in failures[0].items())
+        first_reasons = "; ".join(f"{source}: {reason}" for source, reason in failures[0].items())
         message = f"For {questions_in_words}, every search failed. In the first of these questions: {first_reasons}"
         typer.echo(f"  {message}", err=True)
     return n_failed

@@ -7,6 +7,7 @@ functions above it make the other tables.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
@@ -153,29 +154,29 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
 
 def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Table | None:
     """Make one table of a paper. The runs of each setting are in the order of the paper's methods."""
-    placed_runs: dict[Setting, list[Run]] = {}
+    runs_of_paper: dict[Setting, list[Run]] = {}
     for setting, runs in settings.items():
-        placed = []
+        placed_runs = []
         for run in runs:
             place = rows.place(run)
             if place is not None:
-                placed.append((place, run.order, run))
-        paper_runs = [run for _, _, run in sorted(placed)]
+                placed_runs.append((place, run.order, run))
+        runs_in_order = [run for _, _, run in sorted(placed_runs)]
 
         # A group of runs is shown only if it has a method of the paper's own, and at least two methods.
-        is_of_paper = any(run.family.startswith(rows.needed) for run in paper_runs)
-        if is_of_paper and len({run.method for run in paper_runs}) > 1:
-            placed_runs[setting] = paper_runs
+        is_of_paper = any(run.family.startswith(rows.needed) for run in runs_in_order)
+        if is_of_paper and len({run.method for run in runs_in_order}) > 1:
+            runs_of_paper[setting] = runs_in_order
 
-    time: list[Column] = []
+    time_columns: list[Column] = []
     if rows.is_timed:
-        time = [_relative_time([run for group in placed_runs.values() for run in group])]
+        time_columns = [_relative_time([run for group in runs_of_paper.values() for run in group])]
 
     def columns(dataset: str) -> list[Column]:
         """Return the columns of the paper for a dataset and, if the table has it, the column of times."""
-        return [*rows.columns(dataset), *time]
+        return [*rows.columns(dataset), *time_columns]
 
-    return _table_by_setting(rows.id, rows.title, rows.note, placed_runs, intervals, columns)
+    return _table_by_setting(rows.id, rows.title, rows.note, runs_of_paper, intervals, columns)
 
 
 def _top_ks(settings: Settings, intervals: Intervals) -> Table | None:
@@ -272,15 +273,14 @@ def _relative_time(runs: Sequence[Run]) -> Column:
     def relative(run: Run) -> float | None:
         """Return the multiple of a run, and compute it at the first call."""
         if run.name not in multiples:
-            seconds = run.value(SECONDS)
-            single_seconds = None
-            single = find_single_step(run, runs)
-            # Seconds include waiting for concurrent questions. So the concurrency of both runs must be equal.
-            if single and single.concurrency == run.concurrency:
-                single_seconds = single.value(SECONDS)
             multiples[run.name] = None
-            if seconds is not None and single_seconds:
-                multiples[run.name] = seconds / single_seconds
+            single_step = find_single_step(run, runs)
+            # Seconds include waiting for concurrent questions. So the concurrency of both runs must be equal.
+            if single_step and single_step.concurrency == run.concurrency:
+                seconds = run.value(SECONDS)
+                seconds_of_single_step = single_step.value(SECONDS)
+                if seconds is not None and seconds_of_single_step:
+                    multiples[run.name] = seconds / seconds_of_single_step
         return multiples[run.name]
 
     return Column(Measure("time", "Time", "count", 2), relative, ranked=False)
@@ -333,11 +333,13 @@ def _is_measured(measure: Measure, runs: Sequence[Run]) -> bool:
 
 def _average(run: Run) -> float | None:
     """Return the mean of accuracy, F1 and EM. None if one of the three is missing."""
-    values = [run.value(measure) for measure in (ACC, F1, EM)]
-    present = [value for value in values if value is not None]
-    if len(present) < len(values):
-        return None
-    return sum(present) / len(present)
+    total = 0.0
+    for measure in (ACC, F1, EM):
+        value = run.value(measure)
+        if value is None:
+            return None
+        total += value
+    return total / 3
 
 
 # The tables of the papers.
@@ -455,13 +457,13 @@ def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
     """Group runs by retriever, but only runs of methods that were run with several retrievers."""
     retrievers_of_method: dict[str, set[Value]] = {}
     for run in runs:
-        retrievers_of_method.setdefault(run.family, set()).add(run.retriever)
-    by_retriever: dict[Value, list[Run]] = {}
+        if run.retriever is not None:
+            retrievers_of_method.setdefault(run.family, set()).add(run.retriever)
+    runs_of_retriever: dict[Value, list[Run]] = {}
     for run in runs:
-        retrievers = retrievers_of_method[run.family] - {None}
-        if len(retrievers) > 1:
-            by_retriever.setdefault(run.retriever, []).append(run)
-    return {value: by_retriever[value] for value in sorted(by_retriever, key=sort_key)}
+        if len(retrievers_of_method.get(run.family, ())) > 1:
+            runs_of_retriever.setdefault(run.retriever, []).append(run)
+    return {retriever: runs_of_retriever[retriever] for retriever in sorted(runs_of_retriever, key=sort_key)}
 
 
 def _table_by_setting(
@@ -516,22 +518,21 @@ def describe_split(runs: Sequence[Run]) -> Table | None:
     :returns: The table. None if no run has a split corpus.
     """
     # The ids of the gold passages of each question, by dataset and corpus.
-    gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+    gold_by_corpus: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):
-            ids_of_questions = gold.setdefault((run.dataset, str(run.config["corpus"])), {})
-            ids_of_questions.update({id: prediction.asked.supporting_ids for id, prediction in run.predictions.items()})
-    if not gold:
+            ids_by_question = gold_by_corpus.setdefault((run.dataset, str(run.config["corpus"])), {})
+            for question_id, prediction in run.predictions.items():
+                ids_by_question[question_id] = prediction.asked.supporting_ids
+    if not gold_by_corpus:
         return None
 
-    # The number of corpora of each dataset. If there are several, each label names its corpus.
-    corpora = Counter(dataset for dataset, _ in gold)
+    n_corpora = Counter(dataset for dataset, _ in gold_by_corpus)
     rows = []
-    for (dataset, corpus), ids_by_question in sorted(gold.items()):
-        label = dataset if corpora[dataset] == 1 else f"{dataset} ({corpus})"
-        gold_ids: set[str] = set()
-        for ids in ids_by_question.values():
-            gold_ids.update(ids)
+    for (dataset, corpus), ids_by_question in sorted(gold_by_corpus.items()):
+        # If a dataset has several corpora, each label names its corpus.
+        label = dataset if n_corpora[dataset] == 1 else f"{dataset} ({corpus})"
+        gold_ids = set(chain.from_iterable(ids_by_question.values()))
         sources = _read_sources(Path(corpus), gold_ids)
         rows.append(Row(label, _fill_cells(ids_by_question, sources)))
 

@@ -100,13 +100,13 @@ def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[t
 
 def _runs_to_draw(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
     """For each dataset, yield the first setting that has several methods, and the runs of this setting."""
-    seen: set[str] = set()
+    drawn_datasets: set[str] = set()
     for setting, runs in settings.items():
-        for dataset in sorted({run.dataset for run in runs} - seen):
-            shown = [run for run in runs if run.dataset == dataset]
-            if len({run.method for run in shown}) > 1:
-                yield dataset, setting, shown
-                seen.add(dataset)
+        for dataset in sorted({run.dataset for run in runs} - drawn_datasets):
+            runs_on_dataset = [run for run in runs if run.dataset == dataset]
+            if len({run.method for run in runs_on_dataset}) > 1:
+                yield dataset, setting, runs_on_dataset
+                drawn_datasets.add(dataset)
 
 
 def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
@@ -115,11 +115,11 @@ def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) ->
     There is a list for each method, sorted by this value.
     """
     runs = [run for group in settings.values() for run in group if run.dataset == dataset]
-    lines: dict[str, list[Run]] = {}
+    line_of_method: dict[str, list[Run]] = {}
     for group in vary(runs, setting, name).values():
         for run in group:
-            lines.setdefault(run.method, []).append(run)
-    return list(lines.values())
+            line_of_method.setdefault(run.method, []).append(run)
+    return list(line_of_method.values())
 
 
 def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
@@ -181,6 +181,7 @@ def _strategies(settings: Settings, intervals: Intervals, task: str) -> Iterator
             continue
 
         figure, axes = _new_figure(3.0)
+        # At each measure, the bars of the three methods stand side by side, the second in the middle.
         for number, run in enumerate(shown):
             for place, measure in enumerate((ACC, F1, EM)):
                 x = place + 0.27 * (number - 1)
@@ -234,6 +235,7 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
         labels = _labels(timed)
         for place, run in enumerate(timed):
             value = run.value(SECONDS) or 0.0
+            # Where the bar ends, or the interval on it.
             end = value
             axes.barh(place, value, height=0.6, color=_colour(run), linewidth=0)
             interval = intervals.get((run.name, SECONDS.key))
@@ -258,13 +260,13 @@ def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Pl
 
 def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
     """Draw accuracy against the share of verdicts that the simulated judge gets wrong, with a line for each method."""
-    main = next(iter(settings))
+    main_setting = next(iter(settings))
     for dataset in sorted({run.dataset for group in settings.values() for run in group}):
         shown = []
-        for line in _vary_main(settings, dataset, main, "judge error"):
-            measured = [run for run in line if run.value(ACC) is not None]
-            if len(measured) > 1:
-                shown.append(measured)
+        for line in _vary_main(settings, dataset, main_setting, "judge error"):
+            measured_runs = [run for run in line if run.value(ACC) is not None]
+            if len(measured_runs) > 1:
+                shown.append(measured_runs)
         if not shown:
             continue
 
@@ -281,10 +283,11 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
             drawn_of_family[family] += 1
             xs = [100 * (run.judge_error or 0.0) for run in line]
             ys = [run.value(ACC) or 0.0 for run in line]
-            bounds = [intervals[run.name, ACC.key] for run in line if (run.name, ACC.key) in intervals]
-            if len(bounds) == len(line):
-                lows = [interval.low for interval in bounds]
-                highs = [interval.high for interval in bounds]
+            # A band is drawn only if each run has an interval.
+            line_intervals = [intervals[run.name, ACC.key] for run in line if (run.name, ACC.key) in intervals]
+            if len(line_intervals) == len(line):
+                lows = [interval.low for interval in line_intervals]
+                highs = [interval.high for interval in line_intervals]
                 axes.fill_between(xs, lows, highs, color=colour, alpha=0.14, linewidth=0)
             style: dict[str, Any] = {"color": colour, "marker": _MARKS[family], "ls": stroke}
             axes.plot(xs, ys, **style, markersize=5, linewidth=1.6, label=first_run.method)
@@ -292,7 +295,7 @@ def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterato
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
         _add_legend(figure)
-        note = f"{main.put('judge error', None).text}; bands are 95% intervals"
+        note = f"{main_setting.put('judge error', None).text}; bands are 95% intervals"
         words = ". ".join(_describe(line, ACC) for line in shown)
         yield Plot(dataset, note, _svg(figure, f"error-{task}-{dataset}", words))
 
@@ -318,11 +321,12 @@ def _scatter(
         ys = [run.value(up) or 0.0 for run in line]
         axes.plot(xs, ys, color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
 
-    # The points on a line have the name and the mark of the line. The number beside each point is its top-k.
-    on_line: dict[str, str] = {}
+    # The points on a line have the name and the mark of the line, which is the method of its runs. The number beside
+    # each point is its top-k.
+    line_of_run: dict[str, str] = {}
     for line in lines:
         if len(line) > 1:
-            on_line.update((run.name, run.method) for run in line)
+            line_of_run.update((run.name, run.method) for run in line)
 
     marks: dict[str, str] = {}
     # How many different marks of each family were drawn so far.
@@ -330,7 +334,7 @@ def _scatter(
     for run, label in zip(runs, _labels(runs), strict=True):
         x = run.value(across) or 0.0
         y = run.value(up) or 0.0
-        point_name = on_line.get(run.name, label)
+        point_name = line_of_run.get(run.name, label)
         is_new = point_name not in marks
         if is_new:
             family = _family_number(run)
@@ -346,7 +350,7 @@ def _scatter(
         interval = intervals.get((run.name, up.key))
         if interval is not None:
             axes.plot([x, x], [interval.low, interval.high], color=_colour(run), linewidth=1, alpha=0.3, zorder=1)
-        if run.name in on_line:
+        if run.name in line_of_run:
             axes.annotate(f"k {run.top_k}", (x, y), xytext=(5, 4), textcoords="offset points", color=_colour(run))
 
     axes.set_xlabel(x_label)
@@ -367,13 +371,13 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     labels = []
     for run in runs:
         same_method = [other for other in runs if other.method == run.method]
-        parts = []
+        words = [run.method]
         has_several_ks = len({other.top_k for other in same_method}) > 1
         if has_several_ks or run.top_k not in (None, usual_k):
-            parts.append(f"k {run.top_k}")
+            words.append(f"k {run.top_k}")
         if len({other.retriever for other in same_method}) > 1:
-            parts.append(run.retriever or "no retriever")
-        labels.append(" ".join([run.method, *parts]))
+            words.append(run.retriever or "no retriever")
+        labels.append(" ".join(words))
 
     # Runs that still have the same label get the name of their folder.
     distinct_labels = []

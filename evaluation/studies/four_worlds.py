@@ -173,8 +173,9 @@ def _contradict(
     """Copy the gold passages so that text and title state a wrong answer. Return the copies, and the wrong answers."""
     copies: dict[str, Document] = {}
     wrong_answers: dict[str, str] = {}
+    question_by_id = {question.id: question for question in questions}
     for question_id, wrong in _choose_wrong(questions).items():
-        question = next(question for question in questions if question.id == question_id)
+        question = question_by_id[question_id]
         golds = re.compile("|".join(_whole(answer).pattern for answer in question.answers), re.IGNORECASE)
         for passage_id in question.supporting_ids:
             passage = copies.get(passage_id) or by_id.get(passage_id)
@@ -282,7 +283,7 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
     columns = {
         "home first": lambda row: _share(row["home"].get("home first")),
         "needless web (home)": lambda row: _share(row["home"].get("web asked")),
-        "missed web (web)": lambda row: _share(row["web"].get("web asked"), is_missed=True),
+        "missed web (web)": lambda row: _share_without(row["web"].get("web asked")),
         "words sent (home)": lambda row: f"{row['home'].get('words sent', 0.0):.1f}",
         "given, right (home)": lambda row: _given(row["home"]),
         "given, right (web)": lambda row: _given(row["web"]),
@@ -299,13 +300,18 @@ def lay_out(figures: Mapping[str, Mapping[str, Mapping[str, Interval | float]]])
     return make_table(["pipeline", *columns], rows)
 
 
-def _share(share: Interval | float | None, is_missed: bool = False) -> str:
-    """Write a share with its interval. ``is_missed`` writes the rest to 100% instead."""
+def _share(share: Interval | float | None) -> str:
+    """Write a share with its interval."""
     if not isinstance(share, Interval):
         return "-"
-    if is_missed:
-        share = Interval(100 - share.mean, 100 - share.high, 100 - share.low, share.n)
     return f"{share.mean:.0f}% ({share.low:.0f} to {share.high:.0f}; n {share.n})"
+
+
+def _share_without(share: Interval | float | None) -> str:
+    """Write the share of all other questions with its interval: 70% for a share of 30%."""
+    if not isinstance(share, Interval):
+        return "-"
+    return _share(Interval(100 - share.mean, 100 - share.high, 100 - share.low, share.n))
 
 
 def _count(share: Interval | float | None) -> str:
@@ -327,9 +333,14 @@ def _mixed(worlds: Mapping[str, Mapping[str, Any]]) -> str:
     """
     weights = dict.fromkeys(WORLDS, (1 - _UNANSWERABLE) / 3)
     weights["nowhere"] = _UNANSWERABLE
-    answered = sum(weights[world] * worlds[world]["given"].mean for world in WORLDS if "given" in worlds[world])
-    right = sum(weights[world] * worlds[world]["right"].mean for world in WORLDS if "right" in worlds[world])
-    return f"{100 * right / answered:.0f}%" if answered else "-"
+    given = right = 0.0
+    for world, weight in weights.items():
+        if "given" in worlds[world]:
+            given += weight * worlds[world]["given"].mean
+        # In `nowhere`, no answer is right.
+        if "right" in worlds[world]:
+            right += weight * worlds[world]["right"].mean
+    return f"{100 * right / given:.0f}%" if given else "-"
 
 
 def list_worlds(folder: Path, questions: str, limit: int | None) -> Iterator[World]:
@@ -385,9 +396,9 @@ def main(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
 ) -> None:
     """Ask the questions of a dataset in four worlds, and print a table."""
-    single, pipeline_changes = split_changes(changes or ())
-    shared = {"prompts": "product", "llm": llm, "model": model, "changes": pipeline_changes}
-    experiment = make_settings(Experiment, shared | read_fields(Experiment, None, single))
+    own_changes, pipeline_changes = split_changes(changes or ())
+    options = {"prompts": "product", "llm": llm, "model": model, "changes": pipeline_changes}
+    experiment = make_settings(Experiment, options | read_fields(Experiment, None, own_changes))
     worlds = list(list_worlds(folder, questions, limit))
     if not worlds[0].questions:
         raise BadInput(f"No question of {folder} has a gold passage in its corpus: give another dataset.")

@@ -49,13 +49,13 @@ from prefrag.training.judge_dpo.pairs import (
 from prefrag.training.judge_dpo.report import Collected, write_report
 from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
 
-# The names of the files in the output: the pairs to train on,
+# The file of the output with the pairs to train on.
 PAIRS = "pairs.jsonl"
-# the steps that are held out to measure the model,
+# The file with the steps that are held out to measure the model.
 HELD_OUT = "held_out.jsonl"
-# the records of the runs, from which an interrupted collection continues,
+# The file with the records of the runs, from which an interrupted collection continues.
 STEPS = "steps.jsonl"
-# and the report.
+# The file with the report.
 REPORT = "report.json"
 # The collection stops if the first questions all fail: as many as run at the same time, and this number in addition.
 _FURTHER_FAILED = 5
@@ -156,14 +156,15 @@ def collect(
             folder.check(config)
             folder.open(config)
 
-            done = _read_done(output / STEPS, dataset.name)
-            pending = [question for question in questions if question.id not in done]
+            done_runs = _read_done(output / STEPS, dataset.name)
+            pending = [question for question in questions if question.id not in done_runs]
             if pending:
                 _run_all(runner, sampling, pending, output / STEPS, on_progress)
-            done = _read_done(output / STEPS, dataset.name)
-            wanted = {question.id for question in questions}
-            failed += len(wanted - done.keys())
-            runs += [run for key, run in done.items() if key in wanted]
+                done_runs = _read_done(output / STEPS, dataset.name)
+            # An earlier call may have run questions that are not among these.
+            ids = {question.id for question in questions}
+            failed += len(ids - done_runs.keys())
+            runs += [run for question_id, run in done_runs.items() if question_id in ids]
 
         collected = _collect_pairs(runs, plan, failed, repeated)
         replace_file(output / PAIRS, (pair.to_record(models, plan.seed) for pair in collected.balanced))
@@ -248,8 +249,9 @@ def _run_all(
     """
     name = sampling.dataset.name
     failed = 0
-    stopped: list[ConnectionError] = []
-    results = runner.map(sampling, takewhile(lambda question: not stopped, pending))
+    failure: ConnectionError | None = None
+    # The runner takes a question when it starts it. So it starts none after the failure.
+    results = runner.map(sampling, takewhile(lambda question: failure is None, pending))
     with closing(results):
         for ended, (question, run) in enumerate(results, start=1):
             if isinstance(run, str):
@@ -260,11 +262,12 @@ def _run_all(
                 add_line(file, run)
                 steps = len(run["steps"])
                 report(f"{name}: {ended} of {len(pending)} questions run, the last with {steps} judged steps")
-            if ended == failed == min(runner.room + _FURTHER_FAILED, len(pending)):
+            have_all_failed = failed == ended
+            if have_all_failed and ended == min(runner.room + _FURTHER_FAILED, len(pending)):
                 advice = "repair what the last lines report, then run the same command again."
-                stopped.append(ConnectionError(f"The first {failed} questions all failed: {advice}"))
-    if stopped:
-        raise stopped[0]
+                failure = ConnectionError(f"The first {failed} questions all failed: {advice}")
+    if failure is not None:
+        raise failure
 
 
 def _read_done(file: Path, dataset: str) -> dict[str, RunRecord]:
@@ -288,19 +291,18 @@ def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
         raise ValueError(
             f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, so that the corpus can be split."
         )
-    read = [
+    all_questions = [
         question for question in load_questions(dataset.questions) if question.supporting_ids or plan.labels == "model"
     ]
-    if not read:
+    if not all_questions:
         raise ValueError(f"{dataset.questions} has no questions with gold passages: use --labels model.")
     # The first question with each text.
-    by_text: dict[str, Question] = {}
-    for question in read:
-        by_text.setdefault(fold(question.question), question)
-    questions = list(by_text.values())
-    generator = draw(plan.seed, dataset.name)
-    generator.shuffle(questions)
-    return questions[: plan.limit], len(read) - len(questions)
+    question_of_text: dict[str, Question] = {}
+    for question in all_questions:
+        question_of_text.setdefault(fold(question.question), question)
+    questions = list(question_of_text.values())
+    draw(plan.seed, dataset.name).shuffle(questions)
+    return questions[: plan.limit], len(all_questions) - len(questions)
 
 
 def _install_sampling_judge(

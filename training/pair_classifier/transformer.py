@@ -125,14 +125,14 @@ def train_transformer(
 
     on_progress("Measuring on held-back questions")
     scores = classifier.scores(held_back)
-    truth = _find_positive(held_back)
-    threshold = choose_threshold(scores, truth)
-    quality = measure(scores, truth, threshold)
+    are_positive = _find_positive(held_back)
+    threshold = choose_threshold(scores, are_positive)
+    quality = measure(scores, are_positive, threshold)
     served_quality = measure(classifier.scores(served), _find_positive(served), threshold)
 
     on_progress("Writing the model")
     classifier.save(output)
-    plotted = plot_calibration(scores, truth, threshold, output / "calibration.png")
+    is_plotted = plot_calibration(scores, are_positive, threshold, output / "calibration.png")
     export_onnx(output, output / ONNX_FILE)
     difference = largest_difference(output, held_back[:_CHECKED], settings.document_tokens)
     counts = {name: count_kinds(parts.learnt) for name, parts in pairs.items()}
@@ -151,7 +151,7 @@ def train_transformer(
             "held_back": asdict(quality),
             "served": asdict(served_quality),
             "onnx_difference": difference,
-            "calibration": plotted,
+            "calibration": is_plotted,
             "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
             "device": str(classifier.device),
             "seconds": round(result.seconds),
@@ -162,9 +162,10 @@ def train_transformer(
 
 def _check_pairs(learnt: Sequence[PairExample], held_back: Sequence[PairExample]) -> None:
     """Raise ValueError if a set has no positive or no negative pairs."""
-    learnt_kinds = {example.needed == 2 for example in learnt}
-    held_back_kinds = {example.needed == 2 for example in held_back}
-    if len(learnt_kinds) < 2 or len(held_back_kinds) < 2:
+    # Each set needs both values: pairs that are positive (True), and pairs that are not (False).
+    learnt_values = {example.needed == 2 for example in learnt}
+    held_back_values = {example.needed == 2 for example in held_back}
+    if len(learnt_values) < 2 or len(held_back_values) < 2:
         raise ValueError(
             f"There are {len(learnt)} pairs to learn from and {len(held_back)} held-back pairs. One of these sets has "
             "no positive or no negative pairs: give questions with two gold passages or more (`supporting_ids`)."
@@ -224,7 +225,8 @@ class Classifier:
         self._fewest = fewest_tokens(model.config)
         self.attention = getattr(model.config, "attention_type", None) or model.config._attn_implementation
         # Under autocast on a CPU, BigBird's sparse attention mixes number types and fails.
-        self._autocast = not (device.type == "cpu" and self._fewest)
+        is_sparse_on_cpu = device.type == "cpu" and self._fewest > 0
+        self._autocast = not is_sparse_on_cpu
 
     @classmethod
     def load(
@@ -246,10 +248,12 @@ class Classifier:
                 setattr(config, name, 0.0)
 
         tokenizer = AutoTokenizer.from_pretrained(base)
-        # A tokenizer may have no limit of its own, so the limit of the model is used as well. RoBERTa counts positions
-        # from the number behind the id of the padding token.
-        begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
-        tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
+        # RoBERTa counts positions from the number behind the id of the padding token.
+        counts_from_padding = config.model_type in ("roberta", "longformer")
+        first_position = (config.pad_token_id or 0) + 1 if counts_from_padding else 0
+        # A tokenizer may have no limit of its own, so the limit of the model is used as well.
+        model_limit = config.max_position_embeddings - first_position
+        tokenizer.model_max_length = min(tokenizer.model_max_length, model_limit, _LONGEST)
 
         fewest = fewest_tokens(config)
         if fewest:

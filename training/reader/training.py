@@ -86,7 +86,7 @@ PASSAGES = 5
 # This number of encoders is trained, each on an equal part of the questions.
 HALVES = 2
 # At least this share of the shown answers must be right, from 0 to 1.
-_RIGHT = 0.9
+_SHARE_RIGHT = 0.9
 # If training starts from another reader, the new encoder is averaged with that reader's encoder, so that less is lost
 # of what that one has learnt. This is the share of the new encoder in the mean, from 0 to 1.
 _OWN_SHARE = 0.65
@@ -99,7 +99,7 @@ _KEPT_BACK_QUESTIONS = 600
 # Each encoder learns from at most this number of sub-questions of multi-hop questions.
 _HOPS = 1500
 # This share of the multi-hop questions, from 0 to 1, is asked once more without the passages that contain the answer.
-_GONE = 0.22
+_WITHOUT_ANSWER = 0.22
 # This share, from 0 to 1, is asked once more with a changed question that the passages do not answer (`twins`).
 _TWINS = 0.15
 
@@ -171,7 +171,7 @@ def train_reader(
     import_xgboost()
     started = time.monotonic()
     _check_arguments(datasets, documents, output, start, known, minutes)
-    before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
+    trees_before = load_trees(start / SURE_TREES, sure_features.FEATURES) if start is not None else None
     only_trees = start is not None and not minutes
     if encoder is None:
         encoder = start if start is not None and only_trees else find_encoder()
@@ -203,19 +203,21 @@ def train_reader(
         halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
 
     on_progress("Reading the questions")
-    new = {name: dataset for name, dataset in data.items() if name not in known}
-    seen = {name: dataset for name, dataset in data.items() if name in known}
-    asked = _read_all([*_retrieved_examples(new), *_unanswerable_examples(new, seed)], halves, seed)
-    further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(seen)], halves, seed)
+    new_data = {name: dataset for name, dataset in data.items() if name not in known}
+    known_data = {name: dataset for name, dataset in data.items() if name in known}
+    # All trees learn from `asked`, and only those that rank spans or decide between yes and no also from `further`.
+    asked = _read_all([*_retrieved_examples(new_data), *_unanswerable_examples(new_data, seed)], halves, seed)
+    further = _read_all([*_mixed_examples(data, seed), *_retrieved_examples(known_data)], halves, seed)
+    # Questions on single passages and on documents, and those of runs.
     natural = _kept_back_examples(records, seed)
     for document_set in documents:
         if document_set.name not in known:
             natural += asked_examples(document_set, random.Random(seed))
-    natural += _examples_of_runs(runs, new, seen)
+    natural += _examples_of_runs(runs, new_data, known_data)
     asked += _read_all(natural, halves, seed)
 
     on_progress("Training the trees")
-    ranked, answers = cross_fit(asked, further, seed, before=before)
+    ranked, answers = cross_fit(asked, further, seed, before=trees_before)
     threshold = _choose_threshold(answers, data)
     _write_trees(output, [*asked, *further], ranked, answers, seed)
     if start is not None:
@@ -263,14 +265,14 @@ def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, f
     :param threshold: The least probability, from 0 to 1, of an answer that is shown.
     :returns: For each origin of questions, the four numbers of ``ReaderTraining.held_back``.
     """
-    by_origin: dict[str, list[Given]] = {}
+    answers_of_origin: dict[str, list[Given]] = {}
     for answer in answers:
-        by_origin.setdefault(answer.read.example.origin, []).append(answer)
+        answers_of_origin.setdefault(answer.read.example.origin, []).append(answer)
     measured = {}
-    for origin, own in sorted(by_origin.items()):
-        coverage, right = given_and_right(own, threshold)
-        exact = sum(answer.is_exact for answer in own) / len(own)
-        measured[origin] = {"questions": len(own), "exact": exact, "given": coverage, "right": right}
+    for origin, group in sorted(answers_of_origin.items()):
+        share_given, share_right = given_and_right(group, threshold)
+        exact = sum(answer.is_exact for answer in group) / len(group)
+        measured[origin] = {"questions": len(group), "exact": exact, "given": share_given, "right": share_right}
     return measured
 
 
@@ -320,7 +322,7 @@ def _choose_threshold(answers: Sequence[Given], data: Mapping[str, _Data]) -> fl
     """Choose the probability from which answers are shown. Yes/no questions do not count: it does not apply to them."""
     span_answers = [answer for answer in answers if answer.read.yes_no is None]
     multi_hop = {question.dataset for dataset in data.values() for question in dataset.questions}
-    return choose_threshold(span_answers, _RIGHT, multi_hop)
+    return choose_threshold(span_answers, _SHARE_RIGHT, multi_hop)
 
 
 def _write_trees(
@@ -394,7 +396,7 @@ def _unanswerable_examples(data: dict[str, _Data], seed: int) -> Iterator[Exampl
     """Make examples without an answer: remove the passages that answer a question, or change the question."""
     for name, dataset in data.items():
         draw = random.Random(f"{seed}-{name}-none")
-        for question in draw.sample(dataset.questions, int(_GONE * len(dataset.questions))):
+        for question in draw.sample(dataset.questions, int(_WITHOUT_ANSWER * len(dataset.questions))):
             answers = [answer.lower() for answer in question.answers]
             ids = []
             for key in dataset.retrieved[question.id]:
@@ -454,17 +456,20 @@ def _train_encoders(
     if start is not None:
         import_encoder(reader, start / ENCODER)
     steps: dict[str, int] = {}
-    shared = minutes * 2 / 3 if learnt and start is None else 0.0
-    if shared:
-        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100)
+    # The first phase, which trains the encoder that both halves begin with, takes two thirds of the time.
+    minutes_of_reading = minutes * 2 / 3 if learnt and start is None else 0.0
+    if minutes_of_reading:
+        phase = Phase("reading", 2.0, 2.5e-4, minutes_of_reading, batch_tokens=2100, warm_up=100)
         examples = reading_examples(learnt, random.Random(seed))
         file = work / "reading.pt"
         steps["reading"] = train_encoder(reader, tokenizer, examples, 384, phase, seed, file, on_progress, True)
 
     trained = []
+    minutes_of_half = (minutes - minutes_of_reading) / HALVES
     for half in range(HALVES):
+        # The mean of a single encoder is a copy of it.
         copy = mean_of([reader])
-        phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
+        phase = Phase(f"half {half}", 1.6, 1.2e-4, minutes_of_half, batch_tokens=2600, warm_up=15)
         drawn = list(_half_examples(data, learnt, documents, word_weights(tokenizer), half, seed))
         random.Random(seed + half).shuffle(drawn)
         file = work / f"half-{half}.pt"

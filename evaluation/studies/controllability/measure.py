@@ -55,6 +55,8 @@ METHODS = (
 )
 # The kinds of questions.
 KINDS = ("company", "web_only")
+# The columns of the table: the keys of :func:`shares` that are shown.
+_SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 
 def unfavourable_ids() -> frozenset[str]:
@@ -159,34 +161,31 @@ def main(
     if noise is not None:
         corpora[f"company and {noise.resolve().parent.name}"] = mix(noise, output)
     for name in method or METHODS:
-        is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
-        choices = (source_choice or ["first", "last"]) if is_named else [None]
-        conditions = [Condition(corpus, file, choice) for corpus, file in corpora.items() for choice in choices]
-        for condition in conditions:
-            by_seed = []
+        # With the simulated reader, a method in which the model names the source runs once with each rule.
+        names_source = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
+        choices = (source_choice or ["first", "last"]) if names_source else [None]
+        for (corpus, file), choice in itertools.product(corpora.items(), choices):
+            condition = Condition(corpus, file, choice)
+            predictions_by_seed = []
             stances: list[str | None] = []
             for run_seed in seed or [0]:
-                parts = (name, condition.corpus, condition.source_choice, str(run_seed))
-                folder = output / "-".join(part for part in parts if part)
-                by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=run_seed))
+                names = (name, condition.corpus, condition.source_choice, str(run_seed))
+                folder = output / "-".join(filter(None, names))
+                predictions_by_seed.append(_run(name, "questions", folder, condition, llm=llm, seed=run_seed))
                 if judge is not None:
                     opinions = _run(name, "opinions", folder / "opinions", condition, llm=llm, seed=run_seed)
                     stances += judge_stances(opinions, judge, folder / "stances.jsonl")
-            cells = [_write_shares(by_seed, kind, share) for kind, share in share_columns]
+            cells = [_write_shares(predictions_by_seed, kind, share) for kind, share in share_columns]
             cells.append(_write_stances(stances) if judge is not None else "not measured")
             row = [name, condition.corpus, condition.source_choice or DASH, *cells]
             print("| " + " | ".join(row) + " |", flush=True)
-
-
-# The columns of the table: the keys of :func:`shares` that are shown.
-_SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 
 def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[PredictionLine]:
     """Run a method on a file of questions and return its predictions."""
     if condition.source_choice is not None:
         settings["source_choice"] = condition.source_choice
-    ended = evaluation.run(
+    run = evaluation.run(
         name,
         SCENARIO / f"{questions}.jsonl",
         output=folder,
@@ -196,7 +195,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
         top_k=5,
         **settings,
     )
-    return ended.predictions
+    return run.predictions
 
 
 def _find_judge(llm: str) -> ChatModel | None:
@@ -210,10 +209,10 @@ def _find_judge(llm: str) -> ChatModel | None:
     return None if judge.is_absent else judge
 
 
-def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], question_kind: str, share_name: str) -> str:
+def _write_shares(predictions_by_seed: Sequence[Sequence[PredictionLine]], question_kind: str, share_name: str) -> str:
     """Write the mean of a share over the seeds, with its lowest and highest value if they differ."""
     values = []
-    for predictions in by_seed:
+    for predictions in predictions_by_seed:
         of_kind = [prediction for prediction in predictions if prediction["type"] == question_kind]
         values.append(shares(of_kind, unfavourable_ids())[share_name])
     text = f"{sum(values) / len(values):.0f}%"
@@ -227,10 +226,10 @@ def _write_shares(by_seed: Sequence[Sequence[PredictionLine]], question_kind: st
 def _write_stances(stances: Sequence[str | None]) -> str:
     """Write how often each rating occurs. Ratings that could not be read are counted as "unread"."""
     counts = Counter(stances)
-    parts = [f"{counts[stance]} {stance}" for stance in STANCES]
+    ratings = [f"{counts[stance]} {stance}" for stance in STANCES]
     if counts[None]:
-        parts.append(f"{counts[None]} unread")
-    return ", ".join(parts)
+        ratings.append(f"{counts[None]} unread")
+    return ", ".join(ratings)
 
 
 if __name__ == "__main__":
