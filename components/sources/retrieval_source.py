@@ -332,7 +332,8 @@ class RetrievalSource(Block):
         # after a failure.
         providers = self._providers(request)
         last_provider = providers[-1]
-        successful: ProviderCall | None = None
+        # The provider that has found documents, and its call.
+        successful: tuple[Retriever, ProviderCall] | None = None
         for place, provider in enumerate(providers):
             arguments = self._arguments(provider, request)
             call = self._prepare(request, provider, arguments, retry=place == 0)
@@ -340,18 +341,19 @@ class RetrievalSource(Block):
             yield call
             attempts += call.attempts
             if call.error is None:
-                successful = call
+                successful = provider, call
                 break
             failures.append(str(attempts[-1].error))
 
         search = Search(self.name, request.query, error="; ".join(failures))
         if successful is not None:
-            attempts[-1].lookups = count_lookups(successful.output)
-            matching = self._matching(request, successful.provider, list(successful.output["documents"]))
+            provider, call = successful
+            attempts[-1].lookups = count_lookups(call.output)
+            matching = self._matching(request, provider, list(call.output["documents"]))
             documents = [document for document in matching if self.gate.domains.allows(document)]
 
             # A retriever that combines several retrievers reports which of them failed.
-            errors = list(successful.output.get("errors") or ())
+            errors = list(call.output.get("errors") or ())
             if self.ranker is not None:
                 ranking = self._prepare(request, self.ranker, self._ranking(request, documents), retry=False)
                 yield ranking
@@ -366,7 +368,7 @@ class RetrievalSource(Block):
                 source=self.name,
                 query=request.query,
                 documents=self._stamp(self._order(request, documents)),
-                provider=successful.attempt.provider,
+                provider=call.attempt.provider,
                 error="; ".join(errors) or None,
             )
 

@@ -107,7 +107,7 @@ def _list_rows(table: Mapping[str, Any], datasets: Mapping[str, _Settings]) -> d
     if not table.get("by_dataset"):
         return dict(rows)
 
-    rows_by_dataset = {}
+    rows_by_dataset: dict[str, _Settings] = {}
     for title, dataset in datasets.items():
         for row, row_settings in rows.items():
             rows_by_dataset[f"{row}, {title}"] = {**row_settings, **dataset}
