@@ -231,8 +231,8 @@ def switch_features(
     measures = [texts.measure(place) for place in range(len(new))]
 
     # `fresh` lists the places in `new` of the passages that no earlier step has shown.
-    shown = {identity(document) for document in observed}
-    fresh = [place for place, document in enumerate(new) if identity(document) not in shown]
+    shown_keys = {identity(document) for document in observed}
+    fresh = [place for place, document in enumerate(new) if identity(document) not in shown_keys]
     measures_of_shown = [measure for place, measure in enumerate(measures) if place not in fresh]
 
     overall = {
@@ -369,45 +369,45 @@ class _Texts:
         :param place: The place of the passage among the new passages, counted from 0.
         :returns: The values of the features of :data:`_OF_PASSAGE`.
         """
-        terms = self.passages[place]
-        title = self.titles[place]
-        padded = self.padded_titles[place]
+        passage_terms = self.passages[place]
+        title_terms = self.titles[place]
+        padded_title = self.padded_titles[place]
         whole_title = self.whole_titles[place]
         padded_passage = self.padded_passages[place]
         padded_content = self.padded_contents[place]
-        has_title = bool(padded.strip())
-        words_of_title = set(padded.split())
+        has_title = bool(padded_title.strip())
+        words_of_title = set(padded_title.split())
         words_of_passage = words_of_title.union(padded_content.split())
         return {
-            "covers_query": self._share(terms, self.query),
-            "covers_question": self._share(terms, self.question),
-            "covers_open_question": self._share(terms, self.unseen_of_question),
-            "covers_open_query": self._share(terms, self.unseen_of_query),
-            "covers_added_words": self._share(terms, self.added) if self.added else _ABSENT,
+            "covers_query": self._share(passage_terms, self.query),
+            "covers_question": self._share(passage_terms, self.question),
+            "covers_open_question": self._share(passage_terms, self.unseen_of_question),
+            "covers_open_query": self._share(passage_terms, self.unseen_of_query),
+            "covers_added_words": self._share(passage_terms, self.added) if self.added else _ABSENT,
             "sentence_covers_query": max(self._share(sentence, self.query) for sentence in self.sentences[place]),
             "holds_word_pairs": self._share_of_pairs(place),
-            "holds_rarest_words": _unweighted_share(terms, self.rarest),
+            "holds_rarest_words": _unweighted_share(passage_terms, self.rarest),
             "holds_whole_names": _share_contained(padded_passage, self.whole_names),
             "holds_added_whole_names": _share_contained(padded_passage, self.added_names),
-            "title_holds_whole_names": _share_contained(padded, self.whole_names),
-            "title_starts_with_name": float(any(map(padded.startswith, self.whole_names))),
-            "title_is_name": float(padded in self.whole_names),
-            "title_in_query": float(has_title and padded in self.padded_query),
-            "title_in_question": float(has_title and padded in self.padded_question),
+            "title_holds_whole_names": _share_contained(padded_title, self.whole_names),
+            "title_starts_with_name": float(any(map(padded_title.startswith, self.whole_names))),
+            "title_is_name": float(padded_title in self.whole_names),
+            "title_in_query": float(has_title and padded_title in self.padded_query),
+            "title_in_question": float(has_title and padded_title in self.padded_question),
             "holds_names": _unweighted_share(words_of_passage, self.names) if self.names else _ABSENT,
             "title_holds_names": _unweighted_share(words_of_title, self.names) if self.names else _ABSENT,
             "whole_title_in_query": float(has_title and whole_title in self.padded_query),
             "whole_title_in_question": float(has_title and whole_title in self.padded_question),
-            "title_covered_by_query": self._share(self.query, title),
-            "title_covered_by_question": self._share(self.question, title),
-            "title_covers_query": self._share(title, self.query),
-            "title_covers_question": self._share(title, self.question),
-            "title_covers_open_question": self._share(title, self.unseen_of_question),
-            "title_covers_added_words": self._share(title, self.added) if self.added else _ABSENT,
-            "title_holds_rarest_words": _unweighted_share(title, self.rarest),
-            "title_in_observed": float(has_title and any(padded in text for text in self.padded_observed)),
-            "title_covered_by_observed": self._share(self.seen, title),
-            "title_observed": float(padded in self.observed_titles),
+            "title_covered_by_query": self._share(self.query, title_terms),
+            "title_covered_by_question": self._share(self.question, title_terms),
+            "title_covers_query": self._share(title_terms, self.query),
+            "title_covers_question": self._share(title_terms, self.question),
+            "title_covers_open_question": self._share(title_terms, self.unseen_of_question),
+            "title_covers_added_words": self._share(title_terms, self.added) if self.added else _ABSENT,
+            "title_holds_rarest_words": _unweighted_share(title_terms, self.rarest),
+            "title_in_observed": float(has_title and any(padded_title in text for text in self.padded_observed)),
+            "title_covered_by_observed": self._share(self.seen, title_terms),
+            "title_observed": float(padded_title in self.observed_titles),
             "mentions_observed_title": float(any(title in padded_content for title in self.observed_titles)),
             "same_title": self._share_of_title(place),
             "years": float(self.years[place]),
@@ -432,11 +432,11 @@ class _Texts:
         # Sorted for the same reason as in `_weight`.
         for first, second in sorted(self.query_pairs):
             weights[first, second] = self.weights[first] + self.weights[second]
-        whole = sum(weights.values())
-        if not whole:
+        total = sum(weights.values())
+        if not total:
             return 0.0
         pairs_of_passage = self.pairs[place]
-        return sum(weight for pair, weight in weights.items() if pair in pairs_of_passage) / whole
+        return sum(weight for pair, weight in weights.items() if pair in pairs_of_passage) / total
 
     def _weight(self, terms: Set[str]) -> float:
         """Add up the weights of words."""
@@ -445,10 +445,10 @@ class _Texts:
 
     def _share(self, having: Set[str], wanted: Set[str]) -> float:
         """Compute which share of the wanted words is in ``having``, by weight; 0 if no word is wanted."""
-        whole = self._weight(wanted)
-        if not whole:
+        total = self._weight(wanted)
+        if not total:
             return 0.0
-        return self._weight(wanted & having) / whole
+        return self._weight(wanted & having) / total
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:

@@ -213,35 +213,32 @@ def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[st
     an empty list.
     """
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
-    start = text[:MAX_CHARACTERS]
-    rest = text[MAX_CHARACTERS:]
+    beginning = text[:MAX_CHARACTERS]
+    # No citation is searched here.
+    unread = text[MAX_CHARACTERS:]
     # The marks with codes, without their letters. By these, a mark is recognised even if the model wrote a wrong
     # letter: "W1kx" instead of "1kx".
     without_letter = {mark.lstrip("ADW") for mark in marks_of_codes or ()}
     citations: list[list[str]] = []
     pieces: list[str] = []
-    # The end of the last match.
-    end = 0
-    for match in _CITATION.finditer(start):
-        text_before = start[: match.start()]
+    # Where the last match ends.
+    end_of_last = 0
+    for match in _CITATION.finditer(beginning):
+        text_before = beginning[: match.start()]
         marks = _cited_marks(match, text_before, marks_of_codes, without_letter)
-        pieces.append(start[end : match.start()])
-        end = match.end()
+        pieces.append(beginning[end_of_last : match.start()])
+        end_of_last = match.end()
         if marks is None:
             # The text in the brackets is no citation.
             pieces.append(_UNRESOLVED.sub(r"(\1)", match.group()))
         else:
             pieces.append("\0")
             citations.append(marks)
-    pieces += [start[end:], rest]
+    pieces += [beginning[end_of_last:], unread]
 
     # A mark whose code was guessed cites nothing.
-    guessed: set[str] = set()
-    if marks_of_codes:
-        guessed = _find_guessed(start, marks_of_codes)
-    trusted = []
-    for marks in citations:
-        trusted.append([mark for mark in marks if mark not in guessed])
+    guessed = _find_guessed(beginning, marks_of_codes) if marks_of_codes else set()
+    trusted = [[mark for mark in marks if mark not in guessed] for marks in citations]
     return "".join(pieces), trusted
 
 
@@ -259,12 +256,12 @@ def _cited_marks(
             return marks
 
     # The brackets also contain other words, or there are no brackets. Then only marks with their codes count.
-    coded = [_normalise_case(mark) for mark in _CODED.findall(_SPLIT_CODE.sub("", inner))]
-    has_our_mark = any(mark.lstrip("ADW") in without_letter for mark in coded)
+    coded_marks = [_normalise_case(mark) for mark in _CODED.findall(_SPLIT_CODE.sub("", inner))]
+    has_our_mark = any(mark.lstrip("ADW") in without_letter for mark in coded_marks)
     if not has_our_mark and not _is_foreign(inner, before):
         return None
-    plain = marks_of_codes or {}
-    return [plain[mark] for mark in coded if mark in plain]
+    plain_marks = marks_of_codes or {}
+    return [plain_marks[mark] for mark in coded_marks if mark in plain_marks]
 
 
 def _is_foreign(inner: str, before: str) -> bool:
@@ -294,16 +291,15 @@ def _find_guessed(text: str, marks_of_codes: Mapping[str, str]) -> set[str]:
     guessed: a web page may list all possible codes of a mark, and a model may copy the list. A right code among them
     proves nothing.
     """
-    coded = {_normalise_case(mark) for mark in _CODED.findall(text)}
+    coded_marks = {_normalise_case(mark) for mark in _CODED.findall(text)}
     # The number of wrong codes of each plain mark.
     wrong_codes: Counter[str] = Counter()
-    for mark in coded - marks_of_codes.keys():
+    for mark in coded_marks - marks_of_codes.keys():
         # The code is the last two letters.
-        code = mark[-2:]
-        plain = mark.removesuffix(code)
+        plain_mark, code = mark[:-2], mark[-2:]
         if set(code) <= set(CODE_LETTERS):
-            wrong_codes[plain] += 1
-    return {plain for plain, number in wrong_codes.items() if number > 1}
+            wrong_codes[plain_mark] += 1
+    return {plain_mark for plain_mark, number in wrong_codes.items() if number > 1}
 
 
 def _read_marks(inner: str, marks_of_codes: Mapping[str, str] | None) -> list[str] | None:

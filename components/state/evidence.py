@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import log
 from operator import itemgetter
+from typing import Any
 
 from haystack import Document
 
@@ -99,16 +100,16 @@ def _rank_for_question(state: State, reader_evidence: Sequence[Evidence]) -> lis
     """
     asked = _stems(state.question)
     sentences, sentences_before = _candidates(state, reader_evidence, asked)
-    current = [_is_current(evidence) for evidence in sentences]
-    scores = _score_for_question(state.question, asked, sentences, sentences_before, current)
+    are_current = [_is_current(evidence) for evidence in sentences]
+    scores = _score_for_question(state.question, asked, sentences, sentences_before, are_current)
 
     # Of sentences with equal scores, those of current documents come first. Among these, the newest comes first.
     groups: dict[tuple[float, bool], list[Evidence]] = defaultdict(list)
-    for score, is_current, evidence in zip(scores, current, sentences, strict=True):
+    for score, is_current, evidence in zip(scores, are_current, sentences, strict=True):
         groups[-score, not is_current].append(evidence)
     ordered = []
-    for _, equal in sorted(groups.items(), key=itemgetter(0)):
-        ordered += _newest_first(equal)
+    for _, group in sorted(groups.items(), key=itemgetter(0)):
+        ordered += _newest_first(group)
 
     # Sentences that differ only in their numbers probably say the same about different times, such as last year's price
     # and this year's price. Such sentences exchange their places: the newest gets the first of their places.
@@ -128,11 +129,11 @@ def _score_for_question(
     asked: set[str],
     sentences: Sequence[Evidence],
     sentences_before: Sequence[str],
-    current: Sequence[bool],
+    are_current: Sequence[bool],
 ) -> list[float]:
     """Compute the score of each sentence. The weights above say what counts.
 
-    ``asked`` are the stems of the question, and ``current`` says for each sentence whether its document is current.
+    ``asked`` are the stems of the question. ``are_current`` says for each sentence whether its document is current.
     """
     stems = [_stems(evidence.sentence) for evidence in sentences]
     # The stems of each sentence, and those of the title of its document.
@@ -152,7 +153,7 @@ def _score_for_question(
         without_title = sum_of_weights(weights, stems[place])
         cover = covers[place] + _BEFORE_WEIGHT * (with_before - covers[place])
         score = (cover + _OWN_WEIGHT * without_title) / total
-        if current[place]:
+        if are_current[place]:
             # An answer that the reader finds in a draft or an old document does not raise that sentence's score.
             # Otherwise the sentence could come before one of a current document.
             score += _READ_WEIGHT * evidence.share
@@ -207,28 +208,31 @@ def _is_line(sentence: str) -> bool:
     return not ends_with_stop(sentence) and ": " not in sentence
 
 
-def _newest_first(equal: Sequence[Evidence]) -> list[Evidence]:
+def _newest_first(sentences: Sequence[Evidence]) -> list[Evidence]:
     """Sort sentences so that the newest comes first.
 
     Sentences with a date are sorted by it. Sentences without a date are compared if their files are versions of one
     file, such as "lease v1" and "lease v2". A sentence that can be compared with none keeps its position.
     """
-    ordered = list(equal)
+    ordered = list(sentences)
     # Only dates that begin with a year of four digits can be compared as texts.
-    dated = [place for place, evidence in enumerate(equal) if _date(evidence)[:4].isdigit()]
-    newest = sorted((equal[place] for place in dated), key=_date, reverse=True)
-    for place, evidence in zip(dated, newest, strict=True):
-        ordered[place] = evidence
+    dated_places = [place for place, evidence in enumerate(sentences) if _date(evidence)[:4].isdigit()]
+    _sort_places(ordered, dated_places, _date)
 
-    families: dict[object, list[int]] = defaultdict(list)
+    places_of_family: dict[object, list[int]] = defaultdict(list)
     for place, evidence in enumerate(ordered):
         if not date_of(evidence.document.meta):
-            families[version_of(evidence.document.meta).family].append(place)
-    for places in families.values():
-        latest = sorted((ordered[place] for place in places), key=_version_rank, reverse=True)
-        for place, evidence in zip(places, latest, strict=True):
-            ordered[place] = evidence
+            places_of_family[version_of(evidence.document.meta).family].append(place)
+    for places in places_of_family.values():
+        _sort_places(ordered, places, _version_rank)
     return ordered
+
+
+def _sort_places(sentences: list[Evidence], places: Sequence[int], key: Callable[[Evidence], Any]) -> None:
+    """Sort the sentences at these places of a list among each other, the one with the greatest key first."""
+    greatest_first = sorted((sentences[place] for place in places), key=key, reverse=True)
+    for place, evidence in zip(places, greatest_first, strict=True):
+        sentences[place] = evidence
 
 
 def _date(evidence: Evidence) -> str:
@@ -301,7 +305,7 @@ def rank_sentences(
             sentences.append(Evidence(document, sentence, query))
             words_of_sentences.append({*title, *words(sentence)})
     weights = _weights(words_of_sentences, {*words(query), *words(question)})
-    scores = [sum_of_weights(weights, own) for own in words_of_sentences]
+    scores = [sum_of_weights(weights, own_words) for own_words in words_of_sentences]
     best_first = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
     return [sentences[place] for place in best_first]
 
@@ -330,14 +334,14 @@ def find_sentence(text: str, query: str, question: str, answer: str = "") -> tup
 
     # The scores are tuples, so the answer decides before the query, and the query before the question.
     scores = []
-    for sentence, own in zip(sentences, words_of_sentences, strict=True):
+    for sentence, own_words in zip(sentences, words_of_sentences, strict=True):
         score = (
             # The whole answer is searched for, too, because `words` leaves out words with fewer than four letters. An
             # answer such as "42" or "Bo" has no longer word.
             bool(find_whole(answer, sentence)),
-            sum_of_weights(weights, own & words_of_answer),
-            sum_of_weights(weights, own & words_of_query),
-            sum_of_weights(weights, own & words_of_question),
+            sum_of_weights(weights, own_words & words_of_answer),
+            sum_of_weights(weights, own_words & words_of_query),
+            sum_of_weights(weights, own_words & words_of_question),
         )
         scores.append(score)
     best = max(range(len(scores)), key=scores.__getitem__, default=None)
@@ -377,8 +381,8 @@ def _weights(words_of_sentences: Sequence[set[str]], wanted: set[str]) -> Mappin
     """
     # The number of sentences that have each word.
     counts: Counter[str] = Counter()
-    for own in words_of_sentences:
-        counts.update(own & wanted)
+    for own_words in words_of_sentences:
+        counts.update(own_words & wanted)
     weights = {}
     for word, count in sorted(counts.items()):
         weights[word] = log(1 + len(words_of_sentences) / count)

@@ -176,19 +176,18 @@ class StateBuilder:
 
         closed, reason = self.closed_sources()
         # The options of the request that limit the run to some of the user's own files.
-        narrowed = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
-        if narrowed:
+        file_options = {name: wanted[name] for name in OWN_FILES if wanted.get(name)}
+        if file_options:
             if self.rules is None:
-                names = ", ".join(narrowed)
+                names = ", ".join(file_options)
                 raise BadInput(f"This pipeline cannot select files by {names}: leave these options out.")
             closed = set(self.external_sources)
             reason = "the question is narrowed to some of your own files"
-            wanted["filters"] = self.rules.narrow(narrowed, wanted.get("filters"))
-        narrowed_settings = self._narrow(wanted, closed, reason)
+            wanted["filters"] = self.rules.narrow(file_options, wanted.get("filters"))
         stated_from = self.rules.find_stated_from() if self.rules else {}
         limit = request_limits.MAX_INSTRUCTIONS_CHARACTERS
         settings = replace(
-            narrowed_settings,
+            self._make_settings(wanted, closed, reason),
             stated_from=tuple(sorted(stated_from.items())),
             instructions=cut_text(instructions, limit),
         )
@@ -198,8 +197,8 @@ class StateBuilder:
         if len(instructions) > limit:
             state = state.with_event("instructions_cut", characters=len(instructions), kept=limit)
 
-        # Not with other prompts, which are for measurements. Also not if earlier turns, documents or a filter may say
-        # what the question does not say.
+        # A question that names nothing is asked back. Earlier turns, documents or a filter may say what it does not
+        # say, so with these it is not asked back. Nor is it with other prompts, which are for measurements.
         may_ask_back = self.prompts == "product" and not (turns or attached or settings.filters)
         if self.rules is not None and may_ask_back and names_nothing(question):
             question_back = f"{ASK_ABOUT_DOCUMENTS} {self.rules.describe_documents()}".strip()
@@ -250,7 +249,7 @@ class StateBuilder:
         closed = set(self.external_sources) if is_closed else set()
         return closed, explain_closed()
 
-    def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
+    def _make_settings(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
         """Make the settings of a run: those of the pipeline, except where the request sets an option.
 
         ``reason`` says why the ``closed`` sources may not be searched. An option that is not allowed raises ValueError.

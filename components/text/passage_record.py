@@ -63,7 +63,8 @@ class PassageRecord:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MAX_ID_BYTES:
+        id_bytes = self.id.encode("utf-8", "surrogatepass") if isinstance(self.id, str) else b""
+        if not 1 <= len(id_bytes) <= MAX_ID_BYTES:
             raise PassageError(f"'id' must be text of 1 to {MAX_ID_BYTES} bytes")
         if not isinstance(self.text, str) or not self.text.strip():
             raise PassageError("'text' must be text, and not empty")
@@ -138,11 +139,11 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
         position += len(line)
-        # The rest of a line that is too long is read in parts, which are not stored.
-        part = line
-        while part and not part.endswith(b"\n"):
-            part = stream.readline(MAX_LINE_BYTES)
-            position += len(part)
+        # The end of a line that is too long is read in pieces, which are not stored.
+        piece = line
+        while piece and not piece.endswith(b"\n"):
+            piece = stream.readline(MAX_LINE_BYTES)
+            position += len(piece)
         if line.strip():
             yield number, position, line
 

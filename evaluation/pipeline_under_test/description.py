@@ -169,7 +169,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, object], prompts: str = Exper
     loops = any(not reasoner.get("must_answer") for reasoner in reasoner_settings)
     reviewers = [parameters_of(block) for block in parts if block["type"] in _REVIEWING]
     names_source = any(len(reasoner.get("tools") or ()) > 1 for reasoner in reasoner_settings)
-    outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in parts)
+    has_web = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in parts)
     reflects = any(part.get("enabled", True) and part.get("reflection") != "off" for part in reviewers)
 
     is_used_by_name = {
@@ -180,10 +180,10 @@ def varies_with(pipeline: Block, llm: Mapping[str, object], prompts: str = Exper
         "source_choice": names_source,
         "source_error": names_source,
         "stopping_error": loops,
-        "web_junk": outside,
-        "web_sentences": outside,
+        "web_junk": has_web,
+        "web_sentences": has_web,
     }
-    return [name for name, used in is_used_by_name.items() if used]
+    return [name for name, is_used in is_used_by_name.items() if is_used]
 
 
 def _writes_queries(block: Block) -> bool:
@@ -201,7 +201,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, object]) -> d
     """
     names = list(_COMPONENT_VARIABLES)
     # The variables of the model change nothing in two cases: a replay calls no model, and the two readers are no
-    # models.
+    # models, unless a model of its own judges beside them.
     has_model = llm.get("kind") not in (SIMULATED, READER) or "judge" in llm
     if experiment.replay is None and has_model:
         names += _MODEL_VARIABLES
@@ -260,14 +260,14 @@ def describe_retriever(pipeline: Block) -> str | None:
     source = next((source for source in sources if source.get("name") == preferred), None)
     if source is None:
         # In the linked retrieval of DR-RAG, the sources are parameters of another component.
-        kinds = [class_of(block) for block in components.values()]
-        return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
+        class_names = [class_of(block) for block in components.values()]
+        return next((_RETRIEVERS[name] for name in class_names if name in _RETRIEVERS), None)
 
-    kind = class_of(source["retriever"])
+    class_name = class_of(source["retriever"])
     # With an index in place of the web, the index is searched by BM25.
-    if kind == "WebRetriever" and source["retriever"]["init_parameters"].get("index"):
+    if class_name == "WebRetriever" and source["retriever"]["init_parameters"].get("index"):
         return "bm25"
-    return _RETRIEVERS.get(kind, kind)
+    return _RETRIEVERS.get(class_name, class_name)
 
 
 def _find_generators(pipeline: Block) -> list[Block]:

@@ -185,21 +185,22 @@ def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
     """Compare pairs of runs over the questions with these ids, without the correction of p-values."""
-    # There is a column for each measure of each pair.
+    # There is a column for each measure of each pair. All columns are resampled together, because that is faster.
     columns = [_collect_values(run, ids, COMPARED) - _collect_values(other, ids, COMPARED) for run, other in pairs]
     stacked = np.hstack(columns)
-    # The interval, the p-value and the differences of each column. The columns of a pair are taken one after another.
-    results = zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True)
+    # The interval, the p-value and the differences of each column.
+    results = list(zip(intervals(stacked), compute_p(stacked), stacked.T, strict=True))
     common_ids = set(ids)
 
     comparisons = []
-    for run, other in pairs:
+    for place, (run, other) in enumerate(pairs):
         differences = {}
-        for measure in COMPARED:
-            interval, p, values = next(results)
+        first_column = place * len(COMPARED)
+        results_of_pair = results[first_column : first_column + len(COMPARED)]
+        for measure, (interval, p, values) in zip(COMPARED, results_of_pair, strict=True):
             if interval.n:
-                chosen = _choose_interval(measure, interval, values)
-                differences[measure.key] = Difference(measure, chosen, p, corrected=p)
+                chosen_interval = _choose_interval(measure, interval, values)
+                differences[measure.key] = Difference(measure, chosen_interval, p, corrected=p)
 
         ids_of_both = [id for id in run.predictions if id in other.predictions]
         comparisons.append(
@@ -223,8 +224,9 @@ def _choose_interval(measure: Measure, bootstrap: Interval, differences: np.ndar
         return bootstrap
     better = int((differences == 100).sum())
     worse = int((differences == -100).sum())
-    has_partly_right = better + worse != np.count_nonzero(differences)
-    if has_partly_right or better + worse >= FEW_DIFFERING:
+    n_differing = np.count_nonzero(differences)
+    has_partly_right = n_differing > better + worse
+    if has_partly_right or n_differing >= FEW_DIFFERING:
         return bootstrap
     return tango(better, worse, len(differences))
 

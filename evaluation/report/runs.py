@@ -49,9 +49,9 @@ _ORDER = (
 )
 # The endings of a pipeline's name that only name its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# The fields of an experiment that the report does not list as settings. They are files, or they are described in other
-# ways.
-_DESCRIBED = (
+# The fields of an experiment that the report does not list as settings, because they are files or `Run` describes them
+# in other ways.
+_NOT_SETTINGS = (
     "changes",
     "corpus",
     "web_corpus",
@@ -68,7 +68,7 @@ _DESCRIBED = (
 )
 # The default values of all other fields.
 _DEFAULTS: dict[str, Value] = {
-    field.name: getattr(Experiment, field.name) for field in fields(Experiment) if field.name not in _DESCRIBED
+    field.name: getattr(Experiment, field.name) for field in fields(Experiment) if field.name not in _NOT_SETTINGS
 }
 # The keys of `llm` in the `config.json` of a simulated reader that the report does not list as settings.
 _NOT_LISTED = ("kind", "seed", "judge_error", "own")
@@ -153,8 +153,13 @@ class Run:
     @cached_property
     def family(self) -> str:
         """The name of the method, without the name of its retriever."""
-        suffix = next((suffix for suffix in _RETRIEVERS if self.pipeline.endswith(suffix)), "")
-        return self.pipeline.removesuffix(suffix) + self.method.removeprefix(self.pipeline)
+        name = self.pipeline
+        for ending in _RETRIEVERS:
+            if name.endswith(ending):
+                name = name.removesuffix(ending)
+                break
+        changed_settings = self.method.removeprefix(self.pipeline)
+        return f"{name}{changed_settings}"
 
     @property
     def dataset(self) -> str:
@@ -377,12 +382,12 @@ def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
 
     For example, ``_average([{"acc": 50.0}, {"acc": 100.0, "f1": None}])`` returns ``{"acc": 75.0}``.
     """
-    by_key: dict[str, list[float]] = {}
-    for run_values in values:
-        for key, value in run_values.items():
+    numbers_of_key: dict[str, list[float]] = {}
+    for dictionary in values:
+        for key, value in dictionary.items():
             if value is not None:
-                by_key.setdefault(key, []).append(value)
-    return {key: sum(numbers) / len(numbers) for key, numbers in by_key.items()}
+                numbers_of_key.setdefault(key, []).append(value)
+    return {key: sum(numbers) / len(numbers) for key, numbers in numbers_of_key.items()}
 
 
 def _run_folders(folder: Path) -> list[Path]:
@@ -416,12 +421,14 @@ def _read_run(folder: Path, name: str) -> Run:
     else:
         warnings.extend(_contradictions(run))
 
-    absent = config.get("gold_missing")
-    if isinstance(absent, Mapping) and absent.get("passages"):
-        warnings.append(f"gold passages not in the corpus: {absent['passages']} (questions: {absent.get('questions')})")
-    failed = run.metrics.get("errors")
-    if failed:
-        warnings.append(f"questions that failed: {failed}")
+    # How many gold passages are missing, and how many questions need them. None if nothing was compared.
+    gold_missing = config.get("gold_missing")
+    if isinstance(gold_missing, Mapping) and gold_missing.get("passages"):
+        n_passages, n_questions = gold_missing["passages"], gold_missing.get("questions")
+        warnings.append(f"gold passages not in the corpus: {n_passages} (questions: {n_questions})")
+    n_failed = run.metrics.get("errors")
+    if n_failed:
+        warnings.append(f"questions that failed: {n_failed}")
     return replace(run, warnings=tuple(warnings))
 
 
@@ -487,17 +494,22 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "
             "it continues with the questions that are missing."
         ) from error
-    present = {key: value for key, value in values.items() if not math.isnan(value)}
-    return Prediction(question, present, offset)
+    # A measure without a value is NaN.
+    measured_values = {key: value for key, value in values.items() if not math.isnan(value)}
+    return Prediction(question, measured_values, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:
-    """Yield a warning for each score of `metrics.json` that is not the mean of the predictions."""
+    """Yield a warning for each score of `metrics.json` that is not the mean of the predictions.
+
+    A score that some questions do not have is not compared.
+    """
     for measure in MEASURES:
         recorded = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]
         numbers = [value for value in values if value is not None]
-        if measure.kind == "share" and recorded is not None and len(numbers) == len(values):
+        have_all_values = len(numbers) == len(values)
+        if measure.kind == "share" and recorded is not None and have_all_values:
             mean = sum(numbers) / len(numbers)
             if abs(mean - recorded) > _ROUNDING:
                 yield f"{METRICS} states {measure.key} {recorded:g}, but the predictions give {mean:.1f}"

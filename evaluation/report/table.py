@@ -146,15 +146,15 @@ def fill_table(
     if not runs:
         return None
     datasets = sorted({run.dataset for run in runs})
-    by_dataset = {dataset: columns(dataset) for dataset in datasets}
+    columns_by_dataset = {dataset: columns(dataset) for dataset in datasets}
 
     rows = []
     for heading, lines in blocks:
         rows.append(Row(heading))
-        best = _find_best(by_dataset, lines)
+        best = _find_best(columns_by_dataset, lines)
         for label, runs_of_line in lines.lines.values():
             cells = []
-            for dataset, columns_of_dataset in by_dataset.items():
+            for dataset, columns_of_dataset in columns_by_dataset.items():
                 run = runs_of_line.get(dataset)
                 for column in columns_of_dataset:
                     cells.append(_fill_cell(run, column, intervals, best[dataset, column.measure.key]))
@@ -164,7 +164,7 @@ def fill_table(
     notes += _list_unlike(runs)
     groups = []
     titles = []
-    for dataset, columns_of_dataset in by_dataset.items():
+    for dataset, columns_of_dataset in columns_by_dataset.items():
         groups.append((dataset, len(columns_of_dataset)))
         titles += [column.measure.title for column in columns_of_dataset]
     return Table(
@@ -204,12 +204,12 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     if unlike_corpora:
         yield f'Not all lines searched the same corpus ({", ".join(unlike_corpora)}): see "What was run".'
 
-    seeds = max(len(run.runs) for run in runs)
-    if seeds > 1:
-        fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
-        names_with_number = ", ".join(f"{method} ({number})" for method, number in fewer.items())
-        with_fewer = f"; methods with fewer seeds: {names_with_number}" if names_with_number else ""
-        yield f"Means over {seeds} seeds, intervals over questions and seeds{with_fewer}."
+    most_seeds = max(len(run.runs) for run in runs)
+    if most_seeds > 1:
+        number_of_method = {run.method: len(run.runs) for run in runs if len(run.runs) < most_seeds}
+        listed = ", ".join(f"{method} ({number})" for method, number in number_of_method.items())
+        exceptions = f"; methods with fewer seeds: {listed}" if listed else ""
+        yield f"Means over {most_seeds} seeds, intervals over questions and seeds{exceptions}."
 
 
 def _list_questions(run: Run) -> frozenset[object]:
@@ -217,16 +217,16 @@ def _list_questions(run: Run) -> frozenset[object]:
     return frozenset(prediction.asked for prediction in run.predictions.values())
 
 
-def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
-    """Return the highest value of each column that has at least two values."""
+def _find_best(columns_by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
+    """Return the highest value of each column. None if the best value is not marked, or if there is only one."""
     best: dict[tuple[str, str], float | None] = {}
-    for dataset, columns in by_dataset.items():
+    for dataset, columns in columns_by_dataset.items():
         runs = [runs_of_line[dataset] for _, runs_of_line in lines.lines.values() if dataset in runs_of_line]
         for column in columns:
-            values = [column.value(run) for run in runs]
-            present = [value for value in values if value is not None]
-            is_marked = column.ranked and len(present) > 1
-            best[dataset, column.measure.key] = max(present) if is_marked else None
+            optional_values = [column.value(run) for run in runs]
+            values = [value for value in optional_values if value is not None]
+            is_marked = column.ranked and len(values) > 1
+            best[dataset, column.measure.key] = max(values) if is_marked else None
     return best
 
 

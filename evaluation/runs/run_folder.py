@@ -43,22 +43,23 @@ class RunFolder:
         :param config: The settings of the run that is about to start.
         :raises ValueError: If the folder has a run with other settings, or predictions without settings.
         """
-        before = self.config()
-        if before is not None:
-            # A setting that an older version did not record counts as different, unless its value is off or empty now.
-            differing = []
-            keys = sorted({*before, *config})
-            for key in keys:
-                if key not in FREE and not _is_same(key, before.get(key), _plain(config.get(key))):
-                    value_before = _as_json(before[key]) if key in before else "not recorded"
-                    differing.append(f"{key} was {value_before} and is now {_as_json(config.get(key))}")
-            if differing:
-                raise ValueError(
-                    f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "
-                    "folder, or continue that run with its own settings."
-                )
-        elif (self.path / PREDICTIONS).exists():
-            raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
+        config_before = self.config()
+        if config_before is None:
+            if (self.path / PREDICTIONS).exists():
+                raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
+            return
+
+        # A setting that an older version did not record counts as different, unless its value is off or empty now.
+        differences = []
+        for key in sorted({*config_before, *config} - {*FREE}):
+            if not _is_same(key, config_before.get(key), _plain(config.get(key))):
+                value_before = _as_json(config_before[key]) if key in config_before else "not recorded"
+                differences.append(f"{key} was {value_before} and is now {_as_json(config.get(key))}")
+        if differences:
+            raise ValueError(
+                f"{self.path} holds a run with other settings: {'; '.join(differences)}. Choose another output "
+                "folder, or continue that run with its own settings."
+            )
 
     def config(self) -> dict[str, object] | None:
         """Read the settings of the run.
@@ -217,14 +218,14 @@ def replace_file(path: Path, records: Iterable[Mapping[str, object]] | str) -> N
     :param records: The text of the file, or records that become JSON lines.
     """
     text = records if isinstance(records, str) else "".join(map(_line, records))
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(text, encoding="utf-8", errors="replace")
-    new.replace(path)
+    hidden_path = path.with_name(f".{path.name}.{os.getpid()}")
+    hidden_path.write_text(text, encoding="utf-8", errors="replace")
+    hidden_path.replace(path)
 
 
-def _line(prediction: Mapping[str, object]) -> str:
+def _line(record: Mapping[str, object]) -> str:
     """Return a record as a line of JSON."""
-    return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
+    return json.dumps(record, ensure_ascii=False, default=str) + "\n"
 
 
 def _plain(value: object) -> object:

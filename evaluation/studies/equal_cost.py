@@ -119,8 +119,8 @@ class Curve:
         :param ids: The ids of these questions.
         :returns: The curve.
         """
-        place = {id: number for number, id in enumerate(self.ids)}
-        columns = [place[id] for id in ids]
+        column_of_id = {id: number for number, id in enumerate(self.ids)}
+        columns = [column_of_id[id] for id in ids]
         return Curve(tuple(ids), {key: values[:, columns] for key, values in self.values.items()})
 
     @cached_property
@@ -258,25 +258,15 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
         scale = ACC.key
         size = cost
 
-    traced = []
-    # The first and the last budget of both curves, over all questions.
-    firsts = []
-    lasts = []
-    for compared, best_steps in zip(curves, best, strict=True):
-        points = _trace(compared, best_steps, scale, size)
-        traced.append(points)
-        budgets_of_all, _ = points[0]
-        firsts.append(float(budgets_of_all[0]))
-        lasts.append(float(budgets_of_all[-1]))
-    start = max(firsts)
-    end = min(lasts)
+    points = [_trace(compared, best_steps, scale, size) for compared, best_steps in zip(curves, best, strict=True)]
+    start, end = _find_common_range(points)
     if at_equal_accuracy and end < start:
         return None
     # If one loop always costs less than the other, the only budget is the lowest cost of the other.
     end = max(start, end)
 
     budgets = np.linspace(start, end, _BUDGETS)
-    own_values, other_values = (_interpolate(draws, budgets) for draws in traced)
+    own_values, other_values = (_interpolate(draws, budgets) for draws in points)
     if at_equal_accuracy:
         differences_at_budgets = own_values[0] / other_values[0]
         means = own_values.mean(axis=1) / other_values.mean(axis=1)
@@ -288,9 +278,9 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
 
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(means[1:], [tail, 100 - tail])
-    # The p-value counts the resamples in which the other curve is ahead.
-    opposite = min((means[1:] <= even).sum(), (means[1:] >= even).sum())
-    p = min(1.0, 2 * (opposite + 1) / (_RESAMPLES + 1))
+    # The p-value counts the resamples with the rarer sign. Those without a difference count for both signs.
+    n_opposite = min((means[1:] <= even).sum(), (means[1:] >= even).sum())
+    p = min(1.0, 2 * (n_opposite + 1) / (_RESAMPLES + 1))
 
     if not at_equal_accuracy:
         own_steps, other_steps = best
@@ -313,6 +303,21 @@ def compare(curve: Curve, other: Curve, cost: str, *, at_equal_accuracy: bool = 
         budgets=(start, end),
         is_share=at_equal_accuracy,
     )
+
+
+def _find_common_range(draws_of_curves: Sequence[Sequence[tuple[np.ndarray, np.ndarray]]]) -> tuple[float, float]:
+    """Return the lowest and the highest budget that all curves have over all questions.
+
+    If they have none in common, the lowest is above the highest.
+    """
+    lowest = []
+    highest = []
+    for draws in draws_of_curves:
+        # The first draw is over all questions.
+        budgets, _ = draws[0]
+        lowest.append(float(budgets[0]))
+        highest.append(float(budgets[-1]))
+    return max(lowest), min(highest)
 
 
 def _find_tango_interval(differences: np.ndarray) -> Interval:
@@ -422,33 +427,33 @@ def lay_out(lines: Sequence[Line], curves: Mapping[tuple[str, str], Curve]) -> d
     :returns: Markdown tables by name: for each cost, a table at equal cost and a table at equal accuracy.
     """
     titles = {dataset: title for title, dataset in LAYOUT["datasets"].items()}
-
-    def place(dataset: str) -> int:
-        """Return the position of a dataset in the layout. Other datasets come after those of the layout."""
-        order = list(titles)
-        return order.index(dataset) if dataset in order else len(order)
-
-    datasets = sorted({dataset for dataset, _ in curves}, key=place)
+    place_of_dataset = {dataset: place for place, dataset in enumerate(titles)}
+    # Datasets that the layout lacks come last.
+    datasets = sorted(
+        {dataset for dataset, _ in curves}, key=lambda dataset: place_of_dataset.get(dataset, len(titles))
+    )
     tables = {}
     for (cost, title), at_equal_accuracy in itertools.product(COSTS.items(), (False, True)):
         rows = {}
         for line in lines:
             if line.name != line.reference:
-                differences = []
+                # Datasets without a difference keep the dash.
+                texts = dict.fromkeys(datasets, DASH)
+                differences: dict[str, Difference] = {}
                 for dataset in datasets:
                     reference = curves[dataset, line.reference]
                     other = curves[dataset, line.name]
-                    differences.append(compare(reference, other, cost, at_equal_accuracy=at_equal_accuracy))
-                # The p-values of the datasets that have a difference.
-                ps = iter(correct([difference.p for difference in differences if difference]))
-                texts = []
-                for difference in differences:
-                    texts.append(replace(difference, p=next(ps)).text if difference else DASH)
+                    difference = compare(reference, other, cost, at_equal_accuracy=at_equal_accuracy)
+                    if difference is not None:
+                        differences[dataset] = difference
+                ps = correct([difference.p for difference in differences.values()])
+                for (dataset, difference), p in zip(differences.items(), ps, strict=True):
+                    texts[dataset] = replace(difference, p=p).text
 
                 row = f"`{line.name}`".replace(", coin`", "`, a coin")
                 if line.reference != "prefrag":
                     row = f"`{line.reference}` against {row}"
-                rows[row] = texts
+                rows[row] = list(texts.values())
         measure = f"{title}, share at equal accuracy" if at_equal_accuracy else f"points at equal {title}"
         tables[measure] = make_table(["", *(titles.get(dataset, dataset) for dataset in datasets)], rows)
     return tables

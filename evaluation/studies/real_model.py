@@ -180,9 +180,10 @@ def pack(folder: Path, records: Path) -> Path:
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     # A line that a stopped run left unfinished is no prediction.
     lines = [line for line in (folder / PREDICTIONS).read_text("utf-8").split("\n") if line.endswith("}")]
-    parts = [shorten_config(config)]
-    parts += [shorten_prediction(json.loads(line)) for line in lines]
-    text = "".join(json.dumps(part, ensure_ascii=False, sort_keys=True) + "\n" for part in parts)
+    # The record begins with the settings. Each further line is a prediction.
+    objects = [shorten_config(config)]
+    objects += [shorten_prediction(json.loads(line)) for line in lines]
+    text = "".join(json.dumps(object, ensure_ascii=False, sort_keys=True) + "\n" for object in objects)
     records.mkdir(parents=True, exist_ok=True)
     file = records / f"{folder.resolve().name}{SUFFIX}"
     # The compressed file contains no time and no name. So the same cell always has the same digest.
@@ -220,14 +221,14 @@ def _strip(value: object) -> object:
         return [_strip(part) for part in value]
     if not isinstance(value, str):
         return value
-    # A changed setting is written NAME=VALUE.
+    # A changed setting is written NAME=VALUE, and only its value is shortened.
     match = _NAME.match(value)
-    name = match[0] if match else ""
-    text = value.removeprefix(name)
+    name_and_sign = match[0] if match else ""
+    text = value.removeprefix(name_and_sign)
     if _ADDRESS.search(text):
-        return f"{name}address"
+        return f"{name_and_sign}address"
     # A Windows path is cut at slashes of both directions, so that both kinds of paths are shortened.
-    return name + PureWindowsPath(text).name
+    return name_and_sign + PureWindowsPath(text).name
 
 
 def shorten_prediction(prediction: PredictionLine) -> dict[str, object]:
@@ -326,11 +327,11 @@ def read_cells(records: Path) -> list[Cell]:
         belong to the same row.
     """
     listed_digests = _read_digests(records)
-    cells = []
-    missing = sorted(name for name in listed_digests if not (records / name).is_file())
-    if missing:
-        raise BadInput(f"{records} lacks {missing[0]}, which {SUMS} lists: fetch it again, or delete its line.")
+    missing_names = sorted(name for name in listed_digests if not (records / name).is_file())
+    if missing_names:
+        raise BadInput(f"{records} lacks {missing_names[0]}, which {SUMS} lists: fetch it again, or delete its line.")
 
+    cells = []
     for file in sorted(records.glob(f"*{SUFFIX}")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         if listed_digests.get(file.name) != digest:
@@ -350,12 +351,12 @@ def read_cells(records: Path) -> list[Cell]:
 
 def _read_cell(file: Path, digest: str) -> Cell:
     """Unpack a record into a temporary folder, and read this folder as a run."""
-    head, *lines = gzip.decompress(file.read_bytes()).decode("utf-8").splitlines()
+    config, *predictions = gzip.decompress(file.read_bytes()).decode("utf-8").splitlines()
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / CONFIG).write_text(head, encoding="utf-8")
-        (Path(folder) / PREDICTIONS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        (Path(folder) / CONFIG).write_text(config, encoding="utf-8")
+        (Path(folder) / PREDICTIONS).write_text("".join(f"{line}\n" for line in predictions), encoding="utf-8")
         [run] = read_runs([Path(folder)])
-    return Cell(replace(run, name=file.name), [json.loads(line) for line in lines], digest)
+    return Cell(replace(run, name=file.name), [json.loads(line) for line in predictions], digest)
 
 
 def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
@@ -366,13 +367,14 @@ def lay_out(cells: Sequence[Cell]) -> dict[str, str]:
         `prefrag`.
     """
     tables = {}
+    # Datasets with a title come first, in its order, and all others in the order of the cells.
     datasets = list(dict.fromkeys([*TITLES, *(cell.run.dataset for cell in cells)]))
     for dataset in datasets:
-        here = [cell for cell in cells if cell.run.dataset == dataset]
-        if here:
+        cells_on_dataset = [cell for cell in cells if cell.run.dataset == dataset]
+        if cells_on_dataset:
             title = TITLES.get(dataset, dataset)
-            tables[f"real model, {dataset}"] = _lay_out_figures(title, here)
-            rows = _list_differences(here)
+            tables[f"real model, {dataset}"] = _lay_out_figures(title, cells_on_dataset)
+            rows = _list_differences(cells_on_dataset)
             if rows:
                 head = [f"{title}, over {REFERENCE}", "n", "Acc", "EM", "F1", "retrievals", "web", "calls"]
                 tables[f"real model, {dataset}, paired"] = make_table(head, rows)
@@ -390,9 +392,9 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
         for measure in (ACC, EM, F1):
             score = intervals.get((cell.run.name, measure.key))
             scores.append(f"{score.mean:.1f} ({score.low:.0f} to {score.high:.0f})" if score else DASH)
-        local = _means(cell, "total_local")
-        web = _means(cell, "total_web")
-        calls = _means(cell, "llm_calls")
+        local = _mean_of(cell, "total_local")
+        web = _mean_of(cell, "total_web")
+        calls = _mean_of(cell, "llm_calls")
         n_given = sum(bool(record["result"].get("answered")) for record in cell.predictions)
         rows[cell.row] = [
             str(len(cell.predictions)),
@@ -406,7 +408,7 @@ def _lay_out_figures(title: str, cells: Sequence[Cell]) -> str:
     return make_table(head, rows)
 
 
-def _means(cell: Cell, key: str) -> float:
+def _mean_of(cell: Cell, key: str) -> float:
     """Return the mean of a measure over the questions of a cell."""
     return mean(prediction.values[key] for prediction in cell.run.predictions.values())
 
