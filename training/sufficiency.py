@@ -225,12 +225,13 @@ def measure(booster: Booster, states: Sequence[FoundSoFar], threshold: float) ->
     scores = [float(score) for score in booster.inplace_predict(rows)]
 
     # The other source is searched for a question if any estimate of its run is below the threshold.
-    lowest: dict[tuple[str, str], float] = {}
+    lowest_scores: dict[tuple[str, str], float] = {}
     for state, score in zip(states, scores, strict=True):
         key = (state.place, state.question)
-        lowest[key] = min(score, lowest.get(key, 1.0))
+        lowest_scores[key] = min(score, lowest_scores.get(key, 1.0))
+    # For each place of the gold passages, whether the other source is searched for each question.
     leaves: dict[str, list[bool]] = {place: [] for place in PLACES}
-    for (place, _), score in lowest.items():
+    for (place, _), score in lowest_scores.items():
         leaves[place].append(score < threshold)
     area = area_under_curve([state.suffices for state in states], scores)
     return Ranked(
@@ -272,14 +273,14 @@ def _train_pair_scorers(datasets: Sequence[Dataset], folder: Path, seed: int) ->
 
     Each result is a function that makes a scorer from the statistics of an index.
     """
-    gathered: list[Pool] = []
+    all_pools: list[Pool] = []
     for dataset in datasets:
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
-            gathered += pools(dataset.name, questions, store)
+            all_pools += pools(dataset.name, questions, store)
     scorers: list[Callable[..., TreePairScorer]] = []
     for part in range(_PARTS):
         file = folder / f"pairs-{part}.json"
-        others = [pool for pool in gathered if _part_of(pool.question) != part]
+        others = [pool for pool in all_pools if _part_of(pool.question) != part]
         fit_pairs(others, seed, "pair").save_model(file)
         scorers.append(partial(TreePairScorer, str(file)))
     return scorers
@@ -303,20 +304,20 @@ def _run_dataset(
     for place in PLACES:
         report(f"Running the questions of {dataset.name} ({place})")
         with ExitStack() as stack:
-            sources = {}
-            for source, own in _divide(passages, asked, place, seed).items():
+            stores = {}
+            for source, passages_of_source in _divide(passages, asked, place, seed).items():
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="prefrag-train-"))
                 store = TantivyDocumentStore(path=folder)
-                store.write_documents(own)
-                sources[source] = store
-            scored = [make(sources[LOCAL]) for make in scorers]
+                store.write_documents(passages_of_source)
+                stores[source] = store
+            scorer_of_part = [make_scorer(stores[LOCAL]) for make_scorer in scorers]
             for question in asked:
-                for passages_so_far in _search(question.question, sources):
+                for passages_so_far in _search(question.question, stores):
                     features = sufficiency_features(
                         question.question,
                         passages_so_far,
-                        scored[_part_of(question.question)],
-                        sources[LOCAL],
+                        scorer_of_part[_part_of(question.question)],
+                        stores[LOCAL],
                         reader,
                     )
                     suffices = set(question.supporting_ids) <= {passage.id for passage in passages_so_far}
@@ -331,15 +332,16 @@ def _divide(
     for question in questions:
         gold.update(question.supporting_ids)
     draw = random.Random(seed)
-    divided: dict[str, list[Document]] = {LOCAL: [], WEB: []}
+    passages_of_source: dict[str, list[Document]] = {LOCAL: [], WEB: []}
     for passage in passages:
-        own = str(passage.meta.get(SPLIT) or draw.choice((LOCAL, LOCAL, WEB, "both")))
+        # Half of the passages without a source are only in the local one.
+        chosen_source = str(passage.meta.get(SPLIT) or draw.choice((LOCAL, LOCAL, WEB, "both")))
         if passage.id in gold and place != "divided":
-            own = LOCAL if place == "home" else WEB
-        for source in divided:
-            if own in (source, "both"):
-                divided[source].append(passage)
-    return divided
+            chosen_source = LOCAL if place == "home" else WEB
+        for source, passages_there in passages_of_source.items():
+            if chosen_source in (source, "both"):
+                passages_there.append(passage)
+    return passages_of_source
 
 
 def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[list[Document]]:
@@ -349,23 +351,24 @@ def _search(question: str, stores: dict[str, TantivyDocumentStore]) -> Iterator[
     """
     sources = {name: make_source(store, _TOP_K) for name, store in stores.items()}
     state = State(question, RunSettings(sources=(LOCAL, WEB), preferred=LOCAL, max_steps=_STEPS))
-    searched: list[list[Document]] = []
+    # What each search of the preferred source has found.
+    results: list[list[Document]] = []
     query: str | None = question
-    while query is not None and len(searched) < _STEPS:
-        local = sources[LOCAL].run(query=query)["documents"]
-        searched.append(local)
-        shown = local
-        if len(searched) > 1:
-            newest = {}
-            for documents in reversed(searched):
+    while query is not None and len(results) < _STEPS:
+        local_passages = sources[LOCAL].run(query=query)["documents"]
+        results.append(local_passages)
+        shown = local_passages
+        if len(results) > 1:
+            newest_first = {}
+            for documents in reversed(results):
                 for passage in documents:
-                    newest[identity(passage)] = passage
-            if newest:
-                yield list(newest.values())[:MOST_COMPARED]
+                    newest_first[identity(passage)] = passage
+            if newest_first:
+                yield list(newest_first.values())[:MOST_COMPARED]
             # The other source is first searched for the question itself.
-            at_web = question if len(searched) == 2 else query
-            shown = sources[WEB].run(query=at_web)["documents"] or local
-        searches = (Search(LOCAL, query, tuple(local)),)
+            web_query = question if len(results) == 2 else query
+            shown = sources[WEB].run(query=web_query)["documents"] or local_passages
+        searches = (Search(LOCAL, query, tuple(local_passages)),)
         step = Step(Action.SEARCH, query=query, by_code=True, searches=searches, documents=tuple(shown), observed=True)
         state = state.with_step(step)
         query = next_query(state)

@@ -72,12 +72,13 @@ def label_dataset(
     """
     if dataset.corpus is None:
         raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
-    right: dict[str, dict[QuestionClass, bool]] = {}
-    texts: dict[str, str] = {}
+    # For each question's id, whether the answer of each strategy is right.
+    are_right: dict[str, dict[QuestionClass, bool]] = {}
+    text_of_id: dict[str, str] = {}
     for name, pipeline in strategies.items():
         settings = replace(experiment, corpus=dataset.corpus, split=False)
         output = folder / dataset.name.replace("/", "-") / name
-        done = runner.run(
+        run = runner.run(
             pipeline,
             dataset.questions,
             settings,
@@ -87,18 +88,18 @@ def label_dataset(
             contents=False,
             progress=False,
         )
-        failed = [prediction for prediction in done.predictions if prediction["error"]]
+        failed = [prediction for prediction in run.predictions if prediction["error"]]
         if failed:
             raise ValueError(
                 f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}. The first error: "
                 f"{failed[0]['error']} Repeat the command to run these questions again."
             )
-        for prediction in done.predictions:
-            texts[prediction["id"]] = prediction["question"]
-            right.setdefault(prediction["id"], {})[name] = prediction["scores"]["em"] == 1
+        for prediction in run.predictions:
+            text_of_id[prediction["id"]] = prediction["question"]
+            are_right.setdefault(prediction["id"], {})[name] = prediction["scores"]["em"] == 1
     labelled = []
-    for id, text in texts.items():
-        label, silver = choose_label(right[id], bias)
+    for question_id, text in text_of_id.items():
+        label, silver = choose_label(are_right[question_id], bias)
         labelled.append(LabelledQuestion(dataset.name, text, label, silver))
     return labelled
 
@@ -112,13 +113,15 @@ def read_single_hop(file: Path, seed: int, most: int = MOST_SINGLE_HOP) -> list[
     :returns: The questions with their class.
     :raises ValueError: If a line cannot be read.
     """
-    questions: dict[str, None] = {}
+    texts: list[str] = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():
             try:
-                questions[str(json.loads(line)["question"])] = None
+                texts.append(str(json.loads(line)["question"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"{file}, line {number}: give a JSON object with a `question`.") from error
-    drawn = random.Random(seed).sample(list(questions), min(most, len(questions)))
+    # Each question once, in the order of the file.
+    questions = list(dict.fromkeys(texts))
+    drawn = random.Random(seed).sample(questions, min(most, len(questions)))
     name = f"{file.parent.name}/{file.stem}"
     return [LabelledQuestion(name, question, "single_step", False) for question in drawn]

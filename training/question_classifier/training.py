@@ -110,16 +110,18 @@ def train_questions(
         return label_dataset(dataset, bias, model, folder, concurrency=concurrency)
 
     labelled: list[LabelledQuestion] = []
-    for datasets, bias in ((multi_hop, CLASSES[2]), (single_hop, CLASSES[1])):
-        for dataset in datasets:
-            labelled += label(dataset, bias)
+    for dataset in multi_hop:
+        labelled += label(dataset, "multi_step")
+    for dataset in single_hop:
+        labelled += label(dataset, "single_step")
     if reading is not None:
         labelled += read_single_hop(Path(reading).expanduser(), seed)
     if len(labelled) < FEWEST_QUESTIONS:
         raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
-    further = {}
+    # Only questions that a strategy answered are measured, because a default class says nothing about a question.
+    measured_questions = {}
     for dataset in measure:
-        further[dataset.name] = [question for question in label(dataset, CLASSES[2]) if question.silver]
+        measured_questions[dataset.name] = [question for question in label(dataset, "multi_step") if question.silver]
 
     training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back = _measure_held_back(labelled, seed)
@@ -128,7 +130,7 @@ def train_questions(
     booster = fit(labelled, seed)
     training.keep(booster)
     trees = read_booster(booster)
-    measured = tuple(_measure(name, own, trees) for name, own in further.items() if own)
+    measured = tuple(_measure(name, questions, trees) for name, questions in measured_questions.items() if questions)
     result = Training(training.output, len(labelled), len(labelled), held_back, training.seconds, measured)
     _write_card(result, seed, model.llm or "the model that PREFRAG_LLM_* names")
     return result
@@ -149,10 +151,10 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
     rows: list[tuple[object, ...]] = []
     for result in training.held_back:
         shares = write_shares(result.shares)
-        right = (f"{result.silver:.0%}", f"{result.right:.1%}", f"{result.most_frequent:.1%}")
-        without = "-" if result.without is None else f"{result.without:.1%}"
-        rows.append((result.dataset, result.questions, shares, *right, without))
-    parts = [
+        percentages = (f"{result.silver:.0%}", f"{result.right:.1%}", f"{result.most_frequent:.1%}")
+        by_other_datasets = "-" if result.without is None else f"{result.without:.1%}"
+        rows.append((result.dataset, result.questions, shares, *percentages, by_other_datasets))
+    paragraphs = [
         f"`{training.output.name}`: seed {seed}, {training.questions} questions, answered by {llm}, "
         f"{training.seconds:.0f} s.",
         table(head, rows),
@@ -173,8 +175,8 @@ def _write_card(training: Training[HeldBack], seed: int, llm: str) -> None:
                     shares,
                 )
             )
-        parts.append(table([*head, f"chosen: {classes}"], rows))
-    write_card(training.output, "Trees of `prefrag train questions`", *parts)
+        paragraphs.append(table([*head, f"chosen: {classes}"], rows))
+    write_card(training.output, "Trees of `prefrag train questions`", *paragraphs)
 
 
 def write_shares(shares: Mapping[str, float]) -> str:
@@ -225,32 +227,34 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
     """Measure trees by cross-validation, for each dataset. Also measure trees that learnt only from other datasets."""
     order = list(labelled)
     random.Random(seed).shuffle(order)
-    right: Counter[str] = Counter()
+    n_right: Counter[str] = Counter()
     for fold in range(_FOLDS):
-        back = order[fold::_FOLDS]
-        trees = read_booster(fit(leave_out(order, back, _text), seed))
-        for question, is_right in zip(back, _are_right(back, trees), strict=True):
-            right[question.dataset] += is_right
+        held_back = order[fold::_FOLDS]
+        trees = read_booster(fit(leave_out(order, held_back, _text), seed))
+        for question, is_right in zip(held_back, _are_right(held_back, trees), strict=True):
+            n_right[question.dataset] += is_right
 
     results = []
     for name in dict.fromkeys(question.dataset for question in labelled):
         own = [question for question in labelled if question.dataset == name]
         others = leave_out([question for question in labelled if question.dataset != name], own, _text)
+        # The share that is right by trees of the other datasets. With a single class, these could learn nothing.
         without = None
         if len({question.label for question in others}) > 1:
-            answers = _are_right(own, read_booster(fit(others, seed)))
-            without = sum(answers) / len(own)
+            are_right = _are_right(own, read_booster(fit(others, seed)))
+            without = sum(are_right) / len(own)
         silver = sum(question.silver for question in own) / len(own)
-        results.append(HeldBack(name, len(own), _shares(own), silver, right[name] / len(own), without))
+        results.append(HeldBack(name, len(own), _shares(own), silver, n_right[name] / len(own), without))
     return tuple(results)
 
 
-def _measure(name: str, own: Sequence[LabelledQuestion], trees: BoostedTrees) -> Measured:
+def _measure(name: str, questions: Sequence[LabelledQuestion], trees: BoostedTrees) -> Measured:
     """Measure the final trees on a dataset that was not used for training."""
-    right = sum(_are_right(own, trees)) / len(own)
-    chosen = Counter(_classify(own, trees))
-    shares: dict[str, float] = {label: chosen[label] / len(own) for label in CLASSES}
-    return Measured(name, len(own), right, max(_shares(own).values()), shares)
+    n = len(questions)
+    right = sum(_are_right(questions, trees)) / n
+    chosen_labels = Counter(_classify(questions, trees))
+    shares: dict[str, float] = {label: chosen_labels[label] / n for label in CLASSES}
+    return Measured(name, n, right, max(_shares(questions).values()), shares)
 
 
 def _shares(labelled: Sequence[LabelledQuestion]) -> dict[str, float]:
