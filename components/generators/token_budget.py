@@ -101,42 +101,41 @@ def fit_to_window(
     """
     shown = [list(observation) for observation in observations]
     # The index of the newest observation. Steps without documents (an answer, an unreadable reply) do not count.
-    last = max((number for number, observation in enumerate(shown) if observation), default=0)
+    newest_index = max((index for index, observation in enumerate(shown) if observation), default=0)
     prompt = render(shown)
-    # The number of documents that were left out.
-    cut = 0
+    n_left_out = 0
 
     # First step: leave out documents of the older observations.
-    for observation in shown[:last]:
+    for observation in shown[:newest_index]:
         while observation and tokens(prompt) > room:
             observation.pop()
-            cut += 1
+            n_left_out += 1
             prompt = render(shown)
     if tokens(prompt) <= room:
-        return FittedPrompt(prompt, cut)
+        return FittedPrompt(prompt, n_left_out)
 
     # Second step: shorten the documents of the newest observation. All of them get the same maximum length, which
     # becomes smaller by a quarter until the prompt fits.
-    newest = shown[last] if shown else []
+    newest = shown[newest_index] if shown else []
     most_characters = max((len(document.content or "") for document in newest), default=0)
     while most_characters > 0:
         most_characters = most_characters * 3 // 4
         shortened = [_shorten(document, most_characters) for document in newest]
         # The steps after the newest observation have no documents.
-        later = shown[last + 1 :]
-        prompt = render([*shown[:last], shortened, *later])
+        later = shown[newest_index + 1 :]
+        prompt = render([*shown[:newest_index], shortened, *later])
         if tokens(prompt) <= room:
             # A document that was short enough is still the same object.
-            number_shortened = sum(new is not old for new, old in zip(shortened, newest, strict=True))
-            return FittedPrompt(prompt, cut, number_shortened)
+            n_shortened = sum(new is not old for new, old in zip(shortened, newest, strict=True))
+            return FittedPrompt(prompt, n_left_out, n_shortened)
 
     # Third step: leave out documents of the newest observation.
     while newest:
         newest.pop()
-        cut += 1
+        n_left_out += 1
         prompt = render(shown)
         if tokens(prompt) <= room:
-            return FittedPrompt(prompt, cut)
+            return FittedPrompt(prompt, n_left_out)
     raise ValueError(
         f"The prompt needs about {tokens(prompt)} tokens even without documents, but the model's window leaves only "
         f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "

@@ -240,14 +240,15 @@ def pad_inputs(inputs: Inputs, fewest: int, padding: int) -> Inputs:
     :param padding: The number of the token to add to ``input_ids``. All other inputs are padded with 0.
     :returns: The padded inputs; the same inputs if they are long enough.
     """
-    missing = fewest - inputs["input_ids"].shape[1]
-    if missing <= 0:
+    n_missing = fewest - inputs["input_ids"].shape[1]
+    if n_missing <= 0:
         return inputs
     padded = {}
     for name, array in inputs.items():
         # All other inputs, such as the attention mask, have 0 for an added token.
         value = padding if name == "input_ids" else 0
-        padded[name] = np.pad(array, ((0, 0), (0, missing)), constant_values=value)
+        no_rows, columns_behind = (0, 0), (0, n_missing)
+        padded[name] = np.pad(array, (no_rows, columns_behind), constant_values=value)
     return padded
 
 
@@ -257,23 +258,24 @@ def _torch_model(model: str, device: str | None) -> Forward:
     from transformers import AutoModelForSequenceClassification
 
     network, info = AutoModelForSequenceClassification.from_pretrained(model, output_loading_info=True)
-    missing = sorted(info["missing_keys"])
-    if missing:
+    missing_weights = sorted(info["missing_keys"])
+    if missing_weights:
         raise ClassifierMissing(
-            f"'{model}' is not trained to classify pairs: it has no weights for {', '.join(missing)}. Train it first."
+            f"'{model}' is not trained to classify pairs: it has no weights for {', '.join(missing_weights)}. Train it "
+            "first."
         )
     device_name = device
     if not device_name:
         device_name = "cuda" if torch.cuda.is_available() else "cpu"
-    place = torch.device(device_name)
-    network = network.eval().to(place)
+    torch_device = torch.device(device_name)
+    network = network.eval().to(torch_device)
     fewest = fewest_tokens(network.config)
     padding = network.config.pad_token_id or 0
 
     def forward(inputs: Inputs) -> list[list[float]]:
         inputs = pad_inputs(inputs, fewest, padding)
         with torch.inference_mode():
-            tensors = {name: torch.from_numpy(array).to(place) for name, array in inputs.items()}
+            tensors = {name: torch.from_numpy(array).to(torch_device) for name, array in inputs.items()}
             logits: list[list[float]] = network(**tensors).logits.float().cpu().tolist()
             return logits
 
@@ -289,8 +291,10 @@ def _onnx_model(model: str, device: str | None) -> Forward:
         raise ClassifierMissing(
             f"There is no {path}: set backend to torch or use the output of `prefrag train pairs --engine transformer`."
         )
-    wanted = ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
-    providers = [name for name in wanted if name in onnxruntime.get_available_providers()]
+    preferred_providers = (
+        ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    )
+    providers = [name for name in preferred_providers if name in onnxruntime.get_available_providers()]
     session = onnxruntime.InferenceSession(str(path), providers=providers)
     names = {node.name for node in session.get_inputs()}
 

@@ -118,11 +118,11 @@ def is_refusal(question: str, answer: str, documents: Sequence[Document]) -> boo
         return False
 
     texts = [_text(document) for document in documents]
-
     own = own_words(question, answer)
     if not own:
-        wanted = answer.strip(" .")
-        return not any(find_whole(wanted, question) and find_whole(wanted, text) for text in texts)
+        phrase = answer.strip(" .")
+        is_offered = find_whole(phrase, question) and any(find_whole(phrase, text) for text in texts)
+        return not is_offered
     # A number or a name is a value even if no passage has it. Then the answer is an invention and no refusal.
     if _telling_words(answer, own, texts):
         return False
@@ -192,7 +192,8 @@ def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set
     :returns: The numbers and names among the own words.
     """
     tokens = [_TOKEN.findall(sentence) for sentence in shown_sentences(answer)]
-    firsts = {words[0] for words in tokens if len(words) > _FEW_WORDS}
+    # The first words of sentences. A few words are no sentence, so that their first word may be a name.
+    first_words = {words[0] for words in tokens if len(words) > _FEW_WORDS}
     telling = {word for word in own if any(map(str.isdigit, word))}
 
     is_english = looks_english(answer) or sum(map(len, tokens)) <= _FEW_WORDS
@@ -200,7 +201,7 @@ def _telling_words(answer: str, own: Sequence[str], texts: Sequence[str]) -> set
         return telling
 
     for word in own:
-        is_name = word not in firsts or any(word in text for text in texts)
+        is_name = word not in first_words or any(word in text for text in texts)
         if is_name and word[:1].isupper():
             telling.add(word)
     return telling

@@ -29,6 +29,7 @@ class EventData(TypedDict, total=False):
     """
 
     action: str
+    # Whether a reply or a sentence is, or will be, written for a second time.
     again: bool
     analysis: str
     answer: str
@@ -36,6 +37,7 @@ class EventData(TypedDict, total=False):
     caller: str
     certainty: str | None
     characters: int
+    # The class of the question: how much retrieval it needs.
     chosen: str
     context_window: int
     # How many pages name each name of the question.
@@ -48,32 +50,44 @@ class EventData(TypedDict, total=False):
     explanation: str
     forced: bool
     id: str
+    # The record of a step for the training of the judge.
     judged: Mapping[str, object]
     judged_by: str
+    # The number of characters that are left of instructions that were too long.
     kept: int
     label: str | None
     left_out: list[str]
+    # The maximum number of tokens of a reply that was cut off.
     limit: int | None
+    # The lowest probability of a token of the sentence, the tokens that the query leaves out because of theirs, and
+    # below, as `token`, the token with the lowest.
     lowest: float | None
     masked: list[str]
     message: str
     method: str
+    # The source that the model has named.
     named: str | None
+    # The number of further calls of tools in a reply, which are not made.
     number: int
+    # The number of the step whose passages a summary replaces.
     of_step: int
+    # The web query that a person may allow.
     offer: str
     pairs: list[dict[str, object]]
     parsed: bool
+    # What tells documents with the same title apart, such as their files.
     places: list[str]
     probability: float | None
     provider: str
     query: str
     question: str | None
+    # The tokens of the prompt that the model has read so far, of `total`.
     read: int
     reason: str
     relevant: bool
     replies: int
     retrieves: bool
+    # The kind of the event that lists the same documents.
     same_as: str
     scores: list[TitleScore]
     seconds: float
@@ -95,7 +109,9 @@ class EventData(TypedDict, total=False):
     tool: str
     total: int
     usefulness: int | None
+    # Whether a summary is shown in place of its passages.
     used: bool
+    # The tokens that the model has written so far.
     written: int
 
 

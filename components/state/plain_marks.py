@@ -73,17 +73,16 @@ def add_codes(answer: str, state: State) -> str:
     texts = [passage_text(document) for document in passages.values()]
     matches = list(_PLAIN.finditer(answer))[:_MOST_MARKS]
     # If a number in parentheses stands elsewhere than at the end of a sentence, all these numbers count list items.
-    in_parentheses = [match for match in matches if match["ending"]]
-    numbers_count_items = len(_NUMBERED.findall(answer)) > len(in_parentheses)
+    n_at_ends = sum(match["ending"] is not None for match in matches)
+    numbers_count_items = len(_NUMBERED.findall(answer)) > n_at_ends
 
     written = ""
-    # The end of the last match.
-    end = 0
+    end_of_last = 0
     # The sentence before the present match.
     claim = ""
     for match in matches:
-        text_before = answer[end : match.start()]
-        end = match.end()
+        text_before = answer[end_of_last : match.start()]
+        end_of_last = match.end()
         written += text_before
         words = _NO_WORDS.sub(" ", text_before)
         # A mark without words before it follows another mark, and cites for the same claim.
@@ -107,7 +106,7 @@ def add_codes(answer: str, state: State) -> str:
             written += f" [{codes}]" if is_in_parentheses else f"[{codes}]"
         elif not is_in_parentheses:
             written += match.group()
-    return written + answer[end:]
+    return written + answer[end_of_last:]
 
 
 def _is_copied(match: re.Match[str], text_before: str, number_of_marks: int, texts: Sequence[str]) -> bool:

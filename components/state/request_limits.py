@@ -144,26 +144,32 @@ def _check_size(filters: object) -> None:
     number_of_values = 0
     while waiting:
         value, depth = waiting.pop()
-        inner: Sequence[object] = ()
+        inner_values: Sequence[object] = ()
         if isinstance(value, Mapping):
-            inner = [*value.keys(), *value.values()]
+            inner_values = [*value.keys(), *value.values()]
             # A condition has three keys (field, operator and value), which do not count.
             number_of_values += max(0, len(value) - 3)
         elif isinstance(value, list | tuple | set | frozenset):
-            inner = list(value)
+            inner_values = list(value)
             number_of_values += len(value)
-        elif isinstance(value, str):
-            if len(value) > MAX_FILTER_CHARACTERS:
-                raise BadInput(f"A filter's text has {len(value)} characters: shorten it to {MAX_FILTER_CHARACTERS}.")
-            if not is_text(value):
-                raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise BadInput(f"The filters hold {value}, which nothing can be compared with: use a finite number.")
-        elif isinstance(value, int) and value not in _INTEGERS:
-            raise BadInput("A number in the filters is too large: use a number of at most 64 bits.")
+        else:
+            _check_single_value(value)
         # Each level of conditions is two levels of values: the condition, and the list of its conditions.
-        if inner and depth > 2 * MAX_FILTER_DEPTH:
+        if inner_values and depth > 2 * MAX_FILTER_DEPTH:
             raise BadInput(f"The filters are nested more than {MAX_FILTER_DEPTH} deep: write them flatter.")
         if number_of_values > MAX_FILTER_VALUES:
             raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: use fewer.")
-        waiting += [(part, depth + 1) for part in inner]
+        waiting += [(inner_value, depth + 1) for inner_value in inner_values]
+
+
+def _check_single_value(value: object) -> None:
+    """Raise BadInput if a text or a number of a filter exceeds a limit."""
+    if isinstance(value, str):
+        if len(value) > MAX_FILTER_CHARACTERS:
+            raise BadInput(f"A filter's text has {len(value)} characters: shorten it to {MAX_FILTER_CHARACTERS}.")
+        if not is_text(value):
+            raise BadInput("The filters hold half of a surrogate pair, not a character: send them as UTF-8.")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise BadInput(f"The filters hold {value}, which nothing can be compared with: use a finite number.")
+    elif isinstance(value, int) and value not in _INTEGERS:
+        raise BadInput("A number in the filters is too large: use a number of at most 64 bits.")
