@@ -16,6 +16,8 @@ from torch import Tensor, nn
 _CHECKPOINT_SECONDS = 300
 # The number of examples that are sorted by their length and cut into batches together.
 _GROUP = 256
+# The number of steps between two lines of progress. A line has the mean loss of these steps.
+_STEPS_PER_LINE = 25
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,22 @@ def train_phase(
     on_progress(f"{phase.name}: {len(lengths)} examples, {sum(lengths)} tokens")
     optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     batches = _batches(lengths, phase, seed)
-    first = 0  # the first step that is left to do
-    before = 0.0  # the seconds of earlier calls
+    first_step = 0  # the first step that is left to do
+    seconds_before = 0.0  # the seconds of earlier calls
     started = time.monotonic()
     if state is not None:
         optimizer.load_state_dict(state["optimizer"])
-        first, before = state["step"], state["seconds"]
-        on_progress(f"{phase.name}: continues from step {first}")
+        first_step, seconds_before = state["step"], state["seconds"]
+        on_progress(f"{phase.name}: continues from step {first_step}")
 
     model.train()
     losses: list[float] = []
-    read = 0  # the tokens that this call has read
-    processor = time.process_time()
+    tokens_read = 0  # by this call
+    processor_started = time.process_time()
     saved = started
-    step = first
-    for step in range(first, len(batches)):
-        seconds = before + time.monotonic() - started
+    step = first_step
+    for step in range(first_step, len(batches)):
+        seconds = seconds_before + time.monotonic() - started
         progress = max(step / len(batches), seconds / (60 * phase.minutes))
         if progress >= 1:
             break
@@ -87,19 +89,19 @@ def train_phase(
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.item())
-        read += sum(lengths[number] for number in batches[step])
+        tokens_read += sum(lengths[number] for number in batches[step])
 
-        if step % 25 == 24:
-            per_second = read / max(1e-9, time.process_time() - processor)
-            latest = losses[-25:]
+        if (step + 1) % _STEPS_PER_LINE == 0:
+            tokens_per_second = tokens_read / max(1e-9, time.process_time() - processor_started)
+            latest_losses = losses[-_STEPS_PER_LINE:]
             on_progress(
                 f"{phase.name}: step {step + 1} of {len(batches)}, {100 * progress:.0f}%, loss "
-                f"{sum(latest) / len(latest):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
+                f"{sum(latest_losses) / len(latest_losses):.3f}, {seconds:.0f} s, {tokens_per_second:.0f} tokens/cpu-s"
             )
         if time.monotonic() - saved > _CHECKPOINT_SECONDS:
             saved = time.monotonic()
-            _save(checkpoint, model, optimizer, step + 1, before + saved - started, False)
-    _save(checkpoint, model, optimizer, step + 1, before + time.monotonic() - started, True)
+            _save(checkpoint, model, optimizer, step + 1, seconds_before + saved - started, False)
+    _save(checkpoint, model, optimizer, step + 1, seconds_before + time.monotonic() - started, True)
     return step + 1
 
 

@@ -133,29 +133,29 @@ def train_judge(
         # If the file exists, an interrupted training has run these questions already. The steps are then only read.
         write_own_steps = partial(_write_steps, run)
         records = compute_once(steps_file, write_own_steps)
-        own = [_read_step(record) for record in records]
-        training.report(f"{name}: {len(own)} steps")
+        steps_of_dataset = [_read_step(record) for record in records]
+        training.report(f"{name}: {len(steps_of_dataset)} steps")
 
-        ids = sorted({sample.step.question_id for sample in own if sample.measures})
+        ids = sorted({sample.step.question_id for sample in steps_of_dataset if sample.measures})
         random.Random(seed).shuffle(ids)
         n_held_back = math.ceil(_HELD_BACK * len(ids))
         held_back |= {(name, id) for id in ids[:n_held_back]}
 
         # Questions are counted by their texts. So a question that is in the dataset twice, with two ids, counts once.
-        n_questions += len({sample.step.question for sample in own})
-        steps += own
+        n_questions += len({sample.step.question for sample in steps_of_dataset})
+        steps += steps_of_dataset
 
     training.report("Training without the held-back questions, to measure the trees on these questions")
     held_back_steps = [sample for sample in steps if (sample.dataset, sample.step.question_id) in held_back]
     # A question with the text of a held-back question is left out too, also if it is from another dataset.
-    rest = leave_out(steps, held_back_steps, lambda sample: sample.step.question)
-    trees = read_booster(fit(rest, seed))
+    other_steps = leave_out(steps, held_back_steps, lambda sample: sample.step.question)
+    trees = read_booster(fit(other_steps, seed))
     # No held-back step trains these trees. But not every held-back step measures them: only those marked as `measures`.
-    by_dataset: dict[str, list[TrainingStep]] = {}
+    measuring_steps: dict[str, list[TrainingStep]] = {}
     for sample in held_back_steps:
         if sample.measures:
-            by_dataset.setdefault(sample.dataset, []).append(sample)
-    measured = [_measure(name, measuring_steps, trees) for name, measuring_steps in by_dataset.items()]
+            measuring_steps.setdefault(sample.dataset, []).append(sample)
+    measured = [_measure(name, steps_of_dataset, trees) for name, steps_of_dataset in measuring_steps.items()]
 
     training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))

@@ -103,10 +103,11 @@ def fit(
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
-    made_of = {name: value for name, value in asdict(settings).items() if name not in _FREE}
-    made_of |= {"model": digest(settings.model), "learning_rate": settings.rate}
+    # A checkpoint can be continued only with the same settings, except for those of `_FREE`.
+    fixed_settings = {name: value for name, value in asdict(settings).items() if name not in _FREE}
+    fixed_settings |= {"model": digest(settings.model), "learning_rate": settings.rate}
     work = output / CHECKPOINTS
-    check_begun(work / "settings.json", **made_of, pairs=fingerprint(rows), held_out=fingerprint(held_out))
+    check_begun(work / "settings.json", **fixed_settings, pairs=fingerprint(rows), held_out=fingerprint(held_out))
 
     # The arguments are made before the model. They set up the distributed processes, so that only the first process
     # reads the weights.
@@ -119,22 +120,23 @@ def fit(
         beginning = shared_beginning(tokenize_prompt(tokenizer, row) for row in rows)
         LowerLayers(model, settings.upper_layers, work / LOWER_LAYERS, beginning)
 
-    alone = arguments.world_size == 1
-    before = None
-    if alone and held_out:
-        before = _measure_before(work, model, tokenizer, held_out, settings, on_progress)
+    # Several processes, each with its own device, do not measure.
+    measures = arguments.world_size == 1 and bool(held_out)
+    measured_before = None
+    if measures:
+        measured_before = _measure_before(work, model, tokenizer, held_out, settings, on_progress)
 
     trainer = _make_trainer(model, tokenizer, arguments, rows, settings)
     check_prepared(trainer.train_dataset, rows, tokenizer)
     on_progress(f"{len(rows)} pairs of up to {longest} tokens")
-    last = get_last_checkpoint(str(work))
-    if last is not None:
-        on_progress(f"Continues from {last}")
-    trained = trainer.train(resume_from_checkpoint=last)
-    written = output / (ADAPTER if settings.lora else MODEL)
-    trainer.save_model(str(written))
+    last_checkpoint = get_last_checkpoint(str(work))
+    if last_checkpoint is not None:
+        on_progress(f"Continues from {last_checkpoint}")
+    trained = trainer.train(resume_from_checkpoint=last_checkpoint)
+    weights_folder = output / (ADAPTER if settings.lora else MODEL)
+    trainer.save_model(str(weights_folder))
 
-    accuracies = [entry for entry in trainer.state.log_history if "rewards/accuracies" in entry]
+    log_entries = [entry for entry in trainer.state.log_history if "rewards/accuracies" in entry]
     models_of_pairs = rows[0].get("models") or {}
     facts: dict[str, object] = {
         **asdict(settings),
@@ -144,21 +146,21 @@ def fit(
         "longest_tokens": longest,
         "steps": trainer.state.global_step,
         "loss": round(trained.training_loss, 4),
-        "last_log": accuracies[-1] if accuracies else None,
+        "last_log": log_entries[-1] if log_entries else None,
         "devices": arguments.world_size,
         "sampled_from": models_of_pairs.get("small"),
         "gold": models_of_pairs.get("gold"),
-        "before": before,
+        "before": measured_before,
         "after": None,
     }
-    if alone and held_out:
+    if measures:
         on_progress("Measuring after the training")
         facts["after"] = measure(trainer.model, tokenizer, held_out, settings.reply_tokens)
 
     if trainer.is_world_process_zero():
-        tokenizer.save_pretrained(written)
+        tokenizer.save_pretrained(weights_folder)
         if settings.lora:
-            facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
+            facts["gguf"] = _write_gguf(weights_folder, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
         versions = {name: _find_version(name) for name in _PACKAGES}
         facts["versions"] = {name: release for name, release in versions.items() if release}
@@ -172,7 +174,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
     if facts["upper_layers"] is not None:
         kind += f" in the upper {facts['upper_layers']} layers"
     head = ["held-out steps", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
-    measured = [_row(name, facts[name]) for name in ("before", "after")]
+    rows = [_row(name, facts[name]) for name in ("before", "after")]
     versions = [f"{name} {release}" for name, release in facts["versions"].items()]
     write_card(
         folder,
@@ -183,7 +185,7 @@ def _write_card(folder: Path, facts: dict[str, Any]) -> None:
         f"{facts['seconds']} s on {facts['devices']} device(s).\n"
         f"The replies were sampled from {facts['sampled_from']}. The gold verdicts are from {facts['gold']}. "
         "Half of the held-out steps have the gold verdict True.",
-        table(head, measured),
+        table(head, rows),
         f"Versions: {', '.join(versions)}.",
         facts=facts,
     )
@@ -245,21 +247,21 @@ def check_lengths(
     for row in rows:
         prompt = tokenize_prompt(tokenizer, row)
         template = row.get("chat_template_kwargs") or {}
-        for reply in (row["chosen"], row["rejected"]):
-            whole = tokenizer.apply_chat_template([*row["prompt"], *reply], return_dict=False, **template)
-            if list(whole[: len(prompt)]) != prompt:
+        for side in ("chosen", "rejected"):
+            conversation = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
+            if list(conversation[: len(prompt)]) != prompt:
                 raise ValueError(
                     "The chat template changes a prompt when a reply follows, so the model would be trained on other "
                     "prompts than it gets in use. If the model can think, collect pairs with PREFRAG_LLM_THINKING=off."
                 )
-            lengths.append(len(whole))
+            lengths.append(len(conversation))
 
-    too_long = 0
+    n_too_long = 0
     if most is not None:
-        too_long = sum(length > most for length in lengths)
-    if too_long:
+        n_too_long = sum(length > most for length in lengths)
+    if n_too_long:
         raise ValueError(
-            f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens (the longest has "
+            f"{n_too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens (the longest has "
             f"{max(lengths)}), and none may be cut: raise max_length up to the model's window ({window}), or collect "
             "pairs with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
         )

@@ -104,7 +104,7 @@ _UNANSWERABLE_WEIGHT = 2
 FOLDS = 5
 # All datasets have the same weight, but each answer of a small dataset weighs at most as if there were this many
 # answers.
-_FEW = 50
+_LEAST_SIZE = 50
 # `choose_threshold` checks a kind of questions only if at least this share of its questions, from 0 to 1, gets an
 # answer.
 _FEWEST_GIVEN = 0.08
@@ -294,7 +294,7 @@ def fit_sure(answers: Iterable[Given], seed: int) -> Booster:
     for answer in used:
         example = answer.read.example
         name = dataset_of(example)
-        weight = len(used) / len(sizes) / max(_FEW, sizes[name])
+        weight = len(used) / len(sizes) / max(_LEAST_SIZE, sizes[name])
         if name == _OWN_FILES:
             weight *= _OWN_WEIGHT
         if example.origin.endswith("-none"):
@@ -393,9 +393,9 @@ def choose(ranked: Iterable[Ranked], choice: Booster) -> list[Given]:
         row = sure_features.sure_features(
             read.example.question, read.example.passages, read.spans, chosen, read.scores, read.look, read.weight
         )
-        best = chosen[0][0]
-        is_other = answers_another_question(best, read.spans, read.look)
-        answers.append(Given(read, read.spans.candidates[best].text, row, 0.0, is_other))
+        best_place, _, _ = chosen[0]
+        is_other = answers_another_question(best_place, read.spans, read.look)
+        answers.append(Given(read, read.spans.candidates[best_place].text, row, 0.0, is_other))
     return answers
 
 
@@ -434,31 +434,33 @@ def cross_fit(
     :returns: The ranked answers, from which the final choice trees learn, and the answers with their probabilities.
     """
 
-    def part(example: Example) -> int:
+    def fold_of(example: Example) -> int:
         return part_of(example.family or example.key, FOLDS, seed)
 
+    # Each kind of trees is trained once without each fold, and then used for the examples of this fold.
     everything = [*asked, *further]
     ranked: list[Ranked] = []
     answers: list[Given] = []
-    for own in range(FOLDS):
-        rest = [example for example in everything if part(example.example) != own]
-        back = [example for example in asked if part(example.example) == own]
-        ranked += rank(back, fit_spans(rest, seed))
-        answers += answer_by_form(back, fit_yes_no(rest, seed))
+    for fold in range(FOLDS):
+        others = [example for example in everything if fold_of(example.example) != fold]
+        held_back = [example for example in asked if fold_of(example.example) == fold]
+        ranked += rank(held_back, fit_spans(others, seed))
+        answers += answer_by_form(held_back, fit_yes_no(others, seed))
 
-    for own in range(FOLDS):
-        choice = fit_choice([ranking for ranking in ranked if part(ranking.read.example) != own], seed)
-        answers += choose([ranking for ranking in ranked if part(ranking.read.example) == own], choice)
+    for fold in range(FOLDS):
+        choice = fit_choice([ranking for ranking in ranked if fold_of(ranking.read.example) != fold], seed)
+        answers += choose([ranking for ranking in ranked if fold_of(ranking.read.example) == fold], choice)
 
-    trees = []
-    for own in range(FOLDS):
-        trees.append(fit_sure([answer for answer in answers if part(answer.read.example) != own], seed))
+    sure_trees = []
+    for fold in range(FOLDS):
+        sure_trees.append(fit_sure([answer for answer in answers if fold_of(answer.read.example) != fold], seed))
     estimated = []
     for answer in answers:
+        # An answer that trees did not choose has its probability already.
         if answer.features is None:
             estimated.append(answer)
             continue
-        probability = _mean_probability(trees[part(answer.read.example)], before, answer.features)
+        probability = _mean_probability(sure_trees[fold_of(answer.read.example)], before, answer.features)
         estimated.append(replace(answer, probability=probability))
     shares = measure_shares(estimated)
     return ranked, [limit_probability(answer, shares) for answer in estimated]
@@ -512,17 +514,18 @@ def choose_threshold(answers: Sequence[Given], right: float, hops: Collection[st
         kinds.setdefault(kind, []).append(answer)
 
     def fits(threshold: float) -> bool:
-        measured = {kind: given_and_right(own, threshold) for kind, own in kinds.items()}
-        # A share of few answers says nothing, so it is ignored. Kinds with "-" in the name have no right answers, so
-        # only the share of given answers counts.
-        shares = []
-        wrongly = []
-        for kind, (coverage, precision) in measured.items():
+        shares_right = []
+        shares_given_wrongly = []
+        for kind, answers_of_kind in kinds.items():
+            share_given, share_right = given_and_right(answers_of_kind, threshold)
+            # Kinds with "-" in the name have no right answers, so only the share of given answers counts.
             if "-" in kind:
-                wrongly.append(coverage)
-            elif coverage >= _FEWEST_GIVEN:
-                shares.append(precision)
-        return min(shares, default=0.0) >= right and max(wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
+                shares_given_wrongly.append(share_given)
+            # A share of few answers says nothing, so it is ignored.
+            elif share_given >= _FEWEST_GIVEN:
+                shares_right.append(share_right)
+        is_wrong_rarely = max(shares_given_wrongly, default=0.0) <= _MOST_GIVEN_WRONGLY
+        return is_wrong_rarely and min(shares_right, default=0.0) >= right
 
     for step in range(1, 100):
         if fits(step / 100):

@@ -103,9 +103,9 @@ def learnt_examples(
     """
     records = [record for record in documents.records if is_learnt(_key(documents, record["document"]))]
     corpus = [entry for entry in documents.corpus if is_learnt(_key(documents, entry[0]))]
-    own = replace(documents, records=records, corpus=corpus)
-    sampled = _sample(own.records, _LONGEST_ANSWER, _FOR_ENCODER, draw)
-    examples = list(_document_examples(own, sampled, draw, _GONE_FOR_ENCODER, 1))
+    own_documents = replace(documents, records=records, corpus=corpus)
+    sampled = _sample(records, _LONGEST_ANSWER, _FOR_ENCODER, draw)
+    examples = list(_document_examples(own_documents, sampled, draw, _GONE_FOR_ENCODER, 1))
     to_change = [example for example in examples if draw.random() < 0.4]
     changed = list(twins(to_change, draw))
 
@@ -218,24 +218,25 @@ def _document_examples(
     """
     corpus = documents.corpus
     questions = [str(record["question"]) for record in records]
-    near = near_texts(questions, [passage for _, passage in corpus], 40)
-    for record, places in zip(records, near, strict=True):
+    # For each question, the places of similar passages in the corpus.
+    places_of_questions = near_texts(questions, [passage for _, passage in corpus], 40)
+    for record, places in zip(records, places_of_questions, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
         is_gone = draw.random() < gone
         title, text = str(record["title"]), str(record["text"])
-        folded = [answer.lower() for answer in answers]
-        others = []
+        lower_answers = [answer.lower() for answer in answers]
+        other_passages = []
         for place in places:
-            document, passage = corpus[place]
-            is_allowed = not is_gone or document != record["document"]
-            states_answer = any(answer in passage[1].lower() for answer in folded)
-            if is_allowed and passage[1] != text and not states_answer:
-                others.append(passage)
+            document, (other_title, other_text) = corpus[place]
+            is_left_out = is_gone and document == record["document"]
+            states_answer = any(answer in other_text.lower() for answer in lower_answers)
+            if other_text != text and not is_left_out and not states_answer:
+                other_passages.append((other_title, other_text[:_LONGEST_TEXT]))
 
         number = draw.randint(fewest, _MOST)
         # The question's own passage is one of these passages, unless it is left out.
         number_of_others = number if is_gone else number - 1
-        passages = [(passage[0], passage[1][:_LONGEST_TEXT]) for passage in others[:number_of_others]]
+        passages = other_passages[:number_of_others]
         if not is_gone:
             shown = window(text, answers[0] if answers else "", _LONGEST_TEXT, draw)
             # The passage is mostly the first or the second, as in a search.
@@ -273,11 +274,11 @@ def twins(examples: Iterable[Example], draw: random.Random) -> Iterator[Example]
         if matches and draw.random() < 0.8:
             match = draw.choice(matches)
             is_number = match.group()[0].isdigit()
-            same = [name for name in draw.sample(terms, min(40, len(terms))) if name[0].isdigit() == is_number]
-            other = next((name for name in same if name not in texts), None)
-            if other is None:
+            drawn_terms = draw.sample(terms, min(40, len(terms)))
+            new_terms = [term for term in drawn_terms if term[0].isdigit() == is_number and term not in texts]
+            if not new_terms:
                 continue
-            changed = f"{example.question[: match.start()]}{other}{example.question[match.end() :]}"
+            changed = f"{example.question[: match.start()]}{new_terms[0]}{example.question[match.end() :]}"
         elif negated is not None:
             changed = f"{example.question[: negated.end()]} not{example.question[negated.end() :]}"
         else:
@@ -298,10 +299,11 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
     """
     for example in examples:
         spans = [span for place, passage in enumerate(example.passages) for span in span_candidates(place, *passage)]
-        right = {answer_key(answer) for answer in example.answers} - {""}
-        wrong = [span for span in spans if not _overlaps(answer_key(span.text), right)]
+        right_keys = {answer_key(answer) for answer in example.answers} - {""}
+        wrong_spans = [span for span in spans if not _overlaps(answer_key(span.text), right_keys)]
+        # The spans to mark, and whether each is right.
         chosen: list[tuple[SpanCandidate, bool]] = []
-        kind = None
+        kind_of_answer = None
         if example.kind == "span":
             place = draw.choice(example.gold)
             text = passage_text(*example.passages[place])
@@ -311,16 +313,14 @@ def marked_examples(examples: Iterable[Example], weight: WordWeight, draw: rando
             begin = draw.choice(find_answers(text, answer))
             end = begin + len(answer)
             chosen.append((SpanCandidate(place, text[begin:end], "read", begin, end), True))
-            kind = next((span.kind for span in spans if answer_key(span.text) in right), None)
-            same = [span for span in wrong if span.passage == place and abs(span.begin - begin) < 150]
-            if same:
-                chosen.append((draw.choice(same), False))
+            kind_of_answer = next((span.kind for span in spans if answer_key(span.text) in right_keys), None)
+            near_spans = [span for span in wrong_spans if span.passage == place and abs(span.begin - begin) < 150]
+            if near_spans:
+                chosen.append((draw.choice(near_spans), False))
 
-        alike = wrong
-        if kind is not None:
-            alike = [span for span in wrong if span.kind == kind] or wrong
-        if alike:
-            chosen.append((draw.choice(alike), False))
+        alike_spans = [span for span in wrong_spans if span.kind == kind_of_answer] or wrong_spans
+        if alike_spans:
+            chosen.append((draw.choice(alike_spans), False))
 
         look = SecondLook(example.question, example.passages, weight)
         for span, is_right in chosen:
