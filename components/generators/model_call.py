@@ -477,8 +477,8 @@ class _Fitting:
 
         self._learn_tokens(refused, error)
         prompt_tokens = self._estimate(refused.messages)
-        # If the prompt is now known to be too long, `fit` shortens it to the window, and a little less than the refused
-        # prompt is asked for. If neither the window nor a number tells how long a prompt may be, a quarter is left out.
+        # If the prompt is now known to be too long, `fit` cuts it to the window, and is asked for only a little less
+        # than the refused prompt. If nothing tells how long a prompt may be, a quarter is left out.
         is_known_to_be_too_long = prompt_tokens > self._room_for_prompt()
         share = 0.95 if is_known_to_be_too_long else 0.75
         return self.fit(run_state, most=prompt_tokens * share, limits_reply=True)

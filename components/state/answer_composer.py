@@ -303,8 +303,8 @@ def _question_back(state: State, last: Step, error: str | None) -> str | None:
 
 def _is_no_question(state: State, last: Step) -> bool:
     """Check whether the message, such as a greeting, was no question and fits no document that was found."""
-    # With a conversation, own texts or filters, a message that fits no document may still be a question. Other prompts
-    # than those of users are for measurements, in which every message is a question.
+    # With a conversation, attached texts or filters, a message that fits no document may still be a question. Prompts
+    # other than `product` are for measurements, in which every message is a question.
     has_context = bool(state.history or state.attached or state.settings.filters)
     if has_context or state.settings.prompts != "product" or last.certainty != "not_found":
         return False

@@ -214,7 +214,7 @@ def _take_out(answer: str, marks_of_codes: Mapping[str, str] | None) -> tuple[st
     """
     text = _FOOTNOTE.sub("", answer.replace("\0", ""))
     beginning = text[:MAX_CHARACTERS]
-    # No citation is searched here.
+    # Citations are searched only in the beginning.
     unread = text[MAX_CHARACTERS:]
     # The marks with codes, without their letters. By these, a mark is recognised even if the model wrote a wrong
     # letter: "W1kx" instead of "1kx".

@@ -59,9 +59,9 @@ class EventData(TypedDict, total=False):
     left_out: list[str]
     # The maximum number of tokens of a reply that was cut off.
     limit: int | None
-    # The lowest probability of a token of the sentence, the tokens that the query leaves out because of theirs, and
-    # below, as `token`, the token with the lowest.
+    # The lowest probability of a token in a sentence. `token` is this token.
     lowest: float | None
+    # The tokens of the sentence that the query leaves out, because they are improbable.
     masked: list[str]
     message: str
     method: str

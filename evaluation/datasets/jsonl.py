@@ -99,7 +99,7 @@ def _question(path: Path, record: Record) -> Iterator[Question]:
     answerable = record.get("answerable")
     if answerable not in (None, True, False):
         raise ValueError("'answerable' must be true or false")
-    # A question that does not say whether it can be answered can be.
+    # Without `answerable`, a question counts as one that can be answered.
     needs_answers = answerable is not False
     if bool(answers) != needs_answers:
         raise ValueError("'answers' must hold an answer, or be empty if 'answerable' is false")

@@ -60,7 +60,7 @@ def _questions(record: Record) -> Iterator[Question]:
         supporting_id = id_of_index.get(hop["paragraph_support_idx"], "")
         hops.append(Hop(text_of(hop, "question"), text_of(hop, "answer"), supporting_id))
 
-    # The gold passages come in the order of the hops, which a paragraph's `is_supporting` does not tell.
+    # Those of the hops come first, so that the gold passages are in the order in which they are needed.
     gold_ids = [hop.supporting_id for hop in hops if hop.supporting_id]
     gold_ids += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
 

@@ -200,8 +200,8 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, object]) -> d
     :returns: The values by name. Variables that are not set are left out.
     """
     names = list(_COMPONENT_VARIABLES)
-    # The variables of the model change nothing in two cases: a replay calls no model, and the two readers are no
-    # models, unless a model of its own judges beside them.
+    # The variables of the model change nothing in two cases. A replay calls no model. And the two readers are no
+    # models, but a model may judge beside them.
     has_model = llm.get("kind") not in (SIMULATED, READER) or "judge" in llm
     if experiment.replay is None and has_model:
         names += _MODEL_VARIABLES

@@ -121,7 +121,10 @@ class Experiment(PolicySettings):
             raise ValueError("A replay calls no model: leave llm and model out.")
 
     def _check_model(self) -> None:
-        """Raise ValueError if the model does not fit its name or its policies, FileNotFoundError if it has no file."""
+        """Raise ValueError if ``llm`` names nothing that answers, or if ``model`` or the policy does not fit it.
+
+        Raise FileNotFoundError if it names a GGUF file that does not exist.
+        """
         if self.llm not in (None, SIMULATED, READER) and self.server is None and self.gguf is None:
             raise ValueError(
                 f"llm is '{self.llm}': set it to {SIMULATED}, {READER}, a GGUF file or the URL of a model server."

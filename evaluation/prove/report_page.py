@@ -116,7 +116,7 @@ def _show(case: Case, world: str) -> str:
     button = ""
     if path.is_absolute():
         button = f'<a class="open" href="{escape(path.as_uri())}">Open {escape(path.name)}</a>'
-    # What is other in this world than in the files. The name of any other world says it.
+    # What differs in this world from the files. The names of all other worlds say it by themselves.
     change = {CHANGED: f"with {case['changed']}", DENIED: case["denied"]}.get(world, world)
     lines = {
         "Question": case["question"],

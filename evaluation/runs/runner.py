@@ -172,7 +172,7 @@ def _predict_all(runner: Runner, build: Build[Question], pending: Sequence[Quest
     """
     failure: ConnectionError | None = None
     was_reached = False
-    # The runner takes a question when it starts it. So it starts none after the failure.
+    # The runner takes a question only when it begins to run it. So it begins none after the failure.
     results = runner.map(build, takewhile(lambda question: failure is None, pending))
     with closing(results):
         for number, (_, (prediction, is_reached)) in enumerate(results, start=1):

@@ -60,7 +60,7 @@ def add_lines(file: Path, added: Sequence[Mapping[str, str]]) -> None:
         writer.writerows(line_of_settings.values())
 
 
-# The settings that a row, a column or a cell has in common, by the names of the columns of the results.
+# The settings of a row, a column or a cell, by the names of the columns of the results.
 _Settings = Mapping[str, Any]
 
 

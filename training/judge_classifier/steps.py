@@ -42,7 +42,7 @@ class JudgedStep:
     passages: tuple[Document, ...]  # the passages that the search found, best first
     observed: tuple[Document, ...]  # the passages that earlier steps have shown
     features: tuple[dict[str, float], ...]  # the `switch_features` of each passage found
-    needed: tuple[bool, ...]  # for each passage found, whether it is needed and was not shown before
+    needed: tuple[bool, ...]  # for each passage found, whether it is needed
 
     @property
     def keep(self) -> bool:

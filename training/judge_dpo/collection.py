@@ -250,7 +250,7 @@ def _run_all(
     name = sampling.dataset.name
     failed = 0
     failure: ConnectionError | None = None
-    # The runner takes a question when it starts it. So it starts none after the failure.
+    # The runner takes a question only when it begins to run it. So it begins none after the failure.
     results = runner.map(sampling, takewhile(lambda question: failure is None, pending))
     with closing(results):
         for ended, (question, run) in enumerate(results, start=1):

@@ -60,7 +60,7 @@ def data(
     values = read_fields(Plan, experiment, changes or ())
     options = {"labels": labels, "llm": llm, "model": model, "top_k": top_k, "limit": limit}
     values |= {name: value for name, value in options.items() if value is not None}
-    # A range is a text on the command line, and may be one in the file. The file may also have a list of two numbers.
+    # On the command line, a range is a text such as "2-5". The file may have such a text, a number, or two numbers.
     if isinstance(values.get("top_k"), str | int):
         values["top_k"] = _read_range(str(values["top_k"]))
     plan = make_settings(Plan, values)

@@ -72,7 +72,7 @@ def is_unrealised(statement: Statement) -> bool:
 
 
 def _has_unreal_verb(statement: Statement) -> bool:
-    """Check whether the verb of what is asked for is a modal verb, a plan or the future, and the question's is not."""
+    """Check whether what is asked for has a modal verb, a plan or the future, which the question does not ask for."""
     # "What may it affect?" is answered by what it might affect.
     asks_modal = _ASKS_MODAL.search(statement.question) is not None
     if not asks_modal and statement.matches(_MODAL, is_verb=True):
