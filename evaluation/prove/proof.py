@@ -81,6 +81,8 @@ def prove(
     answerer = name_answerer()
     model = _find_model(pipeline)
     loop = model.reply_format if model is not None else ""
+    # The documents may change while the questions are asked. The proof holds for them as they are now.
+    measured_state = {"reader": reader_version(), "version": index_version(index), "files": file_marks(collection)}
     # If the user has set the format of the model, no other one is tried.
     other_loop = _OTHER_LOOP[loop] if loop and not models["llm"].format else ""
     plan = Plan(
@@ -91,10 +93,10 @@ def prove(
         minutes,
         seed,
         key={
-            "version": index_version(index),
+            "version": measured_state["version"],
             "answerer": answerer,
             "answers": answering_version(pipeline),
-            "reader": reader_version(),
+            "reader": measured_state["reader"],
             "number": number,
             "loop": loop,
         },
@@ -140,7 +142,7 @@ def prove(
     # The threshold was measured with the old loop. So it says nothing about the new loop.
     if applies and proof["threshold"] and not is_switched:
         stated_from = proof["threshold"]["from"]
-    _keep(proof, collection, stated_from)
+    _keep(index, proof, stated_from, measured_state)
     return {**proof, "switched": is_switched}
 
 
@@ -154,12 +156,15 @@ def _check_pipeline(pipeline: str) -> None:
         )
 
 
-def _keep(proof: Proof, collection: LocalCollection, stated_from: object) -> None:
-    """Keep a proof with its collection. ``stated_from`` is the threshold of stated answers there, None if it has none.
+def _keep(index: Path, proof: Proof, stated_from: object, measured_state: Mapping[str, object]) -> None:
+    """Keep a proof with its collection.
 
-    The marks of the reader, the passages and the files tell later whether they have changed since.
+    :param index: The folder of the index.
+    :param proof: The proof.
+    :param stated_from: The threshold of stated answers on this collection. None if there is none.
+    :param measured_state: The versions of the reader and of the passages that were measured, and the marks of their
+        files. They tell later whether these have changed since.
     """
-    index = resolve_index(collection.name)
     record: dict[str, object] = {
         "sentence": proof["sentence"],
         "date": proof["date"],
@@ -167,9 +172,7 @@ def _keep(proof: Proof, collection: LocalCollection, stated_from: object) -> Non
         "threshold": proof["threshold"],
         "stated_from": stated_from,
         "loop": proof["loop"],
-        "reader": reader_version(),
-        "version": index_version(index),
-        "files": file_marks(collection),
+        **measured_state,
     }
     keep_proof(index, proof["answerer"], proof["pipeline"], record)
 

@@ -12,6 +12,7 @@ from haystack import Document
 
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.components.document_stores.proof import READER, keep_proof, read_proofs
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.evaluation.prove import figures
@@ -119,6 +120,22 @@ def test_another_process_measures_into_the_folder(papers: LocalCollection, tmp_p
 
     assert result.exit_code == 2
     assert "Another process is still measuring into this folder" in " ".join(result.stderr.split())
+
+
+def test_documents_that_change_meanwhile_are_not_measured(
+    papers: LocalCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def ask_all(*_: Any) -> dict[str, Any]:
+        TantivyDocumentStore(path=str(resolve_index("papers"))).write_documents(
+            passages(Later="The hall closed in 2001.")
+        )
+        return {"cases": [case(1, as_it_is="right")], "dropped": {}, "questions": 1}
+
+    monkeypatch.setattr("prefrag.evaluation.prove.proof.ask_all", ask_all)
+    result = prefrag("prove", "--index", "papers", "--output", tmp_path / "report")
+
+    assert result.exit_code == 0, result.output
+    assert "before more than a tenth of the files changed; again: prefrag prove" in say_kept(papers)
 
 
 class TestApply:
