@@ -77,6 +77,8 @@ class EventData(TypedDict, total=False):
     parsed: bool
     # What tells documents with the same title apart, such as their files.
     places: list[str]
+    # The probability of each class of the question.
+    probabilities: dict[str, float]
     probability: float | None
     provider: str
     query: str
