@@ -120,13 +120,13 @@ def find_faults(questions: Iterable[OwnQuestion], folder: Path) -> list[str]:
     return faults
 
 
-def _find_strange_sentences(question: dict[str, Any], squeezed_texts: dict[str, str]) -> list[str]:
+def _find_strange_sentences(question: OwnQuestion, squeezed_texts: dict[str, str]) -> list[str]:
     """List the sentences of a question that are not in their document.
 
     ``squeezed_texts`` has the text of each document, by its path.
     """
     # A question and its first hop each have a document and sentences.
-    hops = [question] if question["answerable"] else []
+    hops: list[Stated] = [question] if question["answerable"] else []
     if question.get("first_hop"):
         hops.append(question["first_hop"])
     reasons = []
@@ -139,7 +139,7 @@ def _find_strange_sentences(question: dict[str, Any], squeezed_texts: dict[str, 
     return reasons
 
 
-def _find_unsupported_answers(question: dict[str, Any]) -> list[str]:
+def _find_unsupported_answers(question: OwnQuestion) -> list[str]:
     """List the answers of a question that are in none of its sentences."""
     reasons = []
     for answer in question["answers"]:

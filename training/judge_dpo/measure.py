@@ -50,7 +50,7 @@ def measure(
 
     gold_verdicts = [step["status"] == "True" for step in steps]
     are_likely_right = [(score > 0) == gold for score, gold in zip(scores, gold_verdicts, strict=True)]
-    measured: dict[str, Any] = {
+    measured: dict[str, float | None] = {
         "steps": len(steps),
         "likelihood_accuracy": _share(are_likely_right),
         "likelihood_auc": _auc(scores, gold_verdicts),
