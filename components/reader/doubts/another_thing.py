@@ -47,7 +47,7 @@ _PAUSE = re.compile(r"[.,;:!?()\"\u2013\u2014]+")
 # A time that is compared. The group ``before`` or ``after`` is the preposition, and ``time`` is what follows. It
 # matches "before the fire" and "since the fire".
 _ORDER = re.compile(
-    r"\b(?:(?P<before>before|prior to|until|till|up to)|(?P<after>after|since|following|from))\b"
+    r"\b(?:(?P<before>before|prior to|on the eve of|ahead of|until|till|up to)|(?P<after>after|since|following|from))\b"
     r"(?P<time>(?: [^\W_]+){1,5})",
     re.IGNORECASE,
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from prefrag.components.reader.doubts.alternative import is_alternative
 from prefrag.components.reader.doubts.another_thing import ANOTHER
+from prefrag.components.reader.doubts.counterpart import COUNTERPART
 from prefrag.components.reader.doubts.frame import is_framed
 from prefrag.components.reader.doubts.hearsay import is_hearsay
 from prefrag.components.reader.doubts.member import is_other_member
@@ -137,7 +138,7 @@ _CONDITION = re.compile(
 _BY_DEFAULT = re.compile(r" (?:otherwise [a-z]+(?:ed|en|wn)|(?:agreed|stated|specified|noted) otherwise)\b\W*$")
 # A word directly before the answer that makes the answer a limit. It matches "built before ", "until the " and
 # "more than ".
-_LIMIT = re.compile(r"\b(before|after|until|till|prior to|than)\s+(?:the )?$")
+_LIMIT = re.compile(r"\b(before|after|until|till|prior to|than|short of|shy of)\s+(?:the )?$")
 # Words of a question for an end. It matches "When does it close?" and "how late can I call?".
 _ASKS_END = r"\b(?:clos|end|last|finish|how late\b|how long can\b|latest\b)"
 # For each word of :data:`_LIMIT` the questions that ask for the limit itself. "By when must I pay?" asks for what must
@@ -464,5 +465,6 @@ _FORMS: dict[str, Callable[[Statement], bool]] = {
     "other option": is_other_option,
     "relative": _is_relative,
     **ANOTHER,
+    **COUNTERPART,
     **WRONG_KIND,
 }
