@@ -23,12 +23,15 @@ from prefrag.indexing.readers.pdf_rulings import Ruling
 _WIDE = 0.8
 # Two horizontal lines belong to the same table if their ends differ by at most this, in points.
 _NEAR = 3.0
-# A table has at least this many horizontal lines.
+# A table between horizontal lines has at least this many of them, and at least this many rows.
 _LEAST_RULINGS = 3
+_LEAST_ROWS_OF_STACK = 3
 # A line of text without a gap is prose if it fills more than this share of the width between the lines.
 _MOST_WIDTH = 0.6
-# With more rows between horizontal lines than this, each row has its own line.
+# If horizontal lines divide a table into more parts than this, they stand between all rows. The row of the names has at
+# most this many lines of text.
 _MOST_BANDS = 3
+_MOST_HEADER_LINES = 3
 # A column holds cells, and not sentences, if most of its lines have at most this many words.
 _MOST_WORDS = 4
 # A table without lines has at least this many rows below the names of its columns.
@@ -62,7 +65,7 @@ class _Segment(NamedTuple):
     words: list[Piece]
 
 
-# The segments of a line, from the left.
+# The segments of a line of text, from the left.
 _Line = list[_Segment]
 # The left and the right edge of a column.
 _Column = tuple[float, float]
@@ -77,24 +80,25 @@ def read_stacks(words: Sequence[Piece], horizontals: Sequence[Ruling], text: str
     :returns: The numbers of the cells of each table, row by row, and their words.
     """
     for stack in _stacks(horizontals):
-        begin, end = stack[0].begin - _NEAR, stack[0].end + _NEAR
+        top, bottom = stack[0], stack[-1]
+        begin, end = top.begin - _NEAR, top.end + _NEAR
         inside = [
             word
             for word in words
-            if begin <= word.left and word.right <= end and stack[-1].place < word.middle < stack[0].place
+            if begin <= word.left and word.right <= end and bottom.place < word.middle < top.place
         ]
         if not inside or len(inside) > _MOST_EXAMINED:
             continue
         lines = _lines(inside)
+        # The lines of text between two neighbouring horizontal lines are a band.
         bands = [
-            [line for line in lines if below.place < line[0].words[0].middle < above.place]
+            [line for line in lines if below.place < _first_word(line).middle < above.place]
             for above, below in pairwise(stack)
         ]
-        for is_table, group in groupby(bands, key=lambda band: _may_be_rows(band, end - begin)):
-            for layout, cells in _read_bands(list(group)) if is_table else ():
-                names = [_text(cells[cell], text) for cell in dict.fromkeys(layout[0]) if cell in cells]
-                if len(names) > 1 and all(map(_may_be_name, names)):
-                    yield layout, cells
+        for may_be_rows, group in groupby(bands, key=lambda band: _may_be_rows(band, end - begin)):
+            table = _read_bands(list(group)) if may_be_rows else None
+            if table and _has_names(*table, text):
+                yield table
 
 
 def _stacks(horizontals: Sequence[Ruling]) -> Iterator[list[Ruling]]:
@@ -112,45 +116,57 @@ def _stacks(horizontals: Sequence[Ruling]) -> Iterator[list[Ruling]]:
             yield stack
 
 
+def _first_word(line: _Line) -> Piece:
+    """Return the first word of a line of text. It stands for the height of the whole line on the page."""
+    return line[0].words[0]
+
+
 def _may_be_rows(band: Sequence[_Line], width: float) -> bool:
     """Check whether the lines of text between two horizontal lines may be rows: some have gaps, and none is prose."""
     has_gap = any(len(line) > 1 for line in band)
     return has_gap and all(len(line) > 1 or line[0].right - line[0].left <= _MOST_WIDTH * width for line in band)
 
 
-def _read_bands(bands: Sequence[list[_Line]]) -> Iterator[tuple[Layout, Cells]]:
-    """Read the lines of text between horizontal lines as a table, if they are one.
+def _has_names(layout: Layout, cells: Cells, text: str) -> bool:
+    """Check whether the first row of a table has at least two texts, and all of them may name columns."""
+    header = sorted({cell for cell in layout[0] if cell in cells})
+    return len(header) > 1 and all(_may_be_name(_text(cells[cell], text)) for cell in header)
 
-    :param bands: The lines of text between each two horizontal lines.
+
+def _read_bands(bands: Sequence[list[_Line]]) -> tuple[Layout, Cells] | None:
+    """Read the lines of text between horizontal lines as a table; None if they are no table.
+
+    :param bands: The lines of text between each two horizontal lines. The first band has the names of the columns.
     """
-    body = [line for band in bands[1:] for line in band]
+    names, *bands_of_body = bands
+    body = [line for band in bands_of_body for line in band]
     columns = _columns(body)
-    if len(bands) < 2 or len(columns) < 2 or not _has_short_cells(body, columns):
-        return
+    if not bands_of_body or len(columns) < 2 or not _has_short_cells(body, columns):
+        return None
+    if any(_crosses_any(band, columns) for band in bands_of_body):
+        return None
 
     layout: Layout = []
     cells: Cells = {}
+    if not _crosses_any(names, columns):
+        _add_row(_words_by_column(names, columns), len(columns), layout, cells)
+    elif len(names) <= _MOST_HEADER_LINES:
+        for line in names:
+            _add_header_row(line, columns, layout, cells)
+    else:
+        return None
+
     right_of = {number: right for number, (_, right) in enumerate(columns)}
     has_few_lines = len(bands) <= _MOST_BANDS
-    for number, band in enumerate(bands):
-        crossing = any(_crosses(segment, columns) for line in band for segment in line)
-        if crossing and (number or len(band) > _MOST_BANDS):
-            return
-        if crossing:
-            for line in band:
-                _add_header_row(line, columns, layout, cells)
-            continue
-        texts: Cells = {}
-        for line in band:
-            for column, pieces in _row(line, columns).items():
-                texts.setdefault(column, []).extend(pieces)
-        rows = rows_in(range(len(columns)), texts, right_of, has_few_lines) if number else []
-        if number and not rows and len(band) > 1 and has_few_lines:
-            return
-        for row in rows or [texts]:
+    for band in bands_of_body:
+        words = _words_by_column(band, columns)
+        rows = rows_in(range(len(columns)), words, right_of, has_few_lines)
+        if not rows and len(band) > 1 and has_few_lines:
+            # It is not clear where its rows end.
+            return None
+        for row in rows or [words]:
             _add_row(row, len(columns), layout, cells)
-    if len(layout) > _LEAST_RULINGS - 1:
-        yield layout, cells
+    return (layout, cells) if len(layout) >= _LEAST_ROWS_OF_STACK else None
 
 
 def _add_row(row: Cells, width: int, layout: Layout, cells: Cells) -> None:
@@ -167,14 +183,22 @@ def _add_row(row: Cells, width: int, layout: Layout, cells: Cells) -> None:
 
 
 def _add_header_row(line: _Line, columns: Sequence[_Column], layout: Layout, cells: Cells) -> None:
-    """Add a line above the columns to a table. A segment that reaches over several columns is one cell."""
+    """Add a line of names to a table. A segment that reaches over several columns is a single cell.
+
+    :param line: The line of text.
+    :param columns: The columns of the table.
+    :param layout: The layout of the table. It is changed.
+    :param cells: The words of the cells of the table. It is changed.
+    """
     first = len(layout) * len(columns)
     row = [first + column for column in range(len(columns))]
     for segment in line:
         covered = [number for number, column in enumerate(columns) if _overlaps(segment, column)]
         if covered:
-            row[covered[0] : covered[-1] + 1] = [row[covered[0]]] * (covered[-1] + 1 - covered[0])
-            cells.setdefault(row[covered[0]], []).extend(segment.words)
+            cell = row[covered[0]]
+            for number in covered:
+                row[number] = cell
+            cells.setdefault(cell, []).extend(segment.words)
     layout.append(row)
 
 
@@ -189,9 +213,9 @@ def read_aligned(words: Sequence[Piece], text: str) -> Iterator[tuple[Layout, Ce
         return
     for block in _blocks(_lines(words)):
         columns = _columns(block)
-        if len(columns) < 2 or any(_crosses(segment, columns) for line in block for segment in line):
+        if len(columns) < 2 or _crosses_any(block, columns):
             continue
-        lines = [_row(line, columns) for line in block]
+        lines = [_words_by_column([line], columns) for line in block]
         rows = _join_rows(lines, columns)
         if _is_plain_table(rows, len(columns), text) and _has_short_cells(block[1:], columns):
             layout: Layout = []
@@ -202,41 +226,49 @@ def read_aligned(words: Sequence[Piece], text: str) -> Iterator[tuple[Layout, Ce
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """Yield the lines of text that stand below each other and have gaps.
+    """Yield the lines of text that stand below each other and have gaps, if they are enough for a table.
 
-    A line without a gap may stand below the first column of the block, as the second line of a cell does.
+    A line without a gap may stand in a block if it begins at the second column or further right. It is then the second
+    line of a cell.
     """
-    block: list[_Line] = []
+    blocks: list[list[_Line]] = []
+    # Whether the line before belongs to the last block, so that the next line may belong to it, too.
+    is_open = False
     for line in lines:
-        if block:
-            last = block[-1][0].words[0]
-            is_near = last.middle - line[0].words[0].middle <= _MOST_DISTANCE * max(
-                last.height, line[0].words[0].height
-            )
-            is_cell = len(line) > 1 or line[0].left > block[0][1].left - _NEAR
-            if not is_near or not is_cell:
-                if len(block) > _LEAST_ROWS:
-                    yield block
-                block = []
-        if block or len(line) > 1:
-            block.append(line)
-    if len(block) > _LEAST_ROWS:
-        yield block
+        has_gap = len(line) > 1
+        if is_open and _is_near(blocks[-1][-1], line) and (has_gap or _is_below_cell(blocks[-1][0], line)):
+            blocks[-1].append(line)
+        else:
+            is_open = has_gap
+            if has_gap:
+                blocks.append([line])
+    # A block also has the line with the names of the columns.
+    return (block for block in blocks if len(block) > _LEAST_ROWS)
+
+
+def _is_near(above: _Line, below: _Line) -> bool:
+    """Check whether two lines of text stand so near that they may belong to the same table."""
+    upper, lower = _first_word(above), _first_word(below)
+    return upper.middle - lower.middle <= _MOST_DISTANCE * max(upper.height, lower.height)
+
+
+def _is_below_cell(header: _Line, line: _Line) -> bool:
+    """Check whether a line of text begins at the second column of a table or further right."""
+    return line[0].left > header[1].left - _NEAR
 
 
 def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column]) -> list[Cells]:
-    """Join a line with the row above it if the line goes on in cells whose last line is full."""
+    """Join a line with the row above it if the line goes on in cells whose last line is full.
+
+    A line with a text in the first column begins a row.
+    """
     rows: list[Cells] = []
     above: Cells = {}
     for line in lines:
-        if (
-            rows
-            and 0 not in line
-            and all(
-                column in above and is_full(above[column], pieces, columns[column][1])
-                for column, pieces in line.items()
-            )
-        ):
+        goes_on = all(
+            column in above and is_full(above[column], pieces, columns[column][1]) for column, pieces in line.items()
+        )
+        if rows and 0 not in line and goes_on:
             for column, pieces in line.items():
                 rows[-1][column] = [*rows[-1][column], *pieces]
         else:
@@ -248,6 +280,8 @@ def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column]) -> list[Cells
 def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
     """Check whether rows without lines are a table: it has names of columns, and a column of numbers below a name.
 
+    A table of contents, which has dots before its numbers, and a form, whose labels end with colons, are no tables.
+
     :param rows: The words in each column, row by row.
     :param width: The number of columns.
     :param text: The text of the page.
@@ -258,14 +292,17 @@ def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
     names = [_text(header[column], text) for column in range(width)]
     if any(_has_digit(name) or not _may_be_name(name) for name in names):
         return False
-    values = [[_text(row[column], text) for row in body if column in row] for column in range(width)]
-    if any("...." in value or ". . ." in value for column in values for value in column):
+    first_column, *other_columns = [
+        [_text(row[column], text) for row in body if column in row] for column in range(width)
+    ]
+    if any("...." in value or ". . ." in value for column in (first_column, *other_columns) for value in column):
         return False
-    if sum(value.endswith(":") for value in values[0]) * 2 >= len(body):
+    labels = sum(value.endswith(":") for value in first_column)
+    if labels * 2 >= len(body):
         return False
     return any(
         sum(map(_has_digit, column)) >= _LEAST_NUMBERS * len(column) and len(column) >= _LEAST_ROWS
-        for column in values[1:]
+        for column in other_columns
     )
 
 
@@ -296,19 +333,19 @@ def _lines(words: Sequence[Piece]) -> list[_Line]:
         else:
             lines.append([word])
 
-    divided = []
-    for line in lines:
-        groups: list[list[Piece]] = []
-        right = 0.0
-        for word in sorted(line, key=lambda piece: piece.left):
-            if groups and word.left - right < _WIDE * word.height:
-                groups[-1].append(word)
-                right = max(right, word.right)
-            else:
-                groups.append([word])
-                right = word.right
-        divided.append([_Segment(group[0].left, max(word.right for word in group), group) for group in groups])
-    return divided
+    return [_divide(line) for line in lines]
+
+
+def _divide(words: Sequence[Piece]) -> _Line:
+    """Divide the words of a line of text at the wide gaps between them."""
+    segments: _Line = []
+    for word in sorted(words, key=lambda piece: piece.left):
+        if segments and word.left - segments[-1].right < _WIDE * word.height:
+            left, right, words_before = segments.pop()
+            segments.append(_Segment(left, max(right, word.right), [*words_before, word]))
+        else:
+            segments.append(_Segment(word.left, word.right, [word]))
+    return segments
 
 
 def _columns(lines: Sequence[_Line]) -> list[_Column]:
@@ -316,7 +353,8 @@ def _columns(lines: Sequence[_Line]) -> list[_Column]:
     columns: list[_Column] = []
     for left, right in sorted((segment.left, segment.right) for line in lines if len(line) > 1 for segment in line):
         if columns and left <= columns[-1][1]:
-            columns[-1] = columns[-1][0], max(columns[-1][1], right)
+            column_left, column_right = columns.pop()
+            columns.append((column_left, max(column_right, right)))
         else:
             columns.append((left, right))
     return columns
@@ -327,24 +365,26 @@ def _overlaps(segment: _Segment, column: _Column) -> bool:
     return segment.left <= column[1] and segment.right >= column[0]
 
 
-def _crosses(segment: _Segment, columns: Sequence[_Column]) -> bool:
-    """Check whether a segment reaches over several columns. A segment at the left of a line may do so."""
-    return sum(_overlaps(segment, column) for column in columns) != 1
+def _crosses_any(lines: Sequence[_Line], columns: Sequence[_Column]) -> bool:
+    """Check whether a segment of some lines of text does not stand in exactly one column."""
+    return any(sum(_overlaps(segment, column) for column in columns) != 1 for line in lines for segment in line)
 
 
-def _row(line: _Line, columns: Sequence[_Column]) -> Cells:
-    """Return the words of a line in each column."""
-    row: Cells = {}
-    for segment in line:
-        column = next((number for number, column in enumerate(columns) if _overlaps(segment, column)), 0)
-        row.setdefault(column, []).extend(segment.words)
-    return row
+def _words_by_column(lines: Sequence[_Line], columns: Sequence[_Column]) -> Cells:
+    """Return the words of some lines of text, by the number of their column, which is 0 for words outside all columns."""
+    words: Cells = {}
+    for line in lines:
+        for segment in line:
+            covered = [number for number, column in enumerate(columns) if _overlaps(segment, column)]
+            words.setdefault(covered[0] if covered else 0, []).extend(segment.words)
+    return words
 
 
 def _has_short_cells(lines: Sequence[_Line], columns: Sequence[_Column]) -> bool:
     """Check whether at least half of the columns hold cells, and no sentences."""
     counts: list[list[int]] = [[] for _ in columns]
     for line in lines:
-        for column, pieces in _row(line, columns).items():
+        for column, pieces in _words_by_column([line], columns).items():
             counts[column].append(len(pieces))
-    return 2 * sum(median(numbers) <= _MOST_WORDS for numbers in counts if numbers) >= len(columns)
+    short_columns = sum(median(numbers) <= _MOST_WORDS for numbers in counts if numbers)
+    return 2 * short_columns >= len(columns)

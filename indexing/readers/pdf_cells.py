@@ -5,7 +5,7 @@ them and below the names of the columns. Then all rows seem to be one, and :func
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,8 +27,10 @@ _LEAST_DIVIDED = 3
 SAME_LINE = 0.5
 # The width of a blank, and of the free space beside a text in its cell, as a multiple of the height of the letters.
 _BLANK = 0.25
-# At least this share of the cells has text, in rows of three or more cells, and in rows without a full line.
+# Lines of text count as rows without further signs if they have at least this many cells, and this share has text.
+_LEAST_WIDTH = 3
 _MOSTLY_FILLED = 0.85
+# If other signs speak for rows, this share of the cells needs text.
 _LEAST_ALIGNED = 0.6
 
 
@@ -70,13 +72,18 @@ def is_table(layout: Layout, cells: Cells, crossing: int) -> bool:
     filled = {cell for cell in shown if cell in cells}
     if len(filled) < _LEAST_CELLS or len(filled) < _LEAST_FILLED * len(shown):
         return False
-    # At least two rows and two columns have two cells with text.
-    for lines in (layout, list(zip(*layout, strict=True))):
-        if sum(len(filled.intersection(line)) > 1 for line in lines) < 2:
-            return False
+    columns = zip(*layout, strict=True)
+    if not _have_neighbours(layout, filled) or not _have_neighbours(columns, filled):
+        return False
     if any(sum(piece.end - piece.begin for piece in cells[cell]) > _LONGEST_CELL for cell in filled):
         return False
-    return crossing <= _MOST_CROSSING * sum(map(len, cells.values()))
+    words = sum(map(len, cells.values()))
+    return crossing <= _MOST_CROSSING * words
+
+
+def _have_neighbours(lines: Iterable[Sequence[int]], filled: set[int]) -> bool:
+    """Check whether at least two rows, or at least two columns, have two or more cells with text."""
+    return sum(len(filled.intersection(line)) > 1 for line in lines) > 1
 
 
 def divide_rows(frame: Frame, layout: Layout, cells: Cells, text: str) -> tuple[Layout, Cells]:
@@ -92,14 +99,15 @@ def divide_rows(frame: Frame, layout: Layout, cells: Cells, text: str) -> tuple[
     :returns: The layout and the pieces of each cell. The new cells have negative numbers.
     """
     right_of = {cell: frame.columns[column + 1] for row in frame.cells for column, cell in enumerate(row)}
-    heights = Counter(cell for row in layout for cell in set(row))
+    # How many places of the layout a cell takes. A cell that covers several rows or columns takes several.
+    sizes = Counter(cell for row in layout for cell in row)
     has_few_lines = len(layout) <= _MOST_UNDIVIDED
     divided: Layout = []
-    texts = dict(cells)
-    number = 0
-    for place, row in enumerate(layout):
-        is_plain = len(set(row)) == len(row) and all(heights[cell] == 1 for cell in row)
-        may_be_divided = place > 0 and has_few_lines and is_plain
+    divided_cells = dict(cells)
+    last_number = 0
+    for row_number, row in enumerate(layout):
+        is_header = row_number == 0
+        may_be_divided = not is_header and has_few_lines and all(sizes[cell] == 1 for cell in row)
         rows = rows_in(row, cells, right_of, has_few_lines) if may_be_divided else []
         if not _have_numbers(rows, row, text):
             divided.append(row)
@@ -107,14 +115,14 @@ def divide_rows(frame: Frame, layout: Layout, cells: Cells, text: str) -> tuple[
         for pieces_of in rows:
             new_row = []
             for cell in row:
-                number -= 1
-                new_row.append(number)
+                last_number -= 1
+                new_row.append(last_number)
                 if cell in pieces_of:
-                    texts[number] = pieces_of[cell]
+                    divided_cells[last_number] = pieces_of[cell]
             divided.append(new_row)
         for cell in row:
-            texts.pop(cell, None)
-    return divided, texts
+            divided_cells.pop(cell, None)
+    return divided, divided_cells
 
 
 def _have_numbers(rows: Sequence[Cells], row: Sequence[int], text: str) -> bool:
@@ -125,36 +133,39 @@ def _have_numbers(rows: Sequence[Cells], row: Sequence[int], text: str) -> bool:
     :param text: The text of the page.
     """
     for cell in row[1:]:
-        texts = ["".join(text[piece.begin : piece.end] for piece in line.get(cell, ())) for line in rows]
-        if texts and all(any(map(str.isdigit, own)) for own in texts):
+        texts = ["".join(text[piece.begin : piece.end] for piece in pieces.get(cell, ())) for pieces in rows]
+        if texts and all(any(map(str.isdigit, text_of_cell)) for text_of_cell in texts):
             return True
     return False
 
 
 def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_few_lines: bool) -> list[Cells]:
-    """Return the rows in a row of cells without a line between them; empty if it is a single row.
+    """Find the rows in a row of cells that has no ruling lines within it.
 
-    The lines of three or more cells that are nearly all filled count as rows. Otherwise, each row needs a text in its
-    first cell, and no line may be full. The lines of a text that goes on in a cell are full: the next word had no room.
+    The lines of text in three or more cells that are nearly all filled count as rows. Otherwise, each row needs a text
+    in its first cell, and no line of text may be full. In a text that goes on in its cell the lines are full: the next
+    word had no room.
 
     :param row: The numbers of the cells.
     :param cells: The pieces of each cell.
     :param right_of: The right border of each cell.
-    :param has_few_lines: Whether the table has so few lines that most of its rows have none between them.
+    :param has_few_lines: Whether the table has so few ruling lines that most of its rows have none between them.
+    :returns: The pieces of each cell, row by row. Empty if it is a single row.
     """
     lines = lines_in(row, cells)
     if len(lines) < 2:
         return []
 
-    # The pairs of lines in a cell of which the upper line is full.
+    # How many texts are full at the end of a row, although there is a text below them in the same cell.
     full = 0
     rows: list[Cells] = lines[:1]
     for line_above, line in pairwise(lines):
         fullness = [
             is_full(line_above[cell], pieces, right_of[cell]) for cell, pieces in line.items() if cell in line_above
         ]
-        # Without a text in the first cell, a line may go on in the texts of the row above.
-        if row[0] not in line and len(fullness) == len(line) and all(fullness):
+        all_go_on = len(fullness) == len(line) and all(fullness)
+        # A row begins with its first cell. Without a text there, the line may go on with the texts of the row above.
+        if row[0] not in line and all_go_on:
             for cell, pieces in line.items():
                 rows[-1][cell] = [*rows[-1][cell], *pieces]
         else:
@@ -162,22 +173,25 @@ def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_fe
             full += sum(fullness)
 
     filled = sum(map(len, rows)) / (len(rows) * len(row))
-    if len(rows) >= _LEAST_DIVIDED and len(row) > 2 and filled >= _MOSTLY_FILLED:
+    are_many = len(rows) >= _LEAST_DIVIDED
+    if are_many and len(row) >= _LEAST_WIDTH and filled >= _MOSTLY_FILLED:
         return rows
-    if not has_few_lines or full or any(row[0] not in line for line in rows):
+    if not has_few_lines or full > 0 or any(row[0] not in pieces_of for pieces_of in rows):
         return []
-    return rows if filled >= (_LEAST_ALIGNED if len(rows) >= _LEAST_DIVIDED else 1) else []
+    least_filled = _LEAST_ALIGNED if are_many else 1
+    return rows if filled >= least_filled else []
 
 
 def lines_in(row: Sequence[int], cells: Cells) -> list[Cells]:
     """Return the lines of text in a row of cells, from the top. A line is the pieces of each cell beside each other."""
     lines: list[Cells] = []
-    above: Piece | None = None
+    # The highest piece of the present line.
+    highest: Piece | None = None
     placed = [(piece, cell) for cell in row for piece in cells.get(cell, ())]
     for piece, cell in sorted(placed, key=lambda pair: -pair[0].middle):
-        if above is None or above.middle - piece.middle > SAME_LINE * max(above.height, piece.height):
+        if highest is None or highest.middle - piece.middle > SAME_LINE * max(highest.height, piece.height):
             lines.append({})
-            above = piece
+            highest = piece
         lines[-1].setdefault(cell, []).append(piece)
     return [{cell: sorted(pieces) for cell, pieces in line.items()} for line in lines]
 
@@ -189,6 +203,8 @@ def is_full(line: Sequence[Piece], below: Sequence[Piece], right: float) -> bool
     :param below: The words of the next line.
     :param right: The right border of the cell.
     """
-    word = min(below, key=lambda piece: piece.left)
-    end = max(piece.right for piece in line)
-    return end + (word.right - word.left) + _BLANK * word.height > right - _BLANK * word.height
+    next_word = min(below, key=lambda piece: piece.left)
+    end_of_line = max(piece.right for piece in line)
+    blank = _BLANK * next_word.height
+    # The line would go on with a blank and the next word, and there would be a blank before the border of the cell.
+    return end_of_line + (next_word.right - next_word.left) + blank > right - blank

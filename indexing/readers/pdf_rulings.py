@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,8 @@ _MOST_RULINGS = 800
 _MOST_LEVELS = 4
 # A rectangle that is not wider or not higher than this is a line, in points.
 _THIN = 3.0
+# An edge is horizontal or vertical if its two ends differ by no more than this in the other direction, in points.
+_SLANT = 0.5
 # Two lines are the same line, or touch each other, if their distance is not more than this, in points.
 _NEAR = 2.5
 # A joined line that is shorter than this is no line, in points.
@@ -42,15 +45,19 @@ _NARROW = 5.0
 _OPEN = 15.0
 # A line is the border of a cell if it covers this share of the side of the cell.
 _COVERED = 0.7
-# A frame with more rows or columns than this is a drawing.
-_MOST_ROWS = 400
-_MOST_COLUMNS = 60
+# Two rows or columns have three borders. A frame with fewer borders is no table.
+_LEAST_BORDERS = 3
+# A frame with more borders in one direction than this is a drawing.
+_MOST_BORDERS_ACROSS = 400
+_MOST_BORDERS_DOWN = 60
 # A colour is white if each of its three parts is at least this.
 _WHITE = 250
 
 _Point = tuple[float, float]
+# Says where PDF puts a drawn object: (a, b, c, d, e, f) moves the point (x, y) to (a*x + c*y + e, b*x + d*y + f).
 _Matrix = tuple[float, float, float, float, float, float]
-_SAME: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+# The matrix that moves nothing.
+_IDENTITY: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class Ruling(NamedTuple):
@@ -79,12 +86,18 @@ class Frame:
         self.columns = columns
         self.rows = rows
         self.cells = cells
-        self._lower = [-place for place in rows]
+        # The rows descend, but `bisect` needs ascending numbers.
+        self._negative_rows = [-place for place in rows]
+
+    @property
+    def area(self) -> float:
+        """The area of the whole frame, in square points."""
+        return (self.columns[-1] - self.columns[0]) * (self.rows[0] - self.rows[-1])
 
     def cell_at(self, x: float, y: float) -> int | None:
         """Return the number of the cell at a point of the page; None if the point is outside the frame."""
         column = bisect_right(self.columns, x) - 1
-        row = bisect_right(self._lower, -y) - 1
+        row = bisect_right(self._negative_rows, -y) - 1
         if 0 <= row < len(self.cells) and 0 <= column < len(self.cells[row]):
             return self.cells[row][column]
         return None
@@ -94,13 +107,18 @@ class Frame:
         wide = [number for number, (left, right) in enumerate(pairwise(self.columns)) if right - left > _NARROW]
         high = [number for number, (top, bottom) in enumerate(pairwise(self.rows)) if top - bottom > _NARROW]
         rows = _without_repetition([[self.cells[row][column] for column in wide] for row in high])
-        columns = _without_repetition([list(column) for column in zip(*rows, strict=True)])
-        return [list(row) for row in zip(*columns, strict=True)]
+        columns = _without_repetition(_transposed(rows))
+        return _transposed(columns)
 
 
 def _without_repetition(rows: list[list[int]]) -> list[list[int]]:
     """Leave out each row that is equal to the row before it."""
-    return [row for number, row in enumerate(rows) if not number or row != rows[number - 1]]
+    return [row for row, _ in groupby(rows)]
+
+
+def _transposed(rows: list[list[int]]) -> list[list[int]]:
+    """Return the columns of a table whose rows are passed, and the other way round."""
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def find_rulings(page: PdfPage) -> tuple[list[Ruling], list[Ruling]]:
@@ -111,19 +129,23 @@ def find_rulings(page: PdfPage) -> tuple[list[Ruling], list[Ruling]]:
     """
     horizontals: list[Ruling] = []
     verticals: list[Ruling] = []
-    reader = _Reader()
+    reader = _EdgeReader()
     for (x1, y1), (x2, y2) in reader.edges(page):
-        if abs(y1 - y2) <= _NEAR / 5 < abs(x1 - x2):
+        is_wide = abs(x1 - x2) > _SLANT
+        is_high = abs(y1 - y2) > _SLANT
+        if is_wide and not is_high:
             horizontals.append(Ruling((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
-        elif abs(x1 - x2) <= _NEAR / 5 < abs(y1 - y2):
+        elif is_high and not is_wide:
             verticals.append(Ruling((x1 + x2) / 2, min(y1, y2), max(y1, y2)))
     if reader.is_full:
         return [], []
-    joined = _join(horizontals), _join(verticals)
-    return joined if max(map(len, joined)) <= _MOST_RULINGS else ([], [])
+    horizontals, verticals = _join(horizontals), _join(verticals)
+    if len(horizontals) > _MOST_RULINGS or len(verticals) > _MOST_RULINGS:
+        return [], []
+    return horizontals, verticals
 
 
-class _Reader:
+class _EdgeReader:
     """Reads the edges of what is drawn on a page. It calls PDFium directly, which is faster.
 
     After reading, ``is_full`` says whether the page has too much to be read.
@@ -131,16 +153,16 @@ class _Reader:
 
     def __init__(self) -> None:
         self.is_full = False
-        self._objects = 0
-        self._edges = 0
+        self._object_count = 0
+        self._edge_count = 0
 
     def edges(self, page: PdfPage) -> Iterator[tuple[_Point, _Point]]:
         """Yield the two ends of each visible edge on the page, in points. It stops if there are too many."""
         import pypdfium2.raw as raw
 
-        yield from self._objects_in(page, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, _SAME, 0)
+        yield from self._edges_in(page, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, _IDENTITY, 0)
 
-    def _objects_in(
+    def _edges_in(
         self,
         parent: PdfPage | FPDF_PAGEOBJECT,
         count: Callable[..., int],
@@ -151,30 +173,30 @@ class _Reader:
         """Yield the edges of the objects of a page or of a form.
 
         :param parent: The page or the form.
-        :param count: The function that counts its objects.
-        :param get: The function that returns one of them.
-        :param matrix: Says where the form stands on the page.
-        :param level: In how many forms it stands.
+        :param count: The function of PDFium that counts the objects of the parent.
+        :param get: The function of PDFium that returns an object of the parent by its number.
+        :param matrix: Says where the parent stands on the page.
+        :param level: How many forms there are around the objects: 0 for the objects of the page.
         """
         import pypdfium2.raw as raw
 
         for number in range(count(parent)):
-            self._objects += 1
-            if self._objects > _MOST_OBJECTS or self._edges > _MOST_EDGES:
+            self._object_count += 1
+            if self._object_count > _MOST_OBJECTS or self._edge_count > _MOST_EDGES:
                 self.is_full = True
             if self.is_full:
                 return
             drawn = get(parent, number)
             kind = raw.FPDFPageObj_GetType(drawn)
             if kind == raw.FPDF_PAGEOBJ_PATH:
-                yield from self._path(drawn, matrix)
+                yield from self._edges_of_path(drawn, matrix)
             elif kind == raw.FPDF_PAGEOBJ_FORM and level < _MOST_LEVELS:
-                inner = _joined_matrix(_matrix_of(drawn), matrix)
-                yield from self._objects_in(
-                    drawn, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, inner, level + 1
+                matrix_of_form = _joined_matrix(_matrix_of(drawn), matrix)
+                yield from self._edges_in(
+                    drawn, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, matrix_of_form, level + 1
                 )
 
-    def _path(self, path: FPDF_PAGEOBJECT, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
+    def _edges_of_path(self, path: FPDF_PAGEOBJECT, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
         """Yield the edges of a path. Of a thin filled rectangle, only its middle line is yielded."""
         import pypdfium2.raw as raw
 
@@ -184,17 +206,21 @@ class _Reader:
         is_filled = bool(fill.value) and _is_visible(raw.FPDFPageObj_GetFillColor, path)
         is_stroked = bool(stroke.value) and _is_visible(raw.FPDFPageObj_GetStrokeColor, path)
         size = raw.FPDFPath_CountSegments(path) if is_filled or is_stroked else 0
-        if self._edges + size > _MOST_EDGES:
+        if self._edge_count + size > _MOST_EDGES:
             self.is_full = True
             return
 
-        whole = _joined_matrix(_matrix_of(path), matrix)
-        for points in _outlines(path, size, whole):
-            self._edges += len(points)
-            thin = None if is_stroked else _middle_line(points)
-            if thin:
-                yield thin
-            elif is_stroked or len(points) > 2:
+        matrix_of_path = _joined_matrix(_matrix_of(path), matrix)
+        for points in _outlines(path, size, matrix_of_path):
+            self._edge_count += len(points)
+            if is_stroked:
+                yield from pairwise(points)
+                continue
+            middle_line = _middle_line(points)
+            if middle_line:
+                yield middle_line
+            elif len(points) > 2:
+                # A filled shape of only two points has no area, so nothing of it is seen.
                 yield from pairwise(points)
 
 
@@ -211,7 +237,9 @@ def _is_visible(read: Callable[..., int], path: FPDF_PAGEOBJECT) -> bool:
 
 
 def _outlines(path: FPDF_PAGEOBJECT, size: int, matrix: _Matrix) -> Iterator[list[_Point]]:
-    """Yield the points of each part of a path that is drawn without lifting the pen. A curve divides it, too.
+    """Yield the points of each part of a path that is drawn with straight lines, without lifting the pen.
+
+    A curve ends a part: the next part begins at the point where the curve ends.
 
     :param path: The path.
     :param size: The number of its segments.
@@ -239,9 +267,10 @@ def _middle_line(points: Sequence[_Point]) -> tuple[_Point, _Point] | None:
     """Return the middle line of a thin shape, such as a line drawn as a rectangle; None if the shape is not thin."""
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     low, high = min(y for _, y in points), max(y for _, y in points)
-    if high - low <= min(_THIN, right - left):
+    width, height = right - left, high - low
+    if height <= min(_THIN, width):
         return (left, (low + high) / 2), (right, (low + high) / 2)
-    if right - left <= _THIN:
+    if width <= _THIN:
         return ((left + right) / 2, low), ((left + right) / 2, high)
     return None
 
@@ -252,17 +281,18 @@ def _matrix_of(drawn: FPDF_PAGEOBJECT) -> _Matrix:
 
     matrix = raw.FS_MATRIX()
     if not raw.FPDFPageObj_GetMatrix(drawn, matrix):
-        return _SAME
+        return _IDENTITY
     return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
 
 
 def _joined_matrix(inner: _Matrix, outer: _Matrix) -> _Matrix:
-    """Return the matrix that first does ``inner`` and then ``outer``."""
-    if outer == _SAME:
+    """Return the matrix that moves a point first by ``inner`` and then by ``outer``."""
+    if outer == _IDENTITY:
         return inner
     a, b, c, d, e, f = inner
-    g, h, i, j, k, l = outer  # noqa: E741
-    return a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + l
+    # (a, b) and (c, d) are directions, which are turned and scaled, but not moved to another place.
+    outer_turn: _Matrix = (*outer[:4], 0.0, 0.0)
+    return *_moved((a, b), outer_turn), *_moved((c, d), outer_turn), *_moved((e, f), outer)
 
 
 def _moved(point: _Point, matrix: _Matrix) -> _Point:
@@ -273,27 +303,30 @@ def _moved(point: _Point, matrix: _Matrix) -> _Point:
 
 
 def _join(rulings: list[Ruling]) -> list[Ruling]:
-    """Join the pieces of lines: pieces at nearly the same place that touch or overlap."""
+    """Join the pieces of lines: pieces at nearly the same place that touch or overlap. Leave out short lines."""
     joined: list[Ruling] = []
-    rulings.sort()
+    ordered = sorted(rulings)
     start = 0
-    while start < len(rulings):
-        # All lines that are near the first of them get the same place.
-        after = bisect_right(rulings, rulings[start].place + _NEAR, key=attrgetter("place"))
-        place = rulings[(start + after - 1) // 2].place
-        begin = end = None
-        for _, piece_begin, piece_end in sorted(rulings[start:after], key=attrgetter("begin")):
-            if begin is None or end is None:
-                begin, end = piece_begin, piece_end
-            elif piece_begin <= end + _NEAR:
-                end = max(end, piece_end)
-            else:
-                joined.append(Ruling(place, begin, end))
-                begin, end = piece_begin, piece_end
-        if begin is not None and end is not None:
-            joined.append(Ruling(place, begin, end))
-        start = after
+    while start < len(ordered):
+        # All pieces that are near the first of them get the same place: that of the middle piece.
+        stop = bisect_right(ordered, ordered[start].place + _NEAR, key=attrgetter("place"))
+        pieces = ordered[start:stop]
+        place = pieces[(len(pieces) - 1) // 2].place
+        joined += [Ruling(place, begin, end) for begin, end in _join_pieces(pieces)]
+        start = stop
     return [ruling for ruling in joined if ruling.end - ruling.begin >= _SHORT]
+
+
+def _join_pieces(pieces: Sequence[Ruling]) -> list[tuple[float, float]]:
+    """Return where the lines begin and end that pieces at the same place form."""
+    lines: list[tuple[float, float]] = []
+    for _, begin, end in sorted(pieces, key=attrgetter("begin")):
+        if lines and begin <= lines[-1][1] + _NEAR:
+            line_begin, line_end = lines.pop()
+            lines.append((line_begin, max(line_end, end)))
+        else:
+            lines.append((begin, end))
+    return lines
 
 
 def find_frames(horizontals: Sequence[Ruling], verticals: Sequence[Ruling]) -> list[Frame]:
@@ -307,26 +340,26 @@ def find_frames(horizontals: Sequence[Ruling], verticals: Sequence[Ruling]) -> l
     for group_across, group_down in _groups(horizontals, verticals):
         columns = _borders(group_down, group_across)
         rows = _borders(group_across, group_down)[::-1]
-        if not 3 <= len(columns) <= _MOST_COLUMNS or not 3 <= len(rows) <= _MOST_ROWS:
-            continue
-        cells = _cells(columns, rows, group_across, group_down)
+        is_plausible = (
+            _LEAST_BORDERS <= len(columns) <= _MOST_BORDERS_DOWN and _LEAST_BORDERS <= len(rows) <= _MOST_BORDERS_ACROSS
+        )
+        cells = _cells(columns, rows, group_across, group_down) if is_plausible else []
         if cells:
             frames.append(Frame(columns, rows, cells))
-
-    def area(frame: Frame) -> float:
-        """Return the area of a frame."""
-        return (frame.columns[-1] - frame.columns[0]) * (frame.rows[0] - frame.rows[-1])
-
-    return sorted(frames, key=area, reverse=True)
+    return sorted(frames, key=attrgetter("area"), reverse=True)
 
 
 def _groups(horizontals: Sequence[Ruling], verticals: Sequence[Ruling]) -> Iterator[tuple[list[Ruling], list[Ruling]]]:
-    """Yield the lines that touch each other, directly or through other lines."""
-    # The numbers of the vertical lines that each horizontal line touches, and the other way round.
+    """Yield the horizontal and the vertical lines of each group that touch each other, directly or through others.
+
+    Inside this function, ``across`` is the number of a horizontal line, and ``down`` that of a vertical line.
+    """
+    # For each horizontal line the vertical lines that it touches, and the other way round.
     touching_down: list[list[int]] = [[] for _ in horizontals]
     touching_across: list[list[int]] = [[] for _ in verticals]
-    ordered = sorted(range(len(verticals)), key=lambda number: verticals[number].place)
-    places = [verticals[number].place for number in ordered]
+    # The vertical lines from the left, so that those within the width of a horizontal line are found quickly.
+    ordered = sorted(range(len(verticals)), key=lambda down: verticals[down].place)
+    places = [verticals[down].place for down in ordered]
     for across, ruling in enumerate(horizontals):
         first = bisect_left(places, ruling.begin - _NEAR)
         last = bisect_right(places, ruling.end + _NEAR)
@@ -340,7 +373,10 @@ def _groups(horizontals: Sequence[Ruling], verticals: Sequence[Ruling]) -> Itera
         if start in done or not touching_down[start]:
             continue
         done.add(start)
-        group_across, group_down = [start], dict.fromkeys(touching_down[start])
+        group_across = [start]
+        # A dict and not a set, because the order decides about the last bit of sums of lengths.
+        group_down = dict.fromkeys(touching_down[start])
+        # The vertical lines whose horizontal lines are not in the group yet.
         waiting = list(group_down)
         while waiting:
             for across in touching_across[waiting.pop()]:
@@ -351,7 +387,7 @@ def _groups(horizontals: Sequence[Ruling], verticals: Sequence[Ruling]) -> Itera
                 fresh = [down for down in touching_down[across] if down not in group_down]
                 group_down |= dict.fromkeys(fresh)
                 waiting += fresh
-        yield [horizontals[number] for number in group_across], [verticals[number] for number in group_down]
+        yield [horizontals[across] for across in group_across], [verticals[down] for down in group_down]
 
 
 def _borders(rulings: Sequence[Ruling], crossing: Sequence[Ruling]) -> list[float]:
@@ -373,23 +409,26 @@ def _cells(
 ) -> list[list[int]]:
     """Join the small cells between all borders where no line divides them.
 
-    :returns: The number of the cell, for each row and column. Empty if a cell is no rectangle.
+    The small cells are numbered row by row. A joined cell has the number of the first of its small cells.
+
+    :returns: The number of the joined cell, for each row and column. Empty if a joined cell is no rectangle.
     """
     width = len(columns) - 1
-    # The number of another cell that is joined with each cell. At the end, the number of the first of them.
-    joined = list(range(width * (len(rows) - 1)))
+    height = len(rows) - 1
+    # For each small cell an earlier one with which it is joined, or itself if it is the first: a union-find structure.
+    earlier = list(range(width * height))
 
     def first_of(cell: int) -> int:
-        """Return the number of the first cell of those that are joined."""
-        while joined[cell] != cell:
-            joined[cell] = joined[joined[cell]]
-            cell = joined[cell]
+        """Return the first of the cells that are joined with a cell. Shorten the way to it for the next call."""
+        while earlier[cell] != cell:
+            earlier[cell] = earlier[earlier[cell]]
+            cell = earlier[cell]
         return cell
 
-    def join(one_cell: int, other_cell: int) -> None:
+    def join(cell: int, neighbour: int) -> None:
         """Join two cells."""
-        first, second = sorted((first_of(one_cell), first_of(other_cell)))
-        joined[second] = first
+        first, second = sorted((first_of(cell), first_of(neighbour)))
+        earlier[second] = first
 
     lines_down = _by_place(columns, down)
     lines_across = _by_place(rows, across)
@@ -397,24 +436,23 @@ def _cells(
         for column, (left, right) in enumerate(pairwise(columns)):
             cell = row * width + column
             if column and not _is_covered(lines_down.get(columns[column], ()), bottom, top):
-                join(cell - 1, cell)
+                join(cell, cell - 1)
             if row and not _is_covered(lines_across.get(rows[row], ()), left, right):
-                join(cell - width, cell)
+                join(cell, cell - width)
 
-    boxes: dict[int, tuple[int, int, int, int, int]] = {}
-    for cell in range(len(joined)):
-        row, column = divmod(cell, width)
-        first_row, first_column, last_row, last_column, size = boxes.get(first_of(cell), (row, column, row, column, 0))
-        boxes[first_of(cell)] = (
-            min(row, first_row),
-            min(column, first_column),
-            max(row, last_row),
-            max(column, last_column),
-            size + 1,
-        )
-    if any((box[2] - box[0] + 1) * (box[3] - box[1] + 1) != box[4] for box in boxes.values()):
+    joined: dict[int, list[int]] = defaultdict(list)
+    for cell in range(width * height):
+        joined[first_of(cell)].append(cell)
+    if not all(_is_rectangle(cells, width) for cells in joined.values()):
         return []
-    return [[first_of(row * width + column) for column in range(width)] for row in range(len(rows) - 1)]
+    return [[first_of(row * width + column) for column in range(width)] for row in range(height)]
+
+
+def _is_rectangle(cells: Sequence[int], width: int) -> bool:
+    """Check whether small cells that are joined form a rectangle. A row of the frame has ``width`` small cells."""
+    rows = {cell // width for cell in cells}
+    columns = {cell % width for cell in cells}
+    return len(cells) == len(rows) * len(columns)
 
 
 def _by_place(borders: Sequence[float], rulings: Sequence[Ruling]) -> dict[float, list[Ruling]]:

@@ -19,7 +19,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline
@@ -62,7 +61,7 @@ class PageTable(NamedTuple):
     """A table of a page.
 
     :param grid: The texts of its cells.
-    :param lines: The numbers of the lines of the page that the table replaces.
+    :param lines: The numbers of the lines of the page that the table replaces, in ascending order.
     :param words: For each row of the grid, the begin and the end of each word on the page.
     :param borders: The places of the lines between its columns, in points. Empty if there are no such lines.
     """
@@ -89,37 +88,35 @@ def find_tables(
     if len(text) != part.count_chars() or TABLE in text:
         return lines, []
     boxes = Boxes(part)
-    words = [_word(match, boxes) for line in lines for match in _WORD.finditer(text, *line)]
+    words = [_piece(*match.span(), boxes) for line in lines for match in _WORD.finditer(text, *line)]
     if len(words) > _MOST_WORDS:
         return lines, []
-    # The frames that are tables, with their grids and the words of their rows.
-    tables: list[tuple[Grid, list[list[tuple[int, int]]], tuple[float, ...]]] = []
-    # The number of the table in which each letter stands, by its position in the text.
+    tables: list[PageTable] = []
+    # The number of the table to which each piece belongs, by the position of its first letter in the text.
     table_of: dict[int, int] = {}
     for layout, cells, borders in _read_all(page, text, words, boxes):
-        pieces = [piece for cell in {cell for row in layout for cell in row} for piece in cells.get(cell, ())]
-        if any(piece.begin in table_of for piece in pieces):
+        numbers = {number for row in layout for number in row}
+        begins = [piece.begin for number in numbers for piece in cells.get(number, ())]
+        overlaps = any(begin in table_of for begin in begins)
+        if overlaps:
             continue
-        grid, parts = _make_grid(text, layout, cells)
+        grid, words_of_rows = _make_grid(text, layout, cells)
         if _is_form(grid.rows):
             continue
-        table_of |= dict.fromkeys((piece.begin for piece in pieces), len(tables))
-        tables.append((grid, parts, borders))
+        for begin in begins:
+            table_of[begin] = len(tables)
+        tables.append(PageTable(grid, [], words_of_rows, borders))
     if not tables:
         return lines, []
 
     divided: list[tuple[int, int]] = []
-    lines_of: dict[int, list[int]] = defaultdict(list)
     for line in lines:
-        for table, begin, end in _divide_line(text, line, table_of):
-            if table is not None:
-                lines_of[table].append(len(divided))
+        for table_number, begin, end in _divide_line(text, line, table_of):
+            if table_number is not None:
+                tables[table_number].lines.append(len(divided))
             divided.append((begin, end))
-    page_tables = []
-    for number, lines_of_table in lines_of.items():
-        grid, words_of_rows, borders = tables[number]
-        page_tables.append(PageTable(grid, lines_of_table, words_of_rows, borders))
-    return divided, page_tables
+    tables_with_lines = [table for table in tables if table.lines]
+    return divided, sorted(tables_with_lines, key=lambda table: table.lines[0])
 
 
 def _is_form(rows: Sequence[Sequence[str]]) -> bool:
@@ -146,6 +143,7 @@ def _read_all(
     :param boxes: The boxes of its letters.
     """
     horizontals, verticals = find_rulings(page)
+    # The words that were read in a table or between lines, by the positions of their first letters.
     used: set[int] = set()
     for frame in find_frames(horizontals, verticals)[:_MOST_FRAMES]:
         cells, crossing = _fill_cells(frame, [word for word in words if word.begin not in used], boxes)
@@ -155,6 +153,7 @@ def _read_all(
             yield *divide_rows(frame, layout, cells, text), tuple(frame.columns)
 
     for layout, cells in read_stacks([word for word in words if word.begin not in used], horizontals, text):
+        # Words between lines that are no table must not be read once more as a table without lines.
         used.update(piece.begin for pieces in cells.values() for piece in pieces)
         if is_table(layout, cells, 0):
             yield layout, cells, ()
@@ -172,82 +171,95 @@ def insert_tables(pages: Sequence[list[str]], tables: Sequence[list[PageTable]])
     :returns: The cells of the tables, in the order of the signs.
     """
     grids = []
-    numbers = range(len(pages))
-    for number, next_number in pairwise(numbers):
-        _name_columns_of_rest(pages[number], tables[number], pages[next_number], tables[next_number])
+    for number, next_number in pairwise(range(len(pages))):
+        _name_columns_of_next(pages[number], tables[number], pages[next_number], tables[next_number])
     for lines, tables_of_page in zip(pages, tables, strict=True):
-        inside = {number for table in tables_of_page for number in table.lines}
-        signs = {}
+        # What stands in the place of each line of a table: the sign in that of its first line, else nothing.
+        replacements: dict[int, str | None] = {}
         for table in tables_of_page:
+            for number in table.lines:
+                replacements[number] = None
             if any(lines[number].strip() for number in table.lines):
-                signs[table.lines[0]] = TABLE
+                replacements[table.lines[0]] = TABLE
                 grids.append(table.grid)
-        if inside:
-            lines[:] = [
-                signs.get(number, line) for number, line in enumerate(lines) if number in signs or number not in inside
-            ]
+        replaced = [replacements.get(number, line) for number, line in enumerate(lines)]
+        lines[:] = [line for line in replaced if line is not None]
     return grids
 
 
-def _name_columns_of_rest(
+def _name_columns_of_next(
     lines: list[str], tables: list[PageTable], next_lines: list[str], next_tables: list[PageTable]
 ) -> None:
-    """Give the rest of a table on the next page the names of its columns, if that page does not repeat them.
-
-    The rest begins the next page and has the same borders between its columns. A header or a footer may stand between.
-    Its first row is a row of data, and no other names.
+    """Write the names of columns above a table that goes on on the next page, if that page does not repeat them.
 
     :param lines: The lines of a page.
-    :param tables: Its tables.
+    :param tables: The tables of this page.
     :param next_lines: The lines of the next page.
-    :param next_tables: Its tables. The first of them may be changed.
+    :param next_tables: The tables of the next page. The first of them may be changed.
     """
     if not tables or not next_tables:
         return
-    table, rest = tables[-1], next_tables[0]
-    between = [*lines[table.lines[-1] + 1 :], *next_lines[: rest.lines[0]]]
-    has_same_borders = len(table.borders) == len(rest.borders) > 0 and all(
-        abs(border - other) <= _NEAR for border, other in zip(table.borders, rest.borders, strict=True)
-    )
-    if not has_same_borders or sum(bool(line.strip()) for line in between) > _MOST_BETWEEN:
+    table, next_table = tables[-1], next_tables[0]
+    if not _have_same_borders(table, next_table):
         return
-    # A line above the rest that is not repeated on both pages is the heading of another table.
+    lines_below = lines[table.lines[-1] + 1 :]
+    lines_above = [line for line in next_lines[: next_table.lines[0]] if line.strip()]
+    # Only the footer of this page and the header of the next page may stand between the two parts.
+    if sum(bool(line.strip()) for line in lines_below) + len(lines_above) > _MOST_BETWEEN:
+        return
+    # A header stands on both pages. Another line above the next table is the heading of that table alone.
     repeated = {_without_digits(line) for line in lines}
-    if any(_without_digits(line) not in repeated for line in next_lines[: rest.lines[0]] if line.strip()):
+    if any(_without_digits(line) not in repeated for line in lines_above):
         return
-    if not _goes_on(table.grid.rows, rest.grid.rows):
+    if not _goes_on(table.grid.rows, next_table.grid.rows):
         return
 
-    outline = Outline()
-    copy = Grid([[*row] for row in table.grid.rows], table.grid.spans, table.grid.headers)
-    outline.read("\n".join(write_grid(copy, outline)))
-    last_row = [cell for cell in copy.rows[-1] if cell]
-    if outline.rows and outline.rows[-1][1].columns:
-        written = outline.rows[-1][1]
-        # The rows of a form or of a turned table are no rows of the page, so their names are no names of its columns.
-        if [cell for cell in written.rows[-1].cells if cell] != last_row:
-            return
-        names = [*written.columns]
-        spans = [span._replace(row=span.row + 1) for span in rest.grid.spans]
-        named = Grid([names, *rest.grid.rows], spans, frozenset([0]))
-        next_tables[0] = rest._replace(grid=named, words=[[], *rest.words])
+    names = _column_names(table.grid)
+    if names:
+        spans = [span._replace(row=span.row + 1) for span in next_table.grid.spans]
+        named = Grid([names, *next_table.grid.rows], spans, frozenset([0]))
+        next_tables[0] = next_table._replace(grid=named, words=[[], *next_table.words])
 
 
-def _goes_on(rows: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> bool:
+def _have_same_borders(table: PageTable, other: PageTable) -> bool:
+    """Check whether two tables have lines between their columns, at the same places."""
+    if not table.borders or len(table.borders) != len(other.borders):
+        return False
+    pairs = zip(table.borders, other.borders, strict=True)
+    return all(abs(border - other_border) <= _NEAR for border, other_border in pairs)
+
+
+def _goes_on(rows: Sequence[Sequence[str]], next_rows: Sequence[Sequence[str]]) -> bool:
     """Check whether the first row on the next page is a row of data: it has digits where the rows above have digits.
 
     A table of words alone does not show it.
 
     :param rows: The rows of the table.
-    :param rest: The rows on the next page.
+    :param next_rows: The rows on the next page.
     """
-    columns = [
+    columns_of_numbers = [
         column
         for column, name in enumerate(rows[0])
         if not _has_digit(name) and all(_has_digit(row[column]) for row in rows[1:] if row[column])
     ]
-    has_values = [column for column in columns if rest[0][column : column + 1] not in ([], [""])]
-    return len(has_values) > 0 and all(_has_digit(rest[0][column]) for column in has_values)
+    first_row = next_rows[0]
+    values = [first_row[column] for column in columns_of_numbers if column < len(first_row) and first_row[column]]
+    return len(values) > 0 and all(map(_has_digit, values))
+
+
+def _column_names(grid: Grid) -> list[str]:
+    """Return the names of the columns with which a table is written. Empty if it is written without names."""
+    # Writing changes a grid, so a copy is written.
+    copy = Grid([[*row] for row in grid.rows], grid.spans, grid.headers)
+    outline = Outline()
+    outline.read("\n".join(write_grid(copy, outline)))
+    if not outline.rows:
+        return []
+    _, written, _ = outline.rows[-1]
+    # The rows of a form or of a turned table are no rows of the page, so their names are no names of its columns.
+    last_row = [cell for cell in copy.rows[-1] if cell]
+    last_written = [cell for cell in written.rows[-1].cells if cell]
+    return [*written.columns] if last_written == last_row else []
 
 
 def _without_digits(line: str) -> str:
@@ -268,10 +280,14 @@ def write_tables(texts: Sequence[str], grids: Sequence[Grid], outline: Outline) 
     :param outline: The outline of the file. The rows are added to it.
     :returns: The texts with the rows of the tables.
     """
-    waiting = iter(grids)
-    return [
-        _SIGN.sub(lambda _: "\n\n" + "\n".join(write_grid(next(waiting), outline)) + "\n\n", text) for text in texts
-    ]
+    remaining_grids = iter(grids)
+
+    def write_next(_: re.Match[str]) -> str:
+        """Write the table for which the next sign stands."""
+        rows = write_grid(next(remaining_grids), outline)
+        return "\n\n" + "\n".join(rows) + "\n\n"
+
+    return [_SIGN.sub(write_next, text) for text in texts]
 
 
 def find_row(part: PdfTextPage, sentence: str) -> list[tuple[int, int]]:
@@ -285,12 +301,15 @@ def find_row(part: PdfTextPage, sentence: str) -> list[tuple[int, int]]:
     text = part.get_text_range()
     _, tables = find_tables(part.page, part, text, find_lines(part, text))
     wanted = _plain(sentence)
-    words = next((words for table in tables for words in _words_of_row(table, wanted)), [])
+    rows = [words for table in tables for words in _words_of_rows(table, wanted)]
+    if not rows:
+        return []
 
     runs: list[tuple[int, int]] = []
-    for begin, end in sorted(words):
+    for begin, end in sorted(rows[0]):
         if runs and text[runs[-1][1] : begin] in ("", " "):
-            runs[-1] = runs[-1][0], end
+            run_begin, _ = runs.pop()
+            runs.append((run_begin, end))
         else:
             runs.append((begin, end))
     return [(begin, end - begin) for begin, end in runs]
@@ -301,18 +320,19 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _words_of_row(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield the words of each row of a table that is written with some letters, or of a form.
+def _words_of_rows(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the begin and the end of the words of each row that is written with the wanted letters. A form is one row.
 
     :param table: The table. Its grid is changed.
-    :param wanted: The letters of the written row. Many letters may also be a part of the row.
+    :param wanted: The letters and digits of the written row. If they are many, a part of the row is enough.
     """
     outline = Outline()
     outline.read("\n".join(write_grid(table.grid, outline)))
     for _, written, number in outline.rows:
         row = written.rows[number]
         letters = _plain(written.write(row))
-        if letters != wanted and (len(wanted) < _LEAST_LETTERS or wanted not in letters):
+        is_part = len(wanted) >= _LEAST_LETTERS and wanted in letters
+        if letters != wanted and not is_part:
             continue
         # A form is written as a single row.
         if len(outline.rows) == 1:
@@ -324,14 +344,10 @@ def _words_of_row(table: PageTable, wanted: str) -> Iterator[list[tuple[int, int
                 yield words
 
 
-def _word(match: re.Match[str], boxes: Boxes) -> Piece:
-    """Return a word of the page with its place."""
-    return _piece(match.start(), match.end(), boxes)
-
-
 def _piece(begin: int, end: int, boxes: Boxes) -> Piece:
-    """Return some letters of a word with their place."""
+    """Return a word, or some letters of a word, with their place on the page."""
     box = boxes[begin]
+    # Take what is needed of this box before the next one overwrites it.
     left, middle, height = box.left, (box.top + box.bottom) / 2, box.top - box.bottom
     last = boxes[end - 1]
     # The hyphen at the end of a line may have no box.
@@ -341,7 +357,7 @@ def _piece(begin: int, end: int, boxes: Boxes) -> Piece:
 
 
 def _fill_cells(frame: Frame, words: Sequence[Piece], boxes: Boxes) -> tuple[Cells, int]:
-    """Find the cell of each letter.
+    """Find the cell of each letter. A word that reaches over several cells is divided into pieces.
 
     :returns: The pieces of each cell, and the number of words that cross a border without a gap.
     """
@@ -354,17 +370,15 @@ def _fill_cells(frame: Frame, words: Sequence[Piece], boxes: Boxes) -> tuple[Cel
                 cells[first].append(word)
             continue
 
-        pieces = [
-            (cell, _piece(places[0], places[-1] + 1, boxes))
-            for cell, places in (
-                (cell, list(group))
-                for cell, group in groupby(range(word.begin, word.end), key=lambda place: _cell_of(frame, boxes[place]))
-            )
-        ]
-        crossing += any(after.left - before.right < _GAP * word.height for (_, before), (_, after) in pairwise(pieces))
-        for cell, piece in pieces:
+        pieces = []
+        for cell, group in groupby(range(word.begin, word.end), key=lambda letter: _cell_of(frame, boxes[letter])):
+            letters = list(group)
+            piece = _piece(letters[0], letters[-1] + 1, boxes)
+            pieces.append(piece)
             if cell is not None:
                 cells[cell].append(piece)
+        least_gap = _GAP * word.height
+        crossing += any(after.left - before.right < least_gap for before, after in pairwise(pieces))
     return cells, crossing
 
 
@@ -378,22 +392,25 @@ def _make_grid(text: str, layout: Layout, cells: Cells) -> tuple[Grid, list[list
 
     :returns: The grid, and for each of its rows the begin and the end of its words on the page.
     """
-    boxes: dict[int, tuple[int, int, int, int]] = {}
-    for number, row in enumerate(layout):
+    # The first and the last place of each cell in the layout, as row and column.
+    first_places: dict[int, tuple[int, int]] = {}
+    last_places: dict[int, tuple[int, int]] = {}
+    for row_number, row in enumerate(layout):
         for column, cell in enumerate(row):
-            first_row, first_column, *_ = boxes.get(cell, (number, column))
-            boxes[cell] = first_row, first_column, number, column
+            first_places.setdefault(cell, (row_number, column))
+            last_places[cell] = row_number, column
 
     rows = [["" for _ in row] for row in layout]
-    parts: list[list[tuple[int, int]]] = [[] for _ in layout]
+    words_of_rows: list[list[tuple[int, int]]] = [[] for _ in layout]
     spans = []
-    for cell, (top, left, bottom, right) in boxes.items():
-        words = [text[piece.begin : piece.end] for piece in cells.get(cell, ())]
-        rows[top][left] = _BROKEN_WORD.sub("", " ".join(words))
-        parts[top] += [(piece.begin, piece.end) for piece in cells.get(cell, ())]
-        if bottom > top or right > left:
+    for cell, (top, left) in first_places.items():
+        pieces = cells.get(cell, ())
+        rows[top][left] = _BROKEN_WORD.sub("", " ".join(text[piece.begin : piece.end] for piece in pieces))
+        words_of_rows[top] += [(piece.begin, piece.end) for piece in pieces]
+        bottom, right = last_places[cell]
+        if (bottom, right) != (top, left):
             spans.append(Span(top, left, bottom - top + 1, right - left + 1))
-    return Grid(rows, spans), parts
+    return Grid(rows, spans), words_of_rows
 
 
 def _divide_line(text: str, line: tuple[int, int], table_of: dict[int, int]) -> Iterator[tuple[int | None, int, int]]:
@@ -401,18 +418,23 @@ def _divide_line(text: str, line: tuple[int, int], table_of: dict[int, int]) -> 
 
     :param text: The text of the page.
     :param line: The begin and the end of the line.
-    :param table_of: The number of the table at the begin of each piece of a table.
+    :param table_of: The number of the table for the position of the first letter of each piece of a table.
     :returns: For each part: the number of its table or None, its begin and its end.
     """
-    begins: list[tuple[int | None, int]] = []
-    for word in _WORD.finditer(text, *line):
+    line_begin, line_end = line
+    # The tables of the parts, and the borders of the parts. The line begins and ends with its blanks, if it has any.
+    tables: list[int | None] = []
+    borders = [line_begin]
+    for word in _WORD.finditer(text, line_begin, line_end):
         for place in range(word.start(), word.end()):
-            if place == word.start() or place in table_of:
-                begins.append((table_of.get(place), place))
-    parts = [(table, next(group)[1]) for table, group in groupby(begins, key=itemgetter(0))]
-    if len(parts) < 2:
-        yield parts[0][0] if parts else None, *line
-        return
-    ends = [begin for _, begin in parts[1:]] + [line[1]]
-    for number, ((table, begin), end) in enumerate(zip(parts, ends, strict=True)):
-        yield table, begin if number else line[0], end
+            # Only at these places a piece may begin, either of a table or of a text outside.
+            may_begin = place == word.start() or place in table_of
+            table = table_of.get(place)
+            if may_begin and not tables:
+                tables.append(table)
+            elif may_begin and table != tables[-1]:
+                tables.append(table)
+                borders.append(place)
+    borders.append(line_end)
+    for table, (begin, end) in zip(tables or [None], pairwise(borders), strict=True):
+        yield table, begin, end
