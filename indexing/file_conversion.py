@@ -245,7 +245,7 @@ class FileConverter:
         losses: list[str] = []
         is_empty = True
         # The number of texts that are struck out in the mails.
-        struck = 0
+        n_struck = 0
         for mail in read_mails(data, is_mailbox=path.suffix.lower() == ".mbox"):
             if isinstance(mail, CannotRead):
                 refused[f"mail: {mail}"] += 1
@@ -254,8 +254,8 @@ class FileConverter:
             title = normalize_unicode(_one_line(mail.subject)) or path.stem
             fields = {name: value for name, value in mail.fields.items() if name != "date"}
             meta_of_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
-            page, struck_in_mail = strike_page(mail.html)
-            struck += struck_in_mail
+            page, n_struck_in_mail = strike_page(mail.html)
+            n_struck += n_struck_in_mail
             for part in split_into_passages(f"{mail.head}\n\n{self._body(mail.texts, page)}"):
                 text = _plain(part)
                 if text:
@@ -273,14 +273,14 @@ class FileConverter:
                 except CannotRead as error:
                     refused[f"{attached.suffix or 'without a suffix'}: {error}"] += 1
 
-        named = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_REASONS))
+        reasons = "; ".join(f"{count} {reason}" for reason, count in refused.most_common(_MOST_REASONS))
         if is_empty:
-            details = f" ({named})" if named else ""
+            details = f" ({reasons})" if reasons else ""
             raise CannotRead(f"there is no text in it{details}")
         if refused:
-            losses.insert(0, f"{counted(refused.total(), 'part')} not read ({named})")
-        if struck:
-            losses.insert(0, f"{counted(struck, STRUCK)} left out")
+            losses.insert(0, f"{counted(refused.total(), 'part')} not read ({reasons})")
+        if n_struck:
+            losses.insert(0, f"{counted(n_struck, STRUCK)} left out")
         self.loss = "; ".join(losses[:_MOST_REASONS])
 
     def _attachment(self, path: Path, data: bytes, depth: int) -> Iterator[tuple[str, dict[str, object]]]:
@@ -310,14 +310,14 @@ class FileConverter:
         if not page:
             return "\n\n".join(map(unwrap_lines, texts))
 
-        bare = without_tags(page)
+        all_words = without_tags(page)
         if forms.HTML in self._missing:
-            return bare
+            return all_words
         outline = Outline()
-        text, _ = outline.read(self._page(page, outline))
+        main_text, _ = outline.read(self._page(page, outline))
         # The extraction is made for web pages. It may lose most of a short mail, and then all words of the mail are
         # used.
-        return text if len(text) > _LEAST_SHARE * len(bare) else bare
+        return main_text if len(main_text) > _LEAST_SHARE * len(all_words) else all_words
 
     def _page(self, text: str, outline: Outline) -> str:
         """Extract the main text of an HTML page, with marks."""
@@ -477,7 +477,7 @@ def _set_standing(texts: Sequence[tuple[str, dict[str, Any]]], path: Path, folde
     :param path: The path of the file.
     :param folders: The names of the folders above the file.
     """
-    # The standing of each document.
+    # The standing of each document: of the file itself, or of each mail and attachment in it.
     standings: dict[tuple[object, ...], str | None] = {}
     for text, meta in texts:
         # A mail and each of its attachments count as separate documents.
@@ -546,7 +546,7 @@ def is_fingerprint_of(digest: str, data: bytes) -> bool:
     :returns: Whether the passage was read from this content.
     """
     # Try the recipe of this version first, then the next recipe of a later version, then all earlier recipes.
-    recipes = dict.fromkeys((_RECIPE, _RECIPE + 1, *range(1, _RECIPE)))
+    recipes = (_RECIPE, _RECIPE + 1, *range(1, _RECIPE))
     return any(fingerprint(data, recipe) == digest for recipe in recipes)
 
 
@@ -592,7 +592,7 @@ def _with_places(parts: list[str], form: str) -> Iterator[tuple[str, int | None]
     border = "\n" if is_code else "\f"
     place = 1
     for part in parts:
-        # The pages or lines of the white space before the text do not count.
+        # The passage begins at its first word, so the pages or lines in the white space before it are over.
         leading = len(part) - len(part.lstrip())
         first_place = place + part.count(border, 0, leading) if has_places else None
         place += part.count(border)

@@ -145,16 +145,16 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     title = document.core_properties.title if has_properties else ""
 
     styles = word_styles(document.styles.element)
-    struck = strike_word_text(document.element.body, styles)
+    n_struck = strike_word_text(document.element.body, styles)
 
     def note_text(element: LxmlElement) -> str:
         """Return the text of a note, and count what is struck out in it."""
-        nonlocal struck
-        struck += strike_word_text(element, styles)
+        nonlocal n_struck
+        n_struck += strike_word_text(element, styles)
         return _word_text(element)
 
     blocks = [*_word_blocks(document, outline), *word_notes(document, note_text)]
-    note_left_out(outline, struck, STRUCK)
+    note_left_out(outline, n_struck, STRUCK)
     return OfficeText(title or "", "\n\n".join(blocks))
 
 
@@ -177,9 +177,9 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
     if title_of_file == _NO_TITLE:
         title_of_file = ""
     slides = []
-    struck = 0
+    n_struck = 0
     for number, slide in enumerate(presentation.slides, start=1):
-        struck += strike_slide_text(slide.element)
+        n_struck += strike_slide_text(slide.element)
         title = slide.shapes.title
         title_id = None if title is None else title.shape_id
         words = "" if title is None else " ".join(title.text_frame.text.split())
@@ -192,13 +192,13 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
         blocks = list(_slide_blocks(slide.shapes, title_id, outline))
         notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
         if notes is not None:
-            struck += strike_slide_text(slide.notes_slide.element)
+            n_struck += strike_slide_text(slide.notes_slide.element)
             notes_text = notes.text.strip()
             if notes_text:
                 blocks.append(f"Notes: {notes_text}")
         is_empty = not words and not blocks
         slides.append("" if is_empty else "\n\n".join([marked_heading, *blocks]))
-    note_left_out(outline, struck, STRUCK)
+    note_left_out(outline, n_struck, STRUCK)
     return OfficeText(title_of_file, "\f".join(slides))
 
 
@@ -220,14 +220,14 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     has_struck_words, has_filter = _check_strikes_and_filters(data)
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, rich_text=has_struck_words)
     left_out = Counter[str]()
-    uncomputed = 0
+    n_uncomputed = 0
     try:
         sheets = []
         worksheets: list[Any] = book.worksheets
         for sheet in worksheets:
             with zipfile.ZipFile(io.BytesIO(data)) as package:
                 xml = package.read(sheet._worksheet_path)
-            uncomputed += sum(1 for _ in _UNCOMPUTED.finditer(xml))
+            n_uncomputed += len(_UNCOMPUTED.findall(xml))
             # Ignore the size of the sheet that the file states, because that size is often wrong.
             sheet.reset_dimensions()
 
@@ -241,8 +241,8 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
                 sheets.append("\n".join([heading, *lines]))
 
         sheets += _comments(data, worksheets, outline)
-        if uncomputed:
-            outline.loss = f"{counted(uncomputed, 'formula')} {_UNCOMPUTED_ADVICE}"
+        if n_uncomputed:
+            outline.loss = f"{counted(n_uncomputed, 'formula')} {_UNCOMPUTED_ADVICE}"
         for noun, number in left_out.items():
             note_left_out(outline, number, noun)
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
@@ -260,7 +260,8 @@ def _comments(data: bytes, worksheets: list[Any], outline: Outline) -> list[str]
 def _check_strikes_and_filters(data: bytes) -> tuple[bool, bool]:
     """Check whether single words of an Excel file may be struck through, and whether one of its tables has a filter.
 
-    The fonts of the words in a cell are read only in the first case, because that takes longer.
+    Words in several fonts are stored in a part of the file for all sheets. Reading their fonts takes longer, so the
+    caller does it only if this part names a strike.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = {name: package.read(name) for name in package.namelist() if _MAY_STRIKE.match(name)}
@@ -296,10 +297,10 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             continue
         line = [_shown(cell) for cell in row]
         hidden_columns |= {column for column in hidden.columns if column < len(line) and line[column]}
-        struck = sum(_is_left_out(cell, line) for cell in cells)
-        left_out[STRUCK] += struck
-        # A row of which nothing is left is left out, because an empty row would look like the end of the table.
-        if struck and not any(line):
+        n_struck = sum(_is_left_out(cell, line) for cell in cells)
+        left_out[STRUCK] += n_struck
+        # Leave out a row in which everything is struck out. As an empty row, it would look like the end of the table.
+        if n_struck > 0 and not any(line):
             continue
         while line and not line[-1]:
             line.pop()
@@ -308,12 +309,13 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
         stays = bool(line) or follows_text
         if not stays:
             continue
+        number_in_grid = len(rows)
         if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in cells):
-            headers.add(len(rows))
+            headers.add(number_in_grid)
         if number < _MOST_HEADER_ROWS and len(cells) <= _MOST_MARKED_CELLS:
             # openpyxl counts columns from 1.
-            bold |= {(len(rows), cell.column - 1) for cell in cells if cell.font.b}
-            filled |= {(len(rows), cell.column - 1) for cell in cells if _is_filled(cell)}
+            bold |= {(number_in_grid, cell.column - 1) for cell in cells if cell.font.b}
+            filled |= {(number_in_grid, cell.column - 1) for cell in cells if _is_filled(cell)}
         rows.append(line)
         numbers.append(number)
 
@@ -329,7 +331,8 @@ def _is_filled(cell: Any) -> bool:
     colour = cell.fill.fgColor
     # The first colour of a theme is that of the paper.
     is_paper = colour.type == "theme" and colour.theme == 0 and not colour.tint
-    return not is_paper and (colour.type != "rgb" or colour.rgb not in _WHITE)
+    is_white = colour.type == "rgb" and colour.rgb in _WHITE
+    return not is_paper and not is_white
 
 
 def _is_left_out(cell: Any, line: list[str]) -> bool:
@@ -349,7 +352,7 @@ def _merged_cells(xml: bytes) -> list[Span]:
 
     spans = []
     for merged in islice(_MERGED.finditer(xml), _MOST_MERGED):
-        # The numbers count from 1. They are those of the first and of the last column and row.
+        # The first column and row, and the last column and row, counted from 1. For example, "A1:C2" gives 1, 1, 3, 2.
         left, top, right, bottom = (number or 0 for number in range_boundaries(merged[1].decode()))
         spans.append(Span(top - 1, left - 1, bottom - top + 1, right - left + 1))
     return spans
@@ -389,8 +392,8 @@ def read_rtf(data: bytes, outline: Outline) -> OfficeText:
     # The library striprtf takes very long for many links. A line break after `{\field` keeps it from finding links. In
     # RTF, a line break means nothing.
     without_links = _FIELD.sub(r"\g<0>\n", data.decode("latin-1"))
-    text, struck = strike_rtf(without_links)
-    note_left_out(outline, struck, STRUCK)
+    text, n_struck = strike_rtf(without_links)
+    note_left_out(outline, n_struck, STRUCK)
     return OfficeText("", rtf_to_text(text, encoding="cp1252", errors="replace"))
 
 
@@ -445,7 +448,8 @@ def check_xml(beginning: bytes, name: str) -> None:
     :raises CannotRead: If the XML is refused.
     """
     parser = ParserCreate()
-    begun: list[str] = []
+    # The elements that the parser has come to so far.
+    elements: list[str] = []
 
     def refuse(*_: object) -> None:
         """Refuse the file. The parser calls this function at a DOCTYPE declaration."""
@@ -453,17 +457,18 @@ def check_xml(beginning: bytes, name: str) -> None:
 
     def note_element(tag: str, _: object) -> None:
         """Note an element. The parser calls this function at each opening tag."""
-        begun.append(tag)
+        elements.append(tag)
 
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = note_element
+    # The parser gets small pieces, so that the first element ends the check without parsing the whole beginning.
     for start in range(0, len(beginning), 4096):
         try:
             parser.Parse(beginning[start : start + 4096], False)
         except ExpatError:
             # The XML is broken. The library that reads this format will refuse it later.
             return
-        if begun:
+        if elements:
             return
     if len(beginning) > XML_BEGINNING:
         raise CannotRead(f"its part {name} has no XML element in its first megabyte")
@@ -550,8 +555,8 @@ def _word_grid(
     filled: set[tuple[int, int]] = set()
     rows: list[list[str]] = []
     spans: list[Span] = []
-    # For each column in which a merged cell goes on downwards: the position of the merged cell in `spans`.
-    begun: dict[int, int] = {}
+    # For each column in which a merged cell may go on downwards: the position of the merged cell in `spans`.
+    open_spans: dict[int, int] = {}
     headers = set()
     for number, row in enumerate(table.iterchildren(f"{_WORD}tr")):
         line: list[str] = []
@@ -567,16 +572,17 @@ def _word_grid(
                 filled.add((number, column))
             merged = _word_value(cell, "vMerge")
             begins_merged_cell = merged == "restart"
-            continues_merged_cell = merged is not None and not begins_merged_cell and column in begun
+            continues_merged_cell = merged is not None and not begins_merged_cell and column in open_spans
             if continues_merged_cell:
                 text = ""
-                span = spans[begun[column]]
-                spans[begun[column]] = span._replace(rows=number - span.row + 1)
+                position = open_spans[column]
+                span = spans[position]
+                spans[position] = span._replace(rows=number - span.row + 1)
             else:
                 text = _word_text(cell)
-                begun.pop(column, None)
+                open_spans.pop(column, None)
                 if begins_merged_cell:
-                    begun[column] = len(spans)
+                    open_spans[column] = len(spans)
                 if begins_merged_cell or width > 1:
                     spans.append(Span(number, column, 1, width))
             line.append(text)
@@ -591,9 +597,10 @@ def _is_bold_cell(cell: LxmlElement, bold_styles: Collection[str | None]) -> boo
         has_words = any((text.text or "").strip() for text in run.iter(f"{_WORD}t"))
         if not has_words:
             continue
-        own = run.find(f"{_WORD}rPr/{_WORD}b")
-        if own is not None:
-            return is_on(own)
+        # The words say themselves whether they are bold, or else their style or that of their paragraph says it.
+        own_setting = run.find(f"{_WORD}rPr/{_WORD}b")
+        if own_setting is not None:
+            return is_on(own_setting)
         paragraph = next(run.iterancestors(f"{_WORD}p"), run)
         styles = (run.find(f"{_WORD}rPr/{_WORD}rStyle"), paragraph.find(f"{_WORD}pPr/{_WORD}pStyle"))
         return any(style is not None and style.get(f"{_WORD}val") in bold_styles for style in styles)
@@ -608,6 +615,7 @@ def _is_filled_cell(cell: LxmlElement) -> bool:
 
 def _word_cell_width(cell: LxmlElement) -> int:
     """Return how many columns a cell of a table in a Word file covers."""
+    # A hostile file may have a number of a million digits.
     digits = (_word_value(cell, "gridSpan") or "")[:5]
     return min(int(digits), MOST_COLUMNS) if digits.isdecimal() else 1
 
@@ -718,7 +726,9 @@ def show_cell(value: object, form: str) -> str:
     :param form: The number format of the cell, such as `0.0%`.
     :returns: The text; "" for None, and for a number format such as `;;;`, which hides the value.
     """
-    if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
+    # In Python, True and False are numbers, too.
+    has_number_format = isinstance(value, date | time | timedelta | int | float) and not isinstance(value, bool)
+    if not has_number_format:
         return "" if value is None or form == _NO_CELL else str(value)
     if _NO_NUMBER.fullmatch(form):
         return ""

@@ -371,7 +371,7 @@ def _crosses_any(lines: Sequence[_Line], columns: Sequence[_Column]) -> bool:
 
 
 def _words_by_column(lines: Sequence[_Line], columns: Sequence[_Column]) -> Cells:
-    """Return the words of some lines of text, by the number of their column, which is 0 for words outside all columns."""
+    """Return the words of some lines of text, by the number of their column. It is 0 for words outside all columns."""
     words: Cells = {}
     for line in lines:
         for segment in line:

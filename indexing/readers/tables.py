@@ -13,12 +13,14 @@ as a person sees them. :func:`write_grid` then writes each row of each table in 
 7. A form has a label before each value. :mod:`form` reads it, and it is written as a single row.
 """
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile, groupby, pairwise, zip_longest
+from itertools import dropwhile, groupby, pairwise, zip_longest
 from typing import NamedTuple
 
 from prefrag.components.text.table_rows import Row, Table
@@ -138,10 +140,10 @@ class Grid:
 def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = ()) -> Grid:
     """Make a grid of cells that state how many rows and columns they cover, as cells in HTML do.
 
-    For example, the row ``[("A", 2, 1), ("B", 1, 2)]`` above the row ``[("c", 1, 1), ("d", 1, 1)]`` becomes the rows
-    ``["A", "B", ""]`` and ``["", "c", "d"]``.
+    For example, the row ``[PlacedCell("A", 2, 1), PlacedCell("B", 1, 2)]`` above the row ``[PlacedCell("c", 1, 1),
+    PlacedCell("d", 1, 1)]`` becomes the rows ``["A", "B", ""]`` and ``["", "c", "d"]``.
 
-    :param rows: For each row its cells. Each cell is its text, the number of rows and the number of columns it covers.
+    :param rows: The cells of each row.
     :param headers: The numbers of the rows, from 0, that name the columns.
     :returns: The grid. It has at most `MOST_COLUMNS` columns.
     """
@@ -154,24 +156,25 @@ def place_cells(rows: Iterable[Sequence[PlacedCell]], headers: Iterable[int] = (
 
     for number, cells in enumerate(rows):
         line: list[str] = []
-        for text, down, across, *ways in cells:
+        for cell in cells:
             while covered.get(len(line), 0) > number:
                 line.append("")
             column = len(line)
             if column >= MOST_COLUMNS:
                 break
-            width = max(1, min(across, MOST_COLUMNS - column))
-            if down > 1 or width > 1:
-                spans.append(Span(number, column, max(1, down), width))
-                first_row_below = number + down
-                covered |= dict.fromkeys(range(column, column + width), first_row_below)
-            for way in chain.from_iterable(ways):
+            width = max(1, min(cell.across, MOST_COLUMNS - column))
+            if cell.down > 1 or width > 1:
+                spans.append(Span(number, column, max(1, cell.down), width))
+                for covered_column in range(column, column + width):
+                    covered[covered_column] = number + cell.down
+            for way in cell.marks:
                 marked.setdefault(way, set()).add((number, column))
-            line.append(text)
+            line.append(cell.text)
             line += [""] * (width - 1)
         grid.append(line)
 
-    marks = [marked.get(way, set()) for way in range(max(marked, default=-1) + 1)]
+    n_ways = max(marked, default=-1) + 1
+    marks = [marked.get(way, set()) for way in range(n_ways)]
     return Grid(grid, spans, frozenset(headers), marks)
 
 
@@ -211,8 +214,9 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
     merged_columns = _copy_merged_cells(grid.rows, grid.spans)
     # The texts that stand directly above the next block, and may be the title of its tables.
     above: list[str] = []
-    # The last table that was read at each place. The key is the column at which the table begins. A form is none.
+    # The last table that was read at each place, by the column at which the table begins. A form is no table here.
     earlier: dict[int, Table] = {}
+    # Whether a table stands above the present block.
     is_later = False
     # The column after the last of each merged cell, by the row and the column in which it begins.
     merged_ends = {(span.row, span.column): span.column + span.columns for span in grid.spans}
@@ -221,11 +225,14 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
         has_only_titles = len(block) <= _MOST_TITLES and all(_is_lone(row.cells) for row in block)
         if has_only_titles:
             yield from above
-            above = list(dict.fromkeys("".join(row.cells) for row in block))
+            texts = ("".join(row.cells) for row in block)
+            # Leave out repeated titles, and keep the order.
+            above = list(dict.fromkeys(texts))
             continue
 
         if is_later:
             yield from _take_notes(above)
+        # The columns of the tables that stand beside each other.
         runs = _runs_of_columns([row.cells for row in block])
         if len(runs) > 1 and _is_wide_form(block, grid, merged_columns):
             (begin, _), *_, (_, end) = runs
@@ -240,20 +247,38 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             if len(runs) > 1:
                 _restore_lone_cells(rows_of_run, hints.merged_columns)
             for part in _split_at_blank_rows(rows_of_run):
-                titles, lines = _read_titles(part, hints, above)
-                yield from lines
-                pairs = _read_pairs(part, hints)
-                if pairs:
-                    earlier.pop(begin, None)
-                    yield from _write_form(pairs, titles, outline)
-                    continue
-                table, lines = _read_table(part, hints, titles, earlier.get(begin), outline)
-                earlier[begin] = table
-                yield from lines
-                yield from _write_new_rows(table, outline)
+                yield from _write_part(part, hints, above, earlier, outline)
         above = []
         is_later = True
     yield from above
+
+
+def _write_part(
+    part: list[_NumberedRow],
+    hints: _HeaderHints,
+    above: Sequence[str],
+    earlier: dict[int, Table],
+    outline: Outline,
+) -> Iterator[str]:
+    """Yield the lines of one table or form, and of the texts above it.
+
+    :param part: The rows of the table with its own titles, without a blank row between them. They are changed.
+    :param hints: What helps to recognise the titles and the header.
+    :param above: The texts that stand above the rows.
+    :param earlier: The last table at each place, by the column at which it begins. It is changed.
+    :param outline: The outline of the file.
+    """
+    titles, notes = _read_titles(part, hints, above)
+    yield from notes
+    pairs = _read_pairs(part, hints)
+    if pairs:
+        earlier.pop(hints.first_column, None)
+        yield from _write_form(pairs, titles, outline)
+        return
+    table, lines_above = _read_table(part, hints, titles, earlier.get(hints.first_column), outline)
+    earlier[hints.first_column] = table
+    yield from lines_above
+    yield from _write_new_rows(table, outline)
 
 
 def _clean_cells(rows: list[list[str]]) -> None:
@@ -329,9 +354,8 @@ def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int
 
         row_below = span.row + height
         cells_below = rows[row_below] if row_below < len(rows) else []
-        first_below = next((column for column, value in enumerate(cells_below) if value), begin)
         is_wide = width > 1
-        if is_wide and begin <= first_below and _is_lone(first_row):
+        if is_wide and _is_lone(first_row) and not _begins_left_of(cells_below, begin):
             merged_columns[span.row] = []
             continue
 
@@ -344,6 +368,11 @@ def _copy_merged_cells(rows: list[list[str]], spans: Sequence[Span]) -> dict[int
             if is_wide:
                 merged_columns.setdefault(number, []).append((begin, end))
     return merged_columns
+
+
+def _begins_left_of(cells: Sequence[str], column: int) -> bool:
+    """Check whether a row has text left of a column. Then a lone merged cell above it, at that column, is no title."""
+    return any(cells[:column])
 
 
 def _columns_of_part(
@@ -381,8 +410,7 @@ def _restore_lone_cells(rows: list[_NumberedRow], merged_columns: dict[int, list
         [(begin, end)] = spans
         has_others = any(cells[:begin]) or any(cells[end:])
         cells_below = rows[place + 1].cells if place + 1 < len(rows) else []
-        first_below = next((column for column, value in enumerate(cells_below) if value), begin)
-        if has_others or begin > first_below:
+        if has_others or _begins_left_of(cells_below, begin):
             continue
         cells[begin + 1 : end] = [""] * (len(cells[begin:end]) - 1)
         merged_columns[number] = []
@@ -579,6 +607,7 @@ def _read_table(
     rows = [row.cells for row in block]
     has_marked_header = block[0].number in hints.marked
     if not has_marked_header and _is_sideways(rows, depth):
+        # Turn the columns into rows.
         labels, *records = zip(*rows, strict=False)
         names = [label.removesuffix(":") for label in labels]
         table = Table(outline.count_table(), title, tuple(_number_names(names)))
@@ -588,11 +617,12 @@ def _read_table(
     names = [_join_names(names_in_column) for names_in_column in zip_longest(*rows[:depth], fillvalue="")]
     if depth and earlier is not None and not titles:
         names = _fill_names(names, rows[depth:], earlier)
-    # The columns below a merged cell, except the first one. They share the name of the first one.
+    # The columns below a merged cell, except the first of them. They share the name of the first.
     sharing = set[int]()
     if depth:
-        merged_columns = hints.merged_columns.get(block[depth - 1].number, [])
-        sharing.update(*(range(begin + 1, end) for begin, end in merged_columns))
+        last_header_row = block[depth - 1]
+        for begin, end in hints.merged_columns.get(last_header_row.number, []):
+            sharing.update(range(begin + 1, end))
     table = Table(outline.count_table(), title, tuple(_number_names(names, sharing)))
     table.rows += _rows_with_groups(block[depth:], hints)
     return table, lines
@@ -640,12 +670,13 @@ def _take_caption(block: list[_NumberedRow], hints: _HeaderHints) -> list[str]:
     if not may_be_caption or _is_number(caption):
         return []
 
-    others = ["", *upper[1:]]
-    spans = hints.merged_columns.get(block[0].number, []) or _spans_above_numbers(others, lower, below)
+    upper_names = ["", *upper[1:]]
+    spans = hints.merged_columns.get(block[0].number, []) or _spans_above_numbers(upper_names, lower, below)
     if not spans:
         return []
+    # Left of the first name that covers several columns, only the caption stands in the upper row.
     first, _ = spans[0]
-    is_alone = first > 0 and not any(others[:first])
+    is_alone = first > 0 and not any(upper_names[:first])
     if not is_alone or not all(lower[:first]) or not _name_numbers(lower, spans, below):
         return []
     upper[0] = ""
@@ -669,9 +700,9 @@ def _fill_names(names: list[str], rows: Sequence[Sequence[str]], earlier: Table)
     has_same_columns = len(names) == len(earlier.columns) and kinds.keys() <= kinds_above.keys()
     if not has_same_columns or not all(kinds[column] <= kinds_above[column] for column in kinds):
         return names
-    # Other names, such as those of other days, show that the columns are others too. A unit alone shows nothing.
-    words = [(name, above) for name, above in zip(names[1:], earlier.columns[1:], strict=True) if name.isalpha()]
-    if any(name != above for name, above in words):
+    # Other names, such as those of other days, show that the columns are others too. A unit such as "%" shows nothing.
+    pairs = zip(names[1:], earlier.columns[1:], strict=True)
+    if any(name.isalpha() and name != name_above for name, name_above in pairs):
         return names
     return [name or name_above for name, name_above in zip(names, earlier.columns, strict=True)]
 
@@ -729,7 +760,8 @@ def _continues(block: Sequence[_NumberedRow], earlier: Table, hints: _HeaderHint
 
     # A word above a column of numbers is the name of this column, so a new table begins here.
     kinds_below = _kinds_of_columns(rest)
-    return all(kinds_below.get(column) != {True} for column in range(len(first)))
+    has_column_of_numbers = any(kinds_below.get(column) == {True} for column in range(len(first)))
+    return not has_column_of_numbers
 
 
 def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:

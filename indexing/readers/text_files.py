@@ -40,14 +40,16 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     """
     # Only line breaks must end a line. `StringIO` does that, but `splitlines` ends lines at other separators, too.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
+    # The first line with text. Reading it moves the position in `lines` behind it.
     first_line = next(filter(str.strip, lines), "")
     # A value in quotation marks may have other separators.
-    first = re.sub(r'"[^"]*"', "", first_line)
-    declared = _SEPARATOR_LINE.fullmatch(first)
+    without_quoted = re.sub(r'"[^"]*"', "", first_line)
+    declared = _SEPARATOR_LINE.fullmatch(without_quoted)
     if declared:
         separator = declared[1]
     else:
-        separator = max(_SEPARATORS, key=first.count)
+        separator = max(_SEPARATORS, key=without_quoted.count)
+        # The first line belongs to the table.
         lines.seek(0)
 
     try:
@@ -81,10 +83,10 @@ def write_bar_tables(text: str, outline: Outline) -> str:
         # Bars also occur in code. So a table must have a rule, or at least three columns and a bar at both ends of each
         # row.
         has_rule = len(rows) < len(lines)
-        has_frame = columns > 2 and is_framed
-        is_drawn = has_rule or has_frame
+        is_wide_and_framed = columns > 2 and is_framed
+        is_table = columns > 1 and len(rows) > 0 and (has_rule or is_wide_and_framed)
 
-        if columns > 1 and rows and is_drawn:
+        if is_table:
             headers = frozenset({0}) if _has_marked_header(stripped) else frozenset[int]()
             pieces += write_grid(Grid(list(cells), headers=headers), outline)
         elif columns == 2 and is_framed:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prefrag.components.text.table_rows import Table
 from prefrag.indexing.readers.headings import Outline
-from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, place_cells, write_grid
+from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, PlacedCell, Span, place_cells, write_grid
 from tests.for_each import for_each
 
 
@@ -278,7 +278,8 @@ def test_table_marked_all_over_has_its_first_row_as_columns() -> None:
 
 
 def test_cells_that_cover_others_are_placed_as_a_browser_does() -> None:
-    grid = place_cells([[("Boat", 2, 1), ("Summer", 1, 2)], [("First", 1, 1), ("Last", 1, 1)], [("Tern", 1, 1)]])
+    rows = [[("Boat", 2, 1), ("Summer", 1, 2)], [("First", 1, 1), ("Last", 1, 1)], [("Tern", 1, 1)]]
+    grid = place_cells([[PlacedCell(*cell) for cell in row] for row in rows])
 
     assert grid.rows == [["Boat", "Summer", ""], ["", "First", "Last"], ["Tern"]]
     assert grid.spans == [Span(0, 0, 2, 1), Span(0, 1, 1, 2)]
@@ -286,7 +287,7 @@ def test_cells_that_cover_others_are_placed_as_a_browser_does() -> None:
 
 def test_hostile_spans_are_read_in_seconds() -> None:
     before = time.process_time()
-    grid = place_cells([[("x", 1_000_000, 1_000_000), ("y", 1, 9)] for _ in range(2_000)])
+    grid = place_cells([[PlacedCell("x", 1_000_000, 1_000_000), PlacedCell("y", 1, 9)] for _ in range(2_000)])
     merged = Grid([["a", "b"] for _ in range(5_000)], [Span(row % 5_000, 0, 10**6, 10**4) for row in range(100_000)])
 
     assert max(map(len, grid.rows)) <= MOST_COLUMNS
