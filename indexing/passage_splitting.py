@@ -31,8 +31,7 @@ def split_into_passages(text: str) -> list[str]:
     - A passage also ends before a sentence that would make it longer than 140 words or 1,500 characters.
     - A heading stays with the text after it.
     - A sentence that is too long for a passage is split into lines. An example is a table without full stops. A line
-    that
-      is still too long is split between words.
+      that is still too long is split between words.
 
     :param text: The text.
     :returns: The passages. Together they are the whole text. A short rest may make the last passage a little longer

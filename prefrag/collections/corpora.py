@@ -4,11 +4,14 @@ A corpus is a JSONL file with one passage in each line, or a JSON file with a li
 The IDs tell which passages are new, changed or unchanged. ``prefrag.collections.indexing`` calls :func:`index_corpus`.
 """
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json
 from array import array
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -33,11 +36,8 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
     :param tally: Counts the passages, and reports the progress.
     """
     report = tally.report
-    # The numbers before this file, which adds to them.
-    written_before = report.written
-    unchanged_before = report.unchanged
-    skipped_before = len(report.skipped)
-    skipped_lines_before = report.skipped_lines
+    # The report before this file, which adds to its numbers and its list.
+    before = replace(report, skipped=[*report.skipped])
     lines = CorpusLines(file, local, web, tally)
     ids = PassageIds()
     # How many bytes of the file are read, and how many of these are written to the store.
@@ -47,13 +47,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
             for number, end, line in passage_lines(stream):
                 position = end
                 try:
-                    record = read_passage_line(line, number)
-                    if web is not None and record.source not in _SOURCES:
-                        raise PassageError(
-                            f"'source' must be local, web or both to split a corpus by it, not {record.source!r}"
-                        )
-                    if not ids.add(record.id):
-                        raise PassageError(f"an earlier line has the id '{record.id}' too: ids must be unique")
+                    record = _read_line(line, number, ids, is_split=web is not None)
                 except PassageError as error:
                     tally.skip_line(file.path, number, error.reason)
                     continue
@@ -69,19 +63,47 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         tally.skip(file.path, f"it cannot be read after byte {position} ({error.strerror})")
     lines.write()
     tally.advance(file.path, file.size - saved)
+    _count_corpus(file, before, tally)
 
-    if report.written > written_before:
+
+def _read_line(line: bytes, number: int, ids: PassageIds, is_split: bool) -> PassageRecord:
+    """Read the passage in a line of a corpus.
+
+    :param line: The line.
+    :param number: The number of the line, from 1.
+    :param ids: The IDs of the lines above. That of the line is added.
+    :param is_split: Whether the corpus is split by the field `source`.
+    :raises PassageError: If the line is no passage, or has a wrong source or the ID of another line.
+    """
+    record = read_passage_line(line, number)
+    if is_split and record.source not in _SOURCES:
+        raise PassageError(f"'source' must be local, web or both to split a corpus by it, not {record.source!r}")
+    if not ids.add(record.id):
+        raise PassageError(f"an earlier line has the id '{record.id}' too: ids must be unique")
+    return record
+
+
+def _count_corpus(file: FoundFile, before: IndexReport, tally: Tally) -> None:
+    """Count a corpus in the report as read or unchanged, or report that the file as a whole is skipped.
+
+    :param file: The corpus, all of whose lines were read.
+    :param before: The report before the corpus was read.
+    :param tally: Has the present report.
+    """
+    report = tally.report
+    skipped_here = report.skipped[len(before.skipped) :]
+    if report.written > before.written:
         report.files += 1
-    elif report.unchanged > unchanged_before:
+    elif report.unchanged > before.unchanged:
         report.files += 1
         report.unchanged_files += 1
-    elif report.skipped_lines > skipped_lines_before:
+    elif report.skipped_lines > before.skipped_lines:
         # No line is a passage, so the file is probably not a corpus. Report the file once, and not each line.
-        first = report.skipped[skipped_before]
-        del report.skipped[skipped_before:]
-        report.skipped_lines = skipped_lines_before
+        first = skipped_here[0]
+        del report.skipped[len(before.skipped) :]
+        report.skipped_lines = before.skipped_lines
         tally.skip(file.path, f"none of its lines is a passage; line {first.line}: {first.reason}")
-    elif len(report.skipped) == skipped_before:
+    elif not skipped_here:
         tally.skip(file.path, "it is empty")
 
 
@@ -193,23 +215,25 @@ class CorpusLines:
         moved = []
         for passage_id, (number, passage, source) in self._lines.items():
             earlier = stored.get(passage_id)
-            if self._web is not None and source not in own:
+            belongs_here = self._web is None or source in own
+            if not belongs_here:
                 if earlier is not None and earlier.meta.get("corpus") == corpus:
                     moved.append(passage_id)
-            elif earlier is not None and (earlier.content, earlier.meta) == (passage.content, passage.meta):
+            elif earlier is None:
+                changed.append(passage)
+            elif (earlier.content, earlier.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
-            elif earlier is not None and self._belongs_to_other(earlier):
+            elif not self._belongs_to_other(earlier):
+                changed.append(passage)
+            elif (earlier.content, {**earlier.meta, "corpus": corpus}) == (passage.content, passage.meta):
                 # Two corpora may have exactly the same passage. It is indexed only once.
-                if (earlier.content, {**earlier.meta, "corpus": corpus}) == (passage.content, passage.meta):
-                    report.unchanged += 1
-                    continue
+                report.unchanged += 1
+            else:
                 reason = (
                     f"a passage of {earlier.meta['corpus']} has the id '{passage_id}' too: change the id on this line, "
                     "or first delete that corpus from the index"
                 )
                 self._tally.skip_line(self._file.path, number, reason)
-            else:
-                changed.append(passage)
 
         refused = store.write(changed)
         for passage in changed:

@@ -80,17 +80,7 @@ def index(
     paths = list(paths)
     # `find_files` also adds the files that are not read to the report.
     files = list(find_files(paths, report, top, links))
-
-    # The passages that are searched in place of the web. None if the corpora are not split.
-    web = None
-    if isinstance(collection, Collection):
-        local = collection.passages(language=language, make=True)
-        if split_sources:
-            web = collection.web.passages(language=language, make=True)
-    elif split_sources:
-        raise ValueError("split_sources makes a second collection: give a collection, and not a document store.")
-    else:
-        local = PassageStore(collection)
+    local, web = _open_stores(collection, language, split_sources)
     stores = [local] if web is None else [local, web]
 
     tally = Tally(report, sum(file.size for file in files), on_progress)
@@ -116,6 +106,22 @@ def index(
         collection.keep_skipped(report, real_paths)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _open_stores(
+    collection: Collection | DocumentStore, language: str | None, split_sources: bool
+) -> tuple[PassageStore, PassageStore | None]:
+    """Open the passages of a collection, and those that are searched in place of the web.
+
+    The latter are None if the corpora are not split. Missing collections are made.
+    """
+    if not isinstance(collection, Collection):
+        if split_sources:
+            raise ValueError("split_sources makes a second collection: give a collection, and not a document store.")
+        return PassageStore(collection), None
+    local = collection.passages(language=language, make=True)
+    web = collection.web.passages(language=language, make=True) if split_sources else None
+    return local, web
 
 
 def list_documents(collection: Collection | DocumentStore = LocalCollection()) -> list[IndexedFile]:

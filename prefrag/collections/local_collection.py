@@ -153,8 +153,10 @@ class LocalCollection(Collection):
         :raises ValueError: If the name is invalid or the language differs.
         """
         if change or make:
+            # The demo has no such path, so it is refused here.
             path = self.path
         if not make:
+            # Refuses an index that does not exist.
             path = resolve_index(self.name)
 
         opened = TantivyDocumentStore(path=str(path), language=language)

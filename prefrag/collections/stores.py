@@ -1,9 +1,8 @@
 """Read and write the passages of any Haystack document store.
 
 :class:`PassageStore` uses Haystack's protocol for document stores, so it works with every store.
-:class:`ElasticsearchPassageStore` uses the client of Elasticsearch directly, which is faster. The other functions
-    connect
-to Elasticsearch, make indexes there, and explain its errors.
+:class:`ElasticsearchPassageStore` uses the client of Elasticsearch directly, which is faster. The functions below these
+classes connect to Elasticsearch, make indexes there, and explain its errors.
 """
 
 from __future__ import annotations
@@ -43,6 +42,8 @@ MOST_BATCH_BYTES = 30_000_000
 _UNAVAILABLE = 503
 # The maximum number of seconds that a request waits for a missing shard. If the shard has a copy, it soon takes over.
 _SHARD_SECONDS = 20
+# The HTTP status of a deletion whose document does not exist.
+_NOT_FOUND = 404
 # The maximum number of seconds for one request to Elasticsearch.
 _REQUEST_SECONDS = 30.0
 # The maximum number of seconds to wait for another process. It may need most of an hour to index millions of passages.
@@ -211,7 +212,7 @@ class ElasticsearchPassageStore(PassageStore):
             [description] = self._client.indices.get_mapping(index=index).values()
         # Whether the mapping has the field for title keys, which are normalised titles. Without this field in the
         # mapping, title keys would be indexed as text.
-        self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
+        self._keeps_titles = is_own_mapping(description["mappings"].get("properties", {}))
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
@@ -313,7 +314,9 @@ class ElasticsearchPassageStore(PassageStore):
         """
         refused = self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids])
         if refused:
-            passage_id, reason = next(iter(refused.items()))
+            # The first refusal stands for all.
+            passage_id, *_ = refused
+            reason = refused[passage_id]
             raise DocumentStoreError(
                 f"Elasticsearch did not delete {len(refused)} of {len(ids)} passages: '{passage_id}' ({reason})."
             )
@@ -345,16 +348,18 @@ class ElasticsearchPassageStore(PassageStore):
             )
             for accepted, reply in replies:
                 [(operation, item)] = reply.items()
-                is_gone_already = operation == "delete" and item.get("status") == 404
-                if not accepted and not is_gone_already:
-                    if item.get("status") == _UNAVAILABLE:
-                        raise DocumentStoreError(
-                            f"A shard of the index '{self._index}' is missing, so not all passages could be "
-                            f"written: check the health of {self._url}, and try again."
-                        )
-                    error = item.get("error")
-                    reason = error.get("reason") if isinstance(error, dict) else error
-                    refused[str(item["_id"])] = str(reason)
+                status = item.get("status")
+                is_gone_already = operation == "delete" and status == _NOT_FOUND
+                if accepted or is_gone_already:
+                    continue
+                if status == _UNAVAILABLE:
+                    raise DocumentStoreError(
+                        f"A shard of the index '{self._index}' is missing, so not all passages could be "
+                        f"written: check the health of {self._url}, and try again."
+                    )
+                error = item.get("error")
+                reason = error.get("reason") if isinstance(error, dict) else error
+                refused[str(item["_id"])] = str(reason)
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
@@ -534,15 +539,16 @@ def is_own_mapping(properties: dict[str, Any]) -> bool:
 
 def _check_mapping(index: str, properties: Mapping[str, Any], language: str | None) -> None:
     """Refuse an index of another program or of another language. Searches in such an index would find too little."""
-    analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
-    if "none" in analyzers.values():
+    analyzers = [properties.get(field, {}).get("analyzer") for field in ("title", "content")]
+    if None in analyzers:
         raise ValueError(
             f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
             "text of a language, so searches would find a fifth less. Choose another --collection, or delete it."
         )
-    if language is not None and set(analyzers.values()) != {language}:
+    if language is not None and analyzers != [language, language]:
+        _, language_of_content = analyzers
         raise ValueError(
-            f"The Elasticsearch index '{index}' was made for '{analyzers['content']}', not for '{language}'. Choose "
+            f"The Elasticsearch index '{index}' was made for '{language_of_content}', not for '{language}'. Choose "
             "another --collection, or leave the language out."
         )
 

@@ -1,9 +1,8 @@
 """Delete passages from an index.
 
-:func:`delete_documents` deletes what a user names. :func:`prune` deletes the passages of files, and of lines in
-    corpora,
-that no longer exist. The files themselves are never deleted here. An unmounted drive looks like a folder of deleted
-files, so pruning leaves out folders that are missing or have no files.
+:func:`delete_documents` deletes what a user names. :func:`prune` deletes the passages of files, and of lines of
+corpora, that no longer exist. The files themselves are never deleted here. An unmounted drive looks like a folder of
+deleted files, so pruning leaves out folders that are missing or have no files.
 """
 
 import os
@@ -39,8 +38,9 @@ def delete_documents(targets: Iterable[str], collection: Collection | DocumentSt
     :raises BadInput: If a target is empty, `.`, `..` or `/`. Then nothing is deleted.
     """
     passages = passages_of(collection, change=True)
-    by_target = find_passages(passages, list(dict.fromkeys(targets)))
-    ids = set().union(*by_target.values())
+    different_targets = list(dict.fromkeys(targets))
+    by_target = find_passages(passages, different_targets)
+    ids = {passage_id for ids_of_target in by_target.values() for passage_id in ids_of_target}
     passages.delete_in_batches(ids)
     passages.finish()
     unknown = [target for target, ids_of_target in by_target.items() if not ids_of_target]
@@ -98,12 +98,15 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
         by_path.setdefault(printable(real_path(target)), []).append(target)
     _add_passages(by_target, store, by_path)
 
-    # The targets that are neither an ID nor an indexed file may be folders.
+    # The targets that are neither an ID nor an indexed file may be folders. If a path has several targets, all of them
+    # have the same passages, so only the first is looked at.
     folders = {path: targets_of_path for path, targets_of_path in by_path.items() if not by_target[targets_of_path[0]]}
     if folders:
+        # The targets to which each file in these folders belongs. A file may be in several of the folders.
         inside: dict[str, list[str]] = {}
         for _, path in store.count_origins():
-            for folder in folders.keys() & map(str, Path(path or "").parents):
+            folders_above = set(map(str, Path(path or "").parents))
+            for folder in folders.keys() & folders_above:
                 inside.setdefault(str(path), []).extend(folders[folder])
         _add_passages(by_target, store, inside)
     return by_target
@@ -131,8 +134,9 @@ def _is_specific(target: str) -> bool:
     """
     path = Path(target.strip())
     real = real_path(target.strip())
-    has_name = not set(path.parts) <= {".", ".."}
-    return has_name and real != Path(real.anchor)
+    has_name = any(part not in (".", "..") for part in path.parts)
+    is_root = real == Path(real.anchor)
+    return has_name and not is_root
 
 
 def prune_passages(
@@ -151,11 +155,11 @@ def prune_passages(
     :param on_plan: A function that is called with the plan before anything is deleted. None if nobody wants the plan.
     :param dry_run: Whether to delete nothing.
     """
-    outdated, files = _find_outdated(store, report, concerns)
+    outdated, exists = _find_outdated(store, report, concerns)
 
     # The passages of a missing file stay if its folder is missing or has no files. An unmounted drive looks the same.
-    missing_paths = {path for _, path in outdated if not files[path]}
-    spared = _find_lost_folders(files, missing_paths)
+    missing_paths = {path for _, path in outdated if not exists[path]}
+    spared = _find_lost_folders(exists, missing_paths)
     for folder in sorted(set(spared.values())):
         reason = (
             "nothing in this folder was pruned, because it is missing or has no files: is a drive not mounted? If its "
@@ -166,8 +170,8 @@ def prune_passages(
     if not to_delete:
         return
 
-    missing_files = Counter(path for _, path in to_delete if not files[path])
-    shortened_corpora = Counter(path for _, path in to_delete if files[path])
+    missing_files = Counter(path for _, path in to_delete if not exists[path])
+    shortened_corpora = Counter(path for _, path in to_delete if exists[path])
     plan = PrunePlan(dict(sorted(missing_files.items())), dict(sorted(shortened_corpora.items())))
     if on_plan is not None:
         on_plan(plan)
@@ -190,18 +194,19 @@ def _find_outdated(
     :returns: The ID and the path of each passage, and whether each indexed file or corpus exists, by its path.
     """
     outdated: list[tuple[str, str]] = []
-    files: dict[str, bool] = {}
+    # Whether each file or corpus exists. Each is looked for only once.
+    exists: dict[str, bool] = {}
     # The IDs that each corpus has now, by its path. None if all its passages stay.
     corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
         kind, path = origin_of(passage)
         if path is None or path.startswith(UPLOADED):
             continue
-        if path not in files:
-            files[path] = is_there(path)
+        if path not in exists:
+            exists[path] = is_there(path)
         if not concerns(path):
             continue
-        if not files[path]:
+        if not exists[path]:
             outdated.append((passage.id, path))
         elif kind == "corpus":
             if path not in corpora:
@@ -209,7 +214,7 @@ def _find_outdated(
             ids = corpora[path]
             if ids is not None and not contains_id(ids, passage.id):
                 outdated.append((passage.id, path))
-    return outdated, files
+    return outdated, exists
 
 
 def _report_once(skipped: Skipped, report: IndexReport) -> None:
@@ -285,12 +290,11 @@ def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, s
         while os.path.dirname(above[-1]) != above[-1]:
             above.append(os.path.dirname(above[-1]))
 
-        # The topmost folder with indexed files.
-        root = next(folder for folder in reversed(above) if folder in folders_of_files)
-        # A drive may be mounted in a folder below `root`. When the drive is unmounted, that folder stays, but it is
-        # empty. So check both `root` and the nearest folder that exists.
-        nearest = next((folder for folder in above if is_there(folder)), root)
-        for folder in (root, nearest):
+        topmost = [folder for folder in above if folder in folders_of_files][-1]
+        # A drive may be mounted in a folder below the topmost folder with indexed files. When the drive is unmounted,
+        # that folder stays, but it is empty. So check both the topmost and the nearest folder that exists.
+        nearest = next((folder for folder in above if is_there(folder)), topmost)
+        for folder in (topmost, nearest):
             if folder not in has_files:
                 has_files[folder] = _has_file(folder)
             if not has_files[folder]:
@@ -309,4 +313,5 @@ def _has_file(folder: str) -> bool:
     for _, _, names in os.walk(folder, onerror=errors.append):
         if not all(name.startswith(".") for name in names):
             return True
-    return not all(isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)
+    could_not_be_read = any(not isinstance(error, FileNotFoundError | NotADirectoryError) for error in errors)
+    return could_not_be_read

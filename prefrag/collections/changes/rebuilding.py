@@ -70,10 +70,10 @@ def rebuild_index(name: str, fill: Callable[[str], int], *, language: str | None
 
         try:
             expected = fill(new)
-            # From the copying of the uploads until the swap, no upload may change the old index. So take the lock.
-            has_uploads = client.indices.exists(index=UPLOAD_INDEX)
+            # From the copying of the uploads until the swap, no upload may change the old index. So take the lock of
+            # the collection. Without the index of uploads, nothing was uploaded yet.
             lock: AbstractContextManager[object] = nullcontext()
-            if has_uploads:
+            if client.indices.exists(index=UPLOAD_INDEX):
                 lock = change_shared(name, _UPLOAD_SECONDS)
             with lock:
                 # If ``fill`` wrote nothing, copy no uploads either. Then `_check_whole` refuses the new index.

@@ -80,7 +80,7 @@ class SharedChanges:
     """Takes the lock of a collection, makes one change of the collection, and releases the lock.
 
     :param folder: The path under which the uploaded documents of the collection are listed.
-    :param over: An event. When it is set, the thread that renews the lock ends.
+    :param over: An event that ends the thread which renews the lock.
     """
 
     def __init__(self, client: Elasticsearch, collection: str) -> None:
@@ -112,6 +112,24 @@ class SharedChanges:
         :param wait: The maximum number of seconds to wait for another server.
         :raises Busy: If another server still has the lock after ``wait`` seconds.
         """
+        abandoned_lock = self._wait_for_lock(wait)
+        self._heart.start()
+        if self._change is not None:
+            self._finish(self._change)
+            self._change = None
+            self._write_lock(self._version)
+        elif abandoned_lock is not None:
+            # The change of the stopped server was not decided.
+            forget_uploads(self._client, change=abandoned_lock["change"])
+
+    def _wait_for_lock(self, wait: float) -> dict[str, Any] | None:
+        """Write the lock as soon as no other server has it.
+
+        :param wait: The maximum number of seconds to wait for another server.
+        :returns: The lock of a stopped server, if this server has taken it over. Its decided change is then the change
+            of this server. None if there was no lock.
+        :raises Busy: If another server still has the lock after ``wait`` seconds.
+        """
         from elasticsearch import ConflictError
 
         deadline = time.monotonic() + wait
@@ -122,22 +140,21 @@ class SharedChanges:
         while True:
             try:
                 self._write_lock({"op_type": "create"})
-                dead = None
-                break
+                return None
             except ConflictError:
                 lock = self._read_lock()
 
             now = time.monotonic()
-            dead, version = lock or (None, {})
+            lock_of_other, version = lock or (None, {})
             if version != seen_version:
                 seen_version = version
                 seen_since = now
-            elif dead is not None and now - seen_since > LEASE_SECONDS:
+            elif lock_of_other is not None and now - seen_since > LEASE_SECONDS:
                 # The other server has stopped. Take its lock together with its change.
-                self._change = dead["holds"]
+                self._change = lock_of_other["holds"]
                 with suppress(ConflictError):
                     self._write_lock(version)
-                    break
+                    return lock_of_other
                 self._change = None
             if now >= deadline:
                 raise Busy(
@@ -145,14 +162,6 @@ class SharedChanges:
                     "try again."
                 )
             time.sleep(_POLL_SECONDS)
-
-        self._heart.start()
-        if self._change is not None:
-            self._finish(self._change)
-            self._change = None
-            self._write_lock(self._version)
-        elif dead is not None:
-            forget_uploads(self._client, change=dead["change"])
 
     def open(self) -> stores.PassageStore:
         """Open the passages of the index. An index that does not exist counts as empty.

@@ -6,8 +6,7 @@ Only the index says which files belong to a collection. A change has these steps
 2. Each file that the change replaces or deletes gets a mark, which is an empty file beside it.
 3. A single commit of the index adds the new passages, and deletes the passages of the replaced files.
 4. The sweep deletes files that no passage names (:func:`_sweep`). It deletes only the files of an interrupted upload
-and
-   the files with a mark.
+   and the files with a mark.
 
 If the change is interrupted, the sweep comes with the next change or the next start of a server. The sweep never
 deletes any other file, because the index may have been lost and made again, or restored from a backup.
@@ -16,7 +15,6 @@ deletes any other file, because the index may have been lost and made again, or 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import shutil
 import tempfile
@@ -102,6 +100,7 @@ def make_incoming(collection: str) -> Iterator[Path]:
             # If the file system has no locks, the age of the folder says that the upload has ended. So make it very
             # old.
             os.utime(folder, (0, 0))
+            # Whatever the index does not name is deleted.
             settle_changes(collection)
 
 
@@ -277,7 +276,8 @@ class LocalChanges:
             if path:
                 files.add(self.folder.joinpath(*_below(path, self.folder)))
         for file in files:
-            if file.parent != file and file.is_file() and self.folder in file.parents:
+            # A passage may also name a file of the user, or only the folder of the uploads.
+            if self.folder in file.parents and file.is_file():
                 (file.parent / f"{_LEAVING}{file.name}").touch()
                 _sync(file.parent)
 
@@ -379,8 +379,11 @@ def _sweep_folder(folder: Path, named: set[_Place], leaving: set[_Place] | None,
             _delete(file)
 
     for mark in folder.glob(f"{_LEAVING}*"):
-        if not is_lost or not (folder / mark.name.removeprefix(_LEAVING)).exists():
-            _delete(mark)
+        marked_file = folder / mark.name.removeprefix(_LEAVING)
+        # The marks of a lost index stay as long as their files do, because the index may be restored.
+        if is_lost and marked_file.exists():
+            continue
+        _delete(mark)
     _delete(alive)
 
 
@@ -437,12 +440,13 @@ def _is_abandoned(alive: Path) -> bool:
         return False
     with alive.open("ab") as first, alive.open("ab") as second:
         is_free = take_lock(first.fileno())
-        # A lock that can be taken twice is no lock.
-        has_no_locks = take_lock(second.fileno())
+        # If the lock can be taken twice, the file system has no locks.
+        has_locks = not take_lock(second.fileno())
         if not is_free:
             return False
-        age = time.time() - alive.parent.stat().st_mtime if has_no_locks else math.inf
-        return age > _ABANDONED_SECONDS
+        if has_locks:
+            return True
+        return time.time() - alive.parent.stat().st_mtime > _ABANDONED_SECONDS
 
 
 def _is_receiving(folder: Path) -> bool:
