@@ -99,9 +99,11 @@ def find_files(
         top_of_path = path if top is None else top
         above = real_path(top_of_path)
         for candidate, real in _walk(path, top_of_path, links, seen, report):
+            # For a file, `_walk` yields the path itself. For a folder, it yields other paths.
             is_named_by_user = candidate is path
             try:
                 can_be_read = _can_be_read(real)
+                # A link may have another name than its file. If either can be read, the user expects it to be read.
                 is_expected = can_be_read or is_named_by_user or _can_be_read(candidate)
                 if not is_expected:
                     # Such files are only counted. Nobody expects the pictures in a folder of texts to be read.

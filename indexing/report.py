@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# If more files than this are skipped for the same reason, the message names only the first of them.
+# If more files than this are skipped for the same reason, they share a sentence that names only the first of them.
 _MOST_NAMED = 5
 # The reason for skipping a file with too many levels, such as lists in lists.
 TOO_DEEP = "it is nested too deeply"
@@ -62,22 +62,23 @@ def group_by_reason(skipped: Sequence[Skipped]) -> list[str]:
     :param skipped: The skipped files and lines.
     :returns: The sentences.
     """
-    files = [skip for skip in skipped if skip.line is None]
-    same = Counter(skip.reason for skip in files)
-
-    named: list[str] = []
-    seen: set[str] = set()
+    paths_by_reason: dict[str, list[str]] = {}
     for skip in skipped:
-        more = same[skip.reason] - 1
-        fewest = 1 if skip.reason == NEEDS_FILES else _MOST_NAMED
-        has_own_sentence = skip.line is not None or more < fewest
+        if skip.line is None:
+            paths_by_reason.setdefault(skip.reason, []).append(skip.path)
+
+    sentences: list[str] = []
+    written_reasons: set[str] = set()
+    for skip in skipped:
+        paths = paths_by_reason.get(skip.reason, [])
+        most_alone = 1 if skip.reason == NEEDS_FILES else _MOST_NAMED
+        has_own_sentence = skip.line is not None or len(paths) <= most_alone
         if has_own_sentence:
-            named.append(str(skip))
-        elif skip.reason not in seen:
-            seen.add(skip.reason)
-            paths = [other.path for other in files if other.reason == skip.reason]
-            named.append(f"{skip}. And {more:,} more like this ({_list_suffixes(paths)}).")
-    return named
+            sentences.append(str(skip))
+        elif skip.reason not in written_reasons:
+            written_reasons.add(skip.reason)
+            sentences.append(f"{skip}. And {len(paths) - 1:,} more like this ({_list_suffixes(paths)}).")
+    return sentences
 
 
 def _list_suffixes(paths: Sequence[str]) -> str:

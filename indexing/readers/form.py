@@ -111,22 +111,25 @@ def read_form(rows: Sequence[Sequence[FormCell]]) -> list[Pair]:
         return [Pair("", cell.text) for row in rows for cell in row if cell.text]
 
     labelled = [_labelled(row) for row in rows]
-    # A text over the whole width stands between the pairs.
-    pairs_in_rows = [row for row in labelled if row]
-    has_form = all(row is not None for row in labelled) and bool(labelled[0]) and len(pairs_in_rows) > 1
-    if not has_form or not _has_evidence([row for row in pairs_in_rows if row]):
+    # A row without pairs is a text over the whole width, which stands between the pairs.
+    rows_with_pairs = [row for row in labelled if row]
+    may_be_form = all(row is not None for row in labelled) and bool(labelled[0]) and len(rows_with_pairs) > 1
+    if not may_be_form or not _has_evidence(rows_with_pairs):
         return []
     return _pairs(rows, labelled)
 
 
-def _are_all(rows: Sequence[Sequence[FormCell]], has_form: Callable[[str], bool]) -> bool:
-    """Check whether all cells of the first row, and most of all cells, have some form. There are several in a row."""
-    texts = [[cell.text for cell in row if cell.text] for row in rows]
-    matches = [[has_form(text) for text in row] for row in texts]
-    n_matches = sum(map(sum, matches))
-    n_cells = sum(map(len, texts))
-    has_columns = max(map(len, texts)) > 1
-    return has_columns and all(matches[0]) and n_matches >= _MOST_CELLS * n_cells
+def _are_all(rows: Sequence[Sequence[FormCell]], is_alike: Callable[[str], bool]) -> bool:
+    """Check whether all cells of the first row, and most of all cells, are alike. A row must have several cells.
+
+    :param rows: The cells. Empty cells do not count.
+    :param is_alike: Checks the text of a cell, for example whether it has its own label.
+    """
+    texts_of_rows = [[cell.text for cell in row if cell.text] for row in rows]
+    all_texts = [text for texts in texts_of_rows for text in texts]
+    n_alike = sum(map(is_alike, all_texts))
+    has_columns = max(map(len, texts_of_rows)) > 1
+    return has_columns and all(map(is_alike, texts_of_rows[0])) and n_alike >= _MOST_CELLS * len(all_texts)
 
 
 def _has_own_label(text: str) -> bool:
@@ -172,8 +175,9 @@ def _labelled(row: Sequence[FormCell]) -> _Row | None:
 def _has_evidence(rows: Sequence[_Row]) -> bool:
     """Check whether rows of labels and values are a form and no table with names of columns."""
     labels = [label for row in rows for label, _ in row if label.text]
-    first_label, _ = rows[0][0]
-    first_values = [value for _, value in rows[0]]
+    first_row = rows[0]
+    first_label, _ = first_row[0]
+    first_values = [value for _, value in first_row]
     if not first_label.text:
         return False
 
@@ -183,9 +187,11 @@ def _has_evidence(rows: Sequence[_Row]) -> bool:
         return True
 
     has_twins = all(_has_equal_labels(row) for row in rows)
-    marks = frozenset.intersection(*(label.marks for label in labels))
+    # The ways in which all labels are marked, and those in which any of the first values is.
+    marks_of_labels = frozenset.intersection(*(label.marks for label in labels))
     marks_of_values = frozenset[int]().union(*(value.marks for value in first_values))
-    return has_twins or bool(marks - marks_of_values) or _has_mixed_values(rows)
+    has_marked_labels = len(marks_of_labels - marks_of_values) > 0
+    return has_twins or has_marked_labels or _has_mixed_values(rows)
 
 
 def _has_equal_labels(row: _Row) -> bool:
@@ -270,11 +276,12 @@ def _is_day(text: str) -> bool:
     if _SLASHED_DAY.fullmatch(text):
         return True
     # A day may have no year.
-    for written in (text, f"{text} 2000"):
-        for day in find_dates(written):
-            rest = written[: day.begin] + written[day.end :]
-            is_alone = len(re.findall(r"[^\W\d_]+", rest)) <= 1
-            if day.first == day.last and is_alone:
+    for dated_text in (text, f"{text} 2000"):
+        for date in find_dates(dated_text):
+            words_around = re.findall(r"[^\W\d_]+", dated_text[: date.begin] + dated_text[date.end :])
+            # A word may be the day of the week. A date with two ends is a month or a year.
+            is_single_day = date.first == date.last
+            if is_single_day and len(words_around) <= 1:
                 return True
     return False
 
@@ -301,8 +308,9 @@ def _pairs(rows: Sequence[Sequence[FormCell]], labelled: Sequence[_Row | None]) 
                 last[place] = len(pairs)
                 pairs.append(Pair(label.text.removesuffix(":").strip(), value.text))
             elif value.text and place in last:
-                above = pairs[last[place]]
-                pairs[last[place]] = Pair(above.label, ", ".join(filter(None, (above.value, value.text))))
+                number = last[place]
+                above = pairs[number]
+                pairs[number] = Pair(above.label, ", ".join(filter(None, (above.value, value.text))))
             elif value.text:
                 pairs.append(Pair("", value.text))
     return pairs

@@ -150,10 +150,10 @@ def _join(lines: list[str], next_lines: list[str]) -> str:
     """
     lengths = [len(line) for line in lines if line.strip()]
     is_full = bool(lengths) and lengths[-1] > _FULL * max(lengths)
-    next_line = next((line.strip() for line in next_lines if line.strip()), "")
+    text_of_next = "".join(next_lines).strip()
     with_whole_words = _BROKEN_WORD.sub("", "\n".join(lines))
     text = unwrap_lines(with_whole_words, _MOST_WIDTH).strip()
-    goes_on = is_full or next_line[:1].islower()
+    goes_on = is_full or text_of_next[:1].islower()
     return text if goes_on else f"{text}\n\n"
 
 
@@ -161,11 +161,12 @@ def _sizes(part: PdfTextPage, text: str, places: Sequence[tuple[int, int]]) -> l
     """Measure the height of the first character of each line, in points. The height of a blank line is 0."""
     sizes: list[float] = []
     for begin, end in places:
-        rest = text[begin:end].lstrip()
-        if not rest:
+        # The line without the blanks at its beginning.
+        words = text[begin:end].lstrip()
+        if not words:
             sizes.append(0)
             continue
-        first_character = end - len(rest)
+        first_character = end - len(words)
         _, bottom, _, top = part.get_charbox(first_character, loose=True)
         sizes.append(top - bottom)
     return sizes

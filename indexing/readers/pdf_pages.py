@@ -216,10 +216,10 @@ def _find_rest(page_before: PdfTextPage, page: PdfTextPage, sentence: str) -> li
     wanted = _plain_letters(sentence)
     first = _count_running_letters(_lines(letters), _lines(letters_before))
     # Try each place at which the sentence may go over to the second page.
-    for cut in range(_LEAST_LETTERS, len(wanted) - _LEAST_LETTERS + 1):
-        before, rest = wanted[:cut], wanted[cut:]
-        if letters.text.startswith(rest, first) and before[-_ENDS:] in letters_before.text:
-            return _parts(first, first + len(rest), letters)
+    for border in range(_LEAST_LETTERS, len(wanted) - _LEAST_LETTERS + 1):
+        on_page_before, on_page = wanted[:border], wanted[border:]
+        if letters.text.startswith(on_page, first) and on_page_before[-_ENDS:] in letters_before.text:
+            return _parts(first, first + len(on_page), letters)
     return []
 
 

@@ -50,17 +50,19 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
         # line.
         done: set[int] = set()
         # Look at the first lines from the top down, and then at the last lines from the bottom up.
-        for ends in (places[:_MOST_LINES], places[::-1][:_MOST_LINES]):
+        last_places = list(reversed(places[-_MOST_LINES:]))
+        for ends in (places[:_MOST_LINES], last_places):
             for place in ends:
                 if place in done:
                     continue
-                repeated = next((key for key in _keys(lines[place], number) if key in running), None)
+                running_keys = [key for key in _keys(lines[place], number) if key in running]
                 # A line that does not repeat is the border of the text. Lines behind it are text, even if they repeat.
-                if repeated is None:
+                if not running_keys:
                     break
                 line = lines[place].strip()
-                is_numbered = repeated[1] is not None
-                lines[place] = "" if is_numbered or line in shown else f"{line}\n"
+                _, page_offset = running_keys[0]
+                has_page_number = page_offset is not None
+                lines[place] = "" if has_page_number or line in shown else f"{line}\n"
                 shown.add(line)
                 done.add(place)
 

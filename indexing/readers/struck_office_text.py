@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.components.text.counted import counted
@@ -118,11 +117,13 @@ def strike_word_text(root: LxmlElement, styles: dict[str | None, frozenset[str]]
     for paragraph in root.iter(f"{_WORD}p"):
         style = paragraph.find(f"{_WORD}pPr/{_WORD}pStyle")
         inherited = _properties_of(style, styles)
-        hidden = [run for run in paragraph.iter(f"{_WORD}r") if _is_struck_run(run, inherited, styles)]
-        count += any(run.find(f"{_WORD}t") is not None for run in hidden)
-        for run in hidden:
-            changed |= _innermost_row(run, f"{_WORD}tr")
-        for run in hidden:
+        struck_runs = [run for run in paragraph.iter(f"{_WORD}r") if _is_struck_run(run, inherited, styles)]
+        if any(run.find(f"{_WORD}t") is not None for run in struck_runs):
+            count += 1
+        for run in struck_runs:
+            # Outside a table, there is no row.
+            changed.update(_rows_around(run, f"{_WORD}tr")[:1])
+        for run in struck_runs:
             del run[:]
     for row in changed:
         if not _has_text(row, f"{_WORD}t"):
@@ -130,9 +131,9 @@ def strike_word_text(root: LxmlElement, styles: dict[str | None, frozenset[str]]
     return count
 
 
-def _innermost_row(element: LxmlElement, row_tag: str) -> set[LxmlElement]:
-    """Return the row of a table in which an element directly stands; an empty set outside a table."""
-    return set(islice(element.iterancestors(row_tag), 1))
+def _rows_around(element: LxmlElement, row_tag: str) -> list[LxmlElement]:
+    """Return the rows of tables in which an element stands, from the innermost. Empty outside a table."""
+    return list(element.iterancestors(row_tag))
 
 
 def _has_text(row: LxmlElement, text_tag: str) -> bool:
@@ -209,16 +210,18 @@ def strike_slide_text(root: LxmlElement) -> int:
     count = 0
     # The rows of tables from which a text is removed.
     changed: set[LxmlElement] = set()
-    for kind in ("r", "fld"):
-        for run in root.iter(f"{_DRAWING}{kind}"):
+    # A field, such as a date, is a text of its own kind.
+    for tag in ("r", "fld"):
+        for run in root.iter(f"{_DRAWING}{tag}"):
             properties = run.find(f"{_DRAWING}rPr")
             text = run.find(f"{_DRAWING}t")
             if properties is None or text is None:
                 continue
             if properties.get("strike") in _SLIDE_STRIKES:
-                count += bool(text.text)
+                if text.text:
+                    count += 1
                 text.text = ""
-                changed |= _innermost_row(run, f"{_DRAWING}tr")
+                changed.update(_rows_around(run, f"{_DRAWING}tr")[:1])
     for row in changed:
         is_merged = any(cell.get("rowSpan") or cell.get("vMerge") for cell in row.iter(f"{_DRAWING}tc"))
         stays = is_merged or _has_text(row, f"{_DRAWING}t")
@@ -237,7 +240,8 @@ def strike_open_document(body: Element, roots: Iterable[Element]) -> int:
     :returns: The number of removed texts.
     """
     hidden_styles = _hidden_styles(roots)
-    # A row with a covered cell belongs to a merged cell, so it stays.
+    # The rows that have text before anything is removed. A row with a covered cell belongs to a merged cell, so it is
+    # never removed.
     unmerged_rows = (row for row in body.iter(f"{_TABLE}table-row") if row.find(f"{_TABLE}covered-table-cell") is None)
     full_rows = [row for row in unmerged_rows if _has_open_text(row)]
     count = 0

@@ -177,18 +177,19 @@ def _removals(page: str) -> list[_Removal]:
     """Find the elements of a page that are to be removed."""
     if not _CANDIDATE.search(page):
         return []
-    # Where hidden elements begin that stay.
-    kept: set[int] = set()
+    # Where the hidden elements begin that stay.
+    staying: set[int] = set()
     for _ in range(_MOST_LEVELS):
-        removals = list(_elements(page, kept))
-        more = _large(page, removals)
-        if not more:
+        removals = list(_elements(page, staying))
+        large = _begins_of_large(page, removals)
+        if not large:
             break
-        kept |= more
+        # The elements inside those that stay are judged in the next round.
+        staying |= large
     return removals
 
 
-def _large(page: str, removals: Sequence[_Removal]) -> set[int]:
+def _begins_of_large(page: str, removals: Sequence[_Removal]) -> set[int]:
     """Return where the hidden elements begin that hold much of the text of the page.
 
     Elements with the same tag and class are judged together, because each may be the text of one tab.
@@ -202,10 +203,10 @@ def _large(page: str, removals: Sequence[_Removal]) -> set[int]:
     total = _count_letters(page)
     large = set[str]()
     for kind, number in letters.items():
-        # A page that hides nearly all of its text shows it by a script.
+        is_much = number > _MUCH * total and number > _MANY_LETTERS
+        # A page that hides more than nine tenths of its text shows it by a script.
         is_nearly_all = 10 * number > 9 * total
-        is_much = number > _MUCH * total
-        if is_much and (number > _MANY_LETTERS or is_nearly_all):
+        if is_much or is_nearly_all:
             large.add(kind)
     return {removal.begin for removal in removals if removal.kind in large}
 
@@ -254,11 +255,11 @@ def _with_rows(page: str, removals: Sequence[_Removal]) -> list[_Removal]:
     return sorted([*added, *removals], key=lambda removal: (removal.begin, -removal.end))
 
 
-def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
+def _elements(page: str, staying: Set[int]) -> Iterator[_Removal]:
     """Yield the struck-out and hidden elements of a page. Elements inside such an element are not yielded.
 
     :param page: The HTML of the page.
-    :param kept: Where hidden elements begin that stay.
+    :param staying: Where the hidden elements begin that stay.
     """
     # The element to remove whose end comes next. None if there is none.
     present: _OpenElement | None = None
@@ -286,7 +287,7 @@ def _elements(page: str, kept: Set[int]) -> Iterator[_Removal]:
             continue
         has_end = tag in _CELLS or ends.get(tag, 0) > part.end()
         if has_end:
-            present = _opened(page, part, rows, kept)
+            present = _opened(page, part, rows, staying)
 
 
 @dataclass
@@ -323,13 +324,13 @@ def _end_of(page: str, element: _OpenElement, part: re.Match[str]) -> int:
     return part.end() if is_removed_with_tags and is_closing_tag else part.start()
 
 
-def _opened(page: str, part: re.Match[str], rows: Sequence[_Row], kept: Set[int]) -> _OpenElement | None:
+def _opened(page: str, part: re.Match[str], rows: Sequence[_Row], staying: Set[int]) -> _OpenElement | None:
     """Return the element that begins at a tag; None if it is not to be removed.
 
     :param page: The HTML of the page.
     :param part: The opening tag.
     :param rows: The present row of each open table.
-    :param kept: Where hidden elements begin that stay.
+    :param staying: Where the hidden elements begin that stay.
     """
     tag = part["name"].lower()
     reason = _reason(tag, part["attributes"])
@@ -341,7 +342,7 @@ def _opened(page: str, part: re.Match[str], rows: Sequence[_Row], kept: Set[int]
         return _OpenElement(tag, _Removal(begin, part.end(), reason == "struck"), depth=0)
     if reason == "struck":
         return _OpenElement(tag, _Removal(part.start(), part.end(), True), depth=1)
-    if part.start() in kept or _is_shown_later(page, part):
+    if part.start() in staying or _is_shown_later(page, part):
         return None
     class_attribute = _CLASS.search(part["attributes"])
     kind = f"{tag}{class_attribute[0]}" if class_attribute else tag
@@ -372,7 +373,10 @@ def _count_cells(rows: list[_Row], tag: str, is_end: bool) -> None:
 
 
 def _is_hidden_column(row: _Row) -> bool:
-    """Check whether the present cell, which is hidden, stands below a hidden cell of the first row, or is that cell."""
+    """Check whether the present cell, which is hidden, stands below a hidden cell of the first row, or is that cell.
+
+    A cell of the first row is noted for the rows below.
+    """
     if row.number == 1:
         row.hidden.add(row.column)
     return row.column in row.hidden

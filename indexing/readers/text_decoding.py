@@ -163,8 +163,8 @@ def _holds_credentials(text: str) -> bool:
 
     Blank lines and comments do not count. For example, "user = ada" above "password = x" holds credentials.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    lines = [line for line in lines if not line.lstrip().startswith(("#", ";"))]
+    filled_lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in filled_lines if not line.lstrip().startswith(("#", ";"))]
     settings = sum(_SETTING.fullmatch(line) is not None for line in lines)
     return bool(_SECRET.search(text)) and settings >= _NEARLY_ALL * len(lines)
 
@@ -243,8 +243,9 @@ def _likely_encodings(data: bytes) -> list[str]:
     lines = [line for line in beginning.splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
     matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
-    western = next((match for match in matches if _WESTERN in match.could_be_from_charset), None)
-    if western:
+    western_matches = [match for match in matches if _WESTERN in match.could_be_from_charset]
+    if western_matches:
+        western = western_matches[0]
         # The coherence says how well the letters fit a language. The chaos is the share of odd characters.
         is_as_coherent = all(western.coherence + _CLEARLY >= match.coherence for match in matches)
         is_as_tidy = all(western.chaos <= match.chaos + _CLEARLY for match in matches)
