@@ -726,9 +726,8 @@ def show_cell(value: object, form: str) -> str:
     :param form: The number format of the cell, such as `0.0%`.
     :returns: The text; "" for None, and for a number format such as `;;;`, which hides the value.
     """
-    # In Python, True and False are numbers, too.
-    has_number_format = isinstance(value, date | time | timedelta | int | float) and not isinstance(value, bool)
-    if not has_number_format:
+    # Only numbers and times have a number format. In Python, True and False are numbers, too, but not in Excel.
+    if isinstance(value, bool) or not isinstance(value, date | time | timedelta | int | float):
         return "" if value is None or form == _NO_CELL else str(value)
     if _NO_NUMBER.fullmatch(form):
         return ""
