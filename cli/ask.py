@@ -24,6 +24,7 @@ from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import ModelOption, apply_chosen_model, offer_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
+from prefrag.components.text.distinct import distinct
 from prefrag.errors import BadInput, Missing, PrefragError
 
 # Heavy modules are imported where they are used, so that --help is instant.
@@ -197,8 +198,7 @@ def _name_collections(pipeline: object) -> list[str]:
     from prefrag.components.document_stores.index_name import name_index
     from prefrag.components.document_stores.store_kinds import find_stores
 
-    names = [name_index(store) for store in find_stores(pipeline)]
-    return list(dict.fromkeys(names))
+    return distinct(name_index(store) for store in find_stores(pipeline))
 
 
 def is_extractive(pipeline: Pipeline) -> bool:

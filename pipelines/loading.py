@@ -29,6 +29,7 @@ from prefrag.components.parts import ELASTICSEARCH_STORE, walk_parts
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.sources.source_rules import SourceRules
 from prefrag.components.state.state_builder import StateBuilder
+from prefrag.components.text.distinct import distinct
 from prefrag.errors import BadInput, Missing
 from prefrag.pipelines.advice import explain_error, explain_keys, explain_yaml
 from prefrag.pipelines.blocks import Block, Change, blocks, is_block_of, parameters_of
@@ -59,7 +60,7 @@ def trust_module(name: str) -> None:
     """
     # The variable is set, because `prefrag` itself is listed when it is imported.
     listed = os.environ[ALLOWLIST_VARIABLE].split(",")
-    os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, name]))
+    os.environ[ALLOWLIST_VARIABLE] = ",".join(distinct([*listed, name]))
 
 
 class PipelineMissing(Missing, ValueError):

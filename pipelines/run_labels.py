@@ -6,6 +6,7 @@ from typing import Any
 from prefrag.audit_log import audit_log
 from prefrag.components.document_stores.index_name import name_index
 from prefrag.components.document_stores.store_kinds import find_stores
+from prefrag.components.text.distinct import distinct
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
@@ -23,4 +24,4 @@ def label_run(pipeline: Any) -> dict[str, str]:
         pipeline.searched_stores = find_stores(pipeline)
     names = [name_index(store) for store in pipeline.searched_stores]
     # Several stores may search the same collection.
-    return {**labels, "collection": ",".join(dict.fromkeys(names))}
+    return {**labels, "collection": ",".join(distinct(names))}

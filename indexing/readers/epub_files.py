@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from prefrag.components.text.distinct import distinct
 from prefrag.indexing.file_forms import FORMS, HTML
 from prefrag.indexing.readers.office_files import XML_BEGINNING, check_package, check_xml
 from prefrag.indexing.readers.text_decoding import decode_text
@@ -78,7 +79,7 @@ def _page_paths(listing: ElementTree.Element, folder: str) -> list[str]:
             continue
         page = unquote(item.get("href", ""))
         paths.append(posixpath.normpath(posixpath.join(folder, page)))
-    return list(dict.fromkeys(paths))
+    return distinct(paths)
 
 
 def _parse(archive: zipfile.ZipFile, names: set[str], place: str) -> ElementTree.Element:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, groupby, pairwise, zip_longest
 from typing import NamedTuple
 
+from prefrag.components.text.distinct import distinct
 from prefrag.components.text.table_rows import Row, Table
 from prefrag.indexing.passage_splitting import MOST_CHARACTERS, MOST_WORDS
 from prefrag.indexing.readers.form import FormCell, Pair, read_form
@@ -225,9 +226,7 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
         has_only_titles = len(block) <= _MOST_TITLES and all(_is_lone(row.cells) for row in block)
         if has_only_titles:
             yield from above
-            texts = ("".join(row.cells) for row in block)
-            # Leave out repeated titles, and keep the order.
-            above = list(dict.fromkeys(texts))
+            above = distinct("".join(row.cells) for row in block)
             continue
 
         if is_later:
@@ -712,7 +711,7 @@ def _join_names(names: Iterable[str]) -> str:
 
     A name that covers several rows of the header stands in each of these rows. It is written only once.
     """
-    return " ".join(dict.fromkeys(filter(None, names)))
+    return " ".join(distinct(filter(None, names)))
 
 
 def _join_titles(titles: Sequence[str]) -> tuple[str, list[str]]:

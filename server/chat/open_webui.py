@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.state.state import Event
 from prefrag.components.text.controls import strip_controls
+from prefrag.components.text.distinct import distinct
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.sentences import cut_text
 from prefrag.pipelines.references import CHECKED, GIVEN, not_answered_text, shown_label, title_text
@@ -207,7 +208,7 @@ def _number_marks(cited_marks: Sequence[str], files: Mapping[str, str], highest_
     """
     numbers: dict[str, str] = {}
     highest = highest_of_files
-    for mark in dict.fromkeys(cited_marks):
+    for mark in distinct(cited_marks):
         number_of_file = files.get(mark)
         if number_of_file:
             numbers[mark] = number_of_file
@@ -232,7 +233,7 @@ def _write_chips(brackets: str, numbers: Mapping[str, str], follows_chip: bool) 
     if not all(mark in numbers for mark in marks):
         between_brackets = brackets[1:-1]
         return f"({between_brackets})"
-    different_numbers = dict.fromkeys(numbers[mark] for mark in marks)
+    different_numbers = distinct(numbers[mark] for mark in marks)
     chips = " ".join(f"[{number}]" for number in different_numbers)
     return f" {chips}" if follows_chip else chips
 

@@ -29,6 +29,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     set_index_variable,
 )
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE
+from prefrag.components.text.distinct import distinct
 from prefrag.errors import BadInput, Missing
 from prefrag.pipelines.blocks import blocks, is_block_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
@@ -64,7 +65,7 @@ def choose_pipelines() -> dict[str, Path]:
 
     served: dict[str, Path] = {}
     # Without a choice, serve the user's own wrappers or, if there are none, the default pipeline.
-    chosen_names = dict.fromkeys(chosen or wrappers or [DEFAULT])
+    chosen_names = distinct(chosen or wrappers or [DEFAULT])
     for chosen_name in chosen_names:
         path = wrappers.get(chosen_name) or find(chosen_name)
         name = chosen_name if path.is_dir() else path.stem

@@ -22,6 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.components.state.run_options import pop_collection
+from prefrag.components.text.distinct import distinct
 from prefrag.errors import BadInput, PrefragError
 from prefrag.file_lock import append_line
 from prefrag.server.access.keys import current_access
@@ -157,7 +158,7 @@ class KeptFeedback(Feedback):
             has_only_digits = citation.mark.isascii() and citation.mark.isdecimal()
             if has_only_digits and citation.id:
                 ids.append(citation.id)
-        return list(dict.fromkeys(ids))
+        return distinct(ids)
 
 
 def feedback_file() -> Path:

@@ -19,6 +19,7 @@ from prefrag.collections.corpora import contains_id, read_ids
 from prefrag.collections.local_collection import LocalCollection
 from prefrag.collections.opening import passages_of
 from prefrag.collections.stores import UPLOADED, PassageStore, is_there, origin_of
+from prefrag.components.text.distinct import distinct
 from prefrag.errors import BadInput
 from prefrag.indexing.discovery import printable, real_path
 from prefrag.indexing.report import Deletion, IndexReport, OnPlan, PrunePlan, Skipped
@@ -38,8 +39,7 @@ def delete_documents(targets: Iterable[str], collection: Collection | DocumentSt
     :raises BadInput: If a target is empty, `.`, `..` or `/`. Then nothing is deleted.
     """
     passages = passages_of(collection, change=True)
-    different_targets = list(dict.fromkeys(targets))
-    by_target = find_passages(passages, different_targets)
+    by_target = find_passages(passages, distinct(targets))
     ids = {passage_id for ids_of_target in by_target.values() for passage_id in ids_of_target}
     passages.delete_in_batches(ids)
     passages.finish()
