@@ -17,6 +17,7 @@ from prefrag.components.state.events import EventData
 from prefrag.components.state.result import FoundDocument, Result
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.counted import counted
+from prefrag.components.text.distinct import distinct
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines import references
@@ -129,15 +130,14 @@ class RunPrinter:
         """Print the answer: in the sentence of its passage, or else in the words of the model."""
         parts = references.answer_parts(result)
         if parts:
-            before, span, behind, source = parts
-            line = Text(before)
-            if span and not self.console.is_terminal:
+            line = Text(parts.before)
+            if parts.answer and not self.console.is_terminal:
                 # Without a terminal there is no bold type. Then put the signs of Markdown around the answer.
-                line.append(f"**{span}**")
+                line.append(f"**{parts.answer}**")
             else:
-                line.append(span, "bold")
-            line.append(behind)
-            line.append(source, "dim")
+                line.append(parts.answer, "bold")
+            line.append(parts.behind)
+            line.append(parts.source, "dim")
             self._print_text(line)
         else:
             self._print_answer_of_model(result)
@@ -153,12 +153,11 @@ class RunPrinter:
             return
         # The word that says how sure the answer is, if code has checked the answer.
         certainty_word = references.GIVEN.get(result.get("certainty") or "")
+        is_correct = result.get("label") == Label.CORRECT and not result.get("forced")
         style = "bold"
-        if not certainty_word and result.get("citations"):
-            is_correct = result.get("label") == Label.CORRECT and not result.get("forced")
-            if is_correct:
-                # Green shows that the answer can be relied on. Such an answer cites passages and is labelled CORRECT.
-                style = "bold green"
+        if not certainty_word and result.get("citations") and is_correct:
+            # Green shows that the answer can be relied on. Such an answer cites passages and is labelled CORRECT.
+            style = "bold green"
         self._print(f"{certainty_word or 'Answer'}: {one_line(answer)}", style)
         for text in references.evidence_texts(result):
             self._print(text, "dim", indent=2)
@@ -282,7 +281,7 @@ def _write_queries_sent_out(result: Result) -> str:
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
     if sent:
         # A query may have been sent several times, in several attempts. Write it once.
-        queries = "; ".join(dict.fromkeys(sent))
+        queries = "; ".join(distinct(sent))
         return f"Queries sent to the web: {queries}"
     searches_of_web = result["counts"]["sources"].get("web", {}).get("total")
     if searches_of_web:

@@ -67,14 +67,15 @@ def explain_keys(block: Block) -> str:
     :param block: The content of the YAML.
     :returns: One sentence, or an empty text if nothing is missing.
     """
-    missing = next((key for key in ("components", "connections") if key not in block), None)
-    if missing is None:
-        return ""
-    others = [key for key in map(str, block) if key not in _KEYS]
-    near = get_close_matches(missing, others, 1)
-    if not near:
-        return f"it has no `{missing}`."
-    return f"it has no `{missing}`: `{near[0]}` is probably meant to be that."
+    unknown_keys = [key for key in map(str, block) if key not in _KEYS]
+    for key in ("components", "connections"):
+        if key in block:
+            continue
+        near = get_close_matches(key, unknown_keys, 1)
+        if not near:
+            return f"it has no `{key}`."
+        return f"it has no `{key}`: `{near[0]}` is probably meant to be that."
+    return ""
 
 
 def explain_error(error: Exception, block: Block, text: str, types: Iterable[str]) -> str:
@@ -87,9 +88,9 @@ def explain_error(error: Exception, block: Block, text: str, types: Iterable[str
     :returns: The reason, with the name of the component before it. The reason of Haystack itself if it is none of the
         known mistakes.
     """
-    inside = _IN_A_COMPONENT.search(str(error))
-    before = f"component '{inside['name']}': " if inside else ""
-    reason = inside["reason"].strip() if inside else str(error)
+    in_component = _IN_A_COMPONENT.search(str(error))
+    before = f"component '{in_component['name']}': " if in_component else ""
+    reason = in_component["reason"].strip() if in_component else str(error)
 
     parameter = _NO_SUCH_PARAMETER.search(reason)
     if parameter:

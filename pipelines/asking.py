@@ -142,22 +142,14 @@ async def _run(
     Raise RunFailed if the run fails or is stopped.
     """
     composer = pipeline.get_component("answer")
+    # The composer appends its result to this list.
     results: list[Result] = []
     context.run(awaited.set, (composer, results))
     local = getattr(composer, "local_source", "local")
     reached = _Reached(inputs["question"], local)
-    began = arrived.get() or asyncio.get_running_loop().time()
-    # Haystack declares less than it returns: a generator, which can be closed.
-    engine: Any = pipeline.run_async_generator({"start": inputs}, include_outputs_from=_list_watched(pipeline))
 
     try:
-        sent = sent_to_tracing()
-        if sent:
-            context.run(audit, "tracing", sent=sent)
-        running: AsyncGenerator[Any, None] = cancel_tasks_at_end(engine, began + deadline, context)
-        if progress:
-            running = _with_progress(running, context)
-        async with aclosing(running) as outputs:
+        async with aclosing(_start_engine(pipeline, inputs, context, deadline, progress)) as outputs:
             async for output in outputs:
                 if isinstance(output, Event):
                     # An event with the progress of a model call.
@@ -186,6 +178,7 @@ async def _run(
             return
         if isinstance(cause, RunError):
             reached.state = cause.state
+        # Without a state, the first component has refused the question or an option.
         if reached.state is None and isinstance(cause, ValueError):
             raise cause from error
         raise _make_failure(str(cause), reached.last_state, local, **_find_status(error)) from error
@@ -193,6 +186,23 @@ async def _run(
     # Haystack ends without an output if a component waits for an input that never arrives.
     message = "The pipeline ended without an answer: a path through its connections leads nowhere."
     raise _make_failure(message, reached.last_state, local)
+
+
+def _start_engine(
+    pipeline: Pipeline, inputs: dict[str, Any], context: Context, deadline: float, progress: bool
+) -> AsyncGenerator[Any, None]:
+    """Return the generator of the outputs of components and, if wanted, of events with the progress of model calls.
+
+    Before the run starts, the audit log gets an entry if a tracing backend gets spans of the run.
+    """
+    sent = sent_to_tracing()
+    if sent:
+        context.run(audit, "tracing", sent=sent)
+    began = arrived.get() or asyncio.get_running_loop().time()
+    # Haystack declares less than it returns: a generator, which can be closed.
+    engine: Any = pipeline.run_async_generator({"start": inputs}, include_outputs_from=_list_watched(pipeline))
+    outputs: AsyncGenerator[Any, None] = cancel_tasks_at_end(engine, began + deadline, context)
+    return _with_progress(outputs, context) if progress else outputs
 
 
 class _Reached:
@@ -244,7 +254,9 @@ def _find_result(output: Mapping[str, Mapping[str, Any]], results: Sequence[Resu
     if "answer" not in output:
         return None
     result: Result | None = output["answer"].get("result")
-    return result or next(iter(results), None)
+    if result:
+        return result
+    return results[0] if results else None
 
 
 async def _with_progress(outputs: AsyncGenerator[T, None], context: Context) -> AsyncGenerator[T | Event, None]:
@@ -432,11 +444,11 @@ def _prepare(pipeline: Pipeline, question: str, options: dict[str, Any]) -> tupl
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)
     if inputs.pop("model", None) is False:
         context.run(model_left_out.set, True)
-    allowed = inputs.pop("web_query", None)
-    if allowed is not None:
-        if allowed != query_form(question):
+    confirmed_query = inputs.pop("web_query", None)
+    if confirmed_query is not None:
+        if confirmed_query != query_form(question):
             raise BadInput("`web_query` is not the question in the form in which it would be sent: show that and ask.")
-        context.run(allowed_query.set, allowed)
+        context.run(allowed_query.set, confirmed_query)
     set_inputs = {name: value for name, value in inputs.items() if value is not None}
     return {"question": question, **set_inputs}, context
 

@@ -74,8 +74,10 @@ def is_block_of(block: Mapping[str, Any], path: str) -> bool:
     :param path: The import path of the class.
     :returns: True if the class of the block is this class or a subclass. False if it cannot be imported.
     """
-    if block["type"] == path or block["type"].startswith(_NOT_OF_OTHERS):
-        return bool(block["type"] == path)
+    if block["type"] == path:
+        return True
+    if block["type"].startswith(_NOT_OF_OTHERS):
+        return False
     try:
         return is_class(import_class_by_name(block["type"]), path)
     except Exception:

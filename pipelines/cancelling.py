@@ -41,7 +41,10 @@ async def cancel_tasks_at_end(
                 return
             yield output
     finally:
-        running = {task for task in tasks if task.cancel()}
+        # A task that ends leaves the set, so take those that run now.
+        running = {task for task in tasks if not task.done()}
+        for task in running:
+            task.cancel()
         if running:
             await asyncio.wait(running, timeout=_END_SECONDS)
         # The generator is closed in its context, because it resets context variables there, such as the current span.

@@ -8,6 +8,7 @@ sentences, each with the mark of its document.
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from prefrag.components.state.places import Place
 from prefrag.components.state.result import FoundDocument, Quotation, Result
@@ -39,6 +40,21 @@ _shorten = partial(cut_text, characters=200, sign="...")
 # One or more numbers in brackets, which look like citation marks. Group 1 is the text between the brackets.
 # Matches: "[2]", "[W3; 4]". Does not match: "[note]", "(2)".
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
+
+
+class AnswerInSentence(NamedTuple):
+    """An answer as it is shown in the sentence of a passage.
+
+    :param before: How sure the answer is, and the words of the sentence before the answer.
+    :param answer: The answer. Empty if the reader found only a sentence.
+    :param behind: The words of the sentence behind the answer.
+    :param source: The citation mark, the title, the place and the date of the document.
+    """
+
+    before: str
+    answer: str
+    behind: str
+    source: str
 
 
 def references(result: Result) -> list[tuple[str, FoundDocument]]:
@@ -99,20 +115,21 @@ def evidence_texts(result: Result) -> list[str]:
     :param result: The result of a run.
     :returns: A line for each sentence, with its mark. The title of a document stands only before its first sentence.
     """
-    documents, texts = dict(references(result)), list[str]()
+    documents = dict(references(result))
+    texts: list[str] = []
     # The documents and sections whose title was written.
-    named: set[tuple[str, str | None]] = set()
+    with_title: set[tuple[str, str | None]] = set()
     for quotation in result.get("evidence") or ():
         # A passage may be in several sections, so each sentence has its own headings.
         document = documents.get(quotation["mark"], {})
         heading = quotation.get("heading", document.get("heading"))
         key = (quotation["mark"], heading)
         title = ""
-        if key not in named:
+        if key not in with_title:
             title = title_text({"title": quotation.get("title", document.get("title", "")), "heading": heading})
-        named.add(key)
+        with_title.add(key)
 
-        # The list of documents names the page of the first sentence. A passage may continue on further pages.
+        # The list of documents names the page of the first sentence. A sentence on another page gets that page here.
         page = _page(quotation)
         if page != _page(documents.get(quotation["mark"], quotation)):
             places = [f"{name} {number}" for name, number in page.items()]
@@ -122,23 +139,23 @@ def evidence_texts(result: Result) -> list[str]:
     return texts
 
 
-def answer_parts(result: Result) -> list[str]:
+def answer_parts(result: Result) -> AnswerInSentence | None:
     """Write an answer as a sentence of a passage.
 
     :param result: The result of a run.
-    :returns: Four parts: the text before the answer, the answer, the text behind it, and the source. The second part is
-        empty if the reader found only a sentence. The list is empty if nothing was found, or a model's answer was not
-        checked. It is also empty if no sentence has the whole answer of a model. Such an answer is shown in the model's
-        own words.
+    :returns: The sentence in parts. None if nothing was found, or a model's answer was not checked. Also None if no
+        sentence has the whole answer of a model. Such an answer is shown in the model's own words.
     """
     word = GIVEN.get(result.get("certainty") or "")
     if word is None:
-        return []
+        return None
     first = result["evidence"][0]
     if result.get("answered_by") == "model" and not first.get("answer"):
-        return []
+        return None
 
-    sentence, span = without_marks(first["sentence"]), first.get("answer")
+    sentence = without_marks(first["sentence"])
+    # Where in the sentence the answer stands.
+    span = first.get("answer")
     before, answer, behind = "", "", sentence
     if span:
         begin, end = span["start"], span["end"]
@@ -149,9 +166,12 @@ def answer_parts(result: Result) -> list[str]:
 
     document = dict(references(result)).get(first["mark"], {})
     place = without_marks(", ".join(filter(None, (title_text(document), place_text(document), date_text(document)))))
-    parts = [_on_one_line(part) for part in (before, answer, behind)]
-    parts[0] = f"{word}: {parts[0]}"
-    return [*parts, f" [{first['mark']}] ({one_line(place)})"]
+    return AnswerInSentence(
+        f"{word}: {_on_one_line(before)}",
+        _on_one_line(answer),
+        _on_one_line(behind),
+        f" [{first['mark']}] ({one_line(place)})",
+    )
 
 
 def _on_one_line(part: str) -> str:
@@ -246,8 +266,9 @@ def not_answered_text(result: Result) -> str:
     searches = [event for event in trace if event.get("kind") == "found"]
     if searches and all(event.get("error") for event in searches):
         return NOT_ANSWERED
+    was_not_found = last.get("kind") == "checked" and last.get("certainty") == "not_found"
     # If the answer has a probability, it stands in a passage, but the probability is too low.
-    if (last.get("kind"), last.get("certainty")) != ("checked", "not_found") or result.get("probability"):
+    if not was_not_found or result.get("probability"):
         return NOT_ANSWERED
     searched_web = bool((result.get("counts") or {}).get("total_web"))
     has_web_page = any(mark.startswith("W") for mark, _ in references(result))
@@ -280,7 +301,8 @@ def label_text(result: Result) -> str:
     :param result: The result of a run.
     :returns: How code has checked the answer. If it was not checked, the label of the model.
     """
-    label, forced = shown_label(result), forced_text(result)
+    label = shown_label(result)
+    forced = forced_text(result)
     check = CHECKED.get(result.get("certainty") or "")
     if check:
         text = f"Check: {check}; the model labels it {label}" if label else f"Check: {check}"
@@ -331,9 +353,11 @@ def title_text(document: FoundDocument) -> str:
     :param document: The document, as a result lists it. Its ``heading`` has the headings, joined with ``>``.
     :returns: The text, or an empty text if the document has neither.
     """
-    title, heading = str(document.get("title") or ""), document.get("heading") or ""
-    if heading == title or heading.startswith(f"{title} > "):
-        heading = heading[len(f"{title} > ") :]
+    title = str(document.get("title") or "")
+    heading = document.get("heading") or ""
+    if heading == title:
+        heading = ""
+    heading = heading.removeprefix(f"{title} > ")
     return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
 
 

@@ -84,8 +84,8 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     if not parameters:
         return [component]
     # The first component that has these parameters is their owner. Others repeat them.
-    owner = next(other for other, block in components.items() if block.get("init_parameters") is parameters)
-    if owner == name:
+    names_with_these = [other for other, block in components.items() if block.get("init_parameters") is parameters]
+    if names_with_these[0] == name:
         return [block for block in all_blocks if block is component or block.get("init_parameters") is parameters]
     # The component repeats the parameters of another one. They are copied, because the key names only this component.
     components[name] = {**component, "init_parameters": dict(parameters)}

@@ -118,6 +118,8 @@ _JUDGED_BY = {
     "insufficient": "what was found does not suffice",
     "no_other_source": "no other source may be searched",
 }
+# Those of them that judge by the passages. All others are rules.
+_JUDGES = ("model", "classifier", "words")
 # How an observation refers to its documents if the event before it has listed the same documents, by the kind of that
 # event.
 _SAME = {"found": "all of them", "selection": "what was selected"}
@@ -202,7 +204,8 @@ def _put_into_words(kind: str, data: EventData) -> dict[str, object]:
             values["counts"] = counts and _join(f"{name} {count}" for name, count in counts.items())
         case "question_class":
             values["chosen"] = _CLASSES.get(str(data.get("chosen")), data.get("chosen"))
-        case "verdict" if judged_by in _JUDGED_BY and judged_by not in ("model", "classifier", "words"):
+        case "verdict" if judged_by in _JUDGED_BY and judged_by not in _JUDGES:
+            # The words for a rule say already why it decides so.
             values["analysis"] = ""
         case "evaluated":
             values["scores"] = _join(_write_score(score) for score in data.get("scores") or ())
@@ -211,12 +214,8 @@ def _put_into_words(kind: str, data: EventData) -> dict[str, object]:
         case "selection":
             values |= _describe_selection(data)
         case "observation":
-            left_out = data.get("left_out")
-            names = _join_documents(data.get("documents"), data.get("places"))
-            if left_out:
-                names = f"all of them but {_join(left_out)}"
             values["source"] = data.get("source") or "no source"
-            values["documents"] = _SAME.get(str(data.get("same_as")), names)
+            values["documents"] = _describe_observed(data)
         case "unreadable":
             values["again"] = data.get("caller") and data.get("again")
         case "look_ahead":
@@ -254,6 +253,17 @@ def _describe_found(data: EventData) -> dict[str, object]:
         "titles": _join_documents(data.get("titles"), data.get("places")),
         "before": " · ".join(f"{times} x {error}" for error, times in failures.items()),
     }
+
+
+def _describe_observed(data: EventData) -> str:
+    """Name the documents of an observation. The documents that the event before it has listed are not repeated."""
+    same_as = str(data.get("same_as"))
+    if same_as in _SAME:
+        return _SAME[same_as]
+    left_out = data.get("left_out")
+    if left_out:
+        return f"all of them but {_join(left_out)}"
+    return _join_documents(data.get("documents"), data.get("places"))
 
 
 def _describe_strips(data: EventData) -> dict[str, object]:
@@ -315,6 +325,6 @@ def _write_group(title: str, places: Sequence[str]) -> str:
     """Write the title of some documents, with their places if there are several documents."""
     if len(places) == 1:
         return title
-    # Without places, only the number of passages can be written.
-    named = "; ".join(places) if all(places) else f"{len(places)} passages"
-    return f"{title} ({named})"
+    # If a place is not known, only the number of passages can be written.
+    passages = "; ".join(places) if all(places) else f"{len(places)} passages"
+    return f"{title} ({passages})"

@@ -56,11 +56,12 @@ class Processes(Runner):
 
             yield submit
         finally:
-            end = time.monotonic() + _SECONDS_TO_END
+            # All processes are told to end first, so that they end at the same time.
+            deadline = time.monotonic() + _SECONDS_TO_END
             for worker in workers:
                 worker.close()
             for worker in workers:
-                worker.end(end)
+                worker.end(deadline)
 
 
 @dataclass
@@ -105,9 +106,9 @@ class _Worker:
             with suppress(OSError):
                 self._process.terminate()
 
-    def end(self, at: float) -> None:
+    def end(self, deadline: float) -> None:
         """Wait for the process to end until a time of the monotonic clock, then kill it."""
-        self._process.join(max(0.0, at - time.monotonic()))
+        self._process.join(max(0.0, deadline - time.monotonic()))
         self._process.kill()
         self._process.join()
 
@@ -144,6 +145,7 @@ class _Worker:
                 return
             self._pipe = None
             process.join()
+            # All items that the process was running count as tried, because one of them may have killed it.
             for number, task in list(self.running.items()):
                 task.tries += 1
                 if task.tries > TRIES:

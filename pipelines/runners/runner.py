@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import AbstractContextManager, suppress
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 from prefrag.errors import PrefragError
@@ -77,18 +77,10 @@ class Runner(ABC):
                     if not running:
                         break
 
-                    are_done = [future.done() for future in running]
-                    has_result = are_done[0] if ordered else any(are_done)
-                    if not has_result:
+                    if not _list_ended(running, ordered):
                         undone = [future for future in running if not future.done()]
                         wait(undone, _SIGNAL_SECONDS, FIRST_COMPLETED)
-                    for future in list(running):
-                        is_done = future.done()
-                        if ordered and not is_done:
-                            # The results behind this one wait for it.
-                            break
-                        if not is_done:
-                            continue
+                    for future in _list_ended(running, ordered):
                         item = running.pop(future)
                         error = future.exception()
                         if error is not None:
@@ -100,6 +92,12 @@ class Runner(ABC):
                     future.cancel()
         if failed:
             raise failed[0]
+
+
+def _list_ended(futures: Iterable[Future[object]], ordered: bool) -> list[Future[object]]:
+    """List the futures that are done. If their order matters, only those before the first that is not done."""
+    are_next = takewhile(lambda future: future.done(), futures) if ordered else futures
+    return [future for future in are_next if future.done()]
 
 
 def start(run: Callable[[Item], object], item: Item) -> Future[object]:

@@ -18,6 +18,7 @@ from prefrag.components.state.result import Result
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.controls import strip_controls
+from prefrag.components.text.distinct import distinct
 from prefrag.components.text.one_line import one_line
 from prefrag.pipelines import references, search_failures
 from prefrag.pipelines.references import GIVEN, HEADING, NOT_ANSWERED, UNSUPPORTED, answer_parts, evidence_texts
@@ -104,7 +105,7 @@ def write_content(result: Result, cites: bool, marks: Mapping[str, str], lists_s
     if lists_sources:
         sources = rename_marks(disarm(references.references_text(result)), marks).splitlines()
         # Several passages of an attached file give the same line. Show this line only once.
-        paragraphs.append("\n".join(dict.fromkeys(sources)))
+        paragraphs.append("\n".join(distinct(sources)))
     return "\n\n".join(filter(None, paragraphs))
 
 
@@ -113,10 +114,10 @@ def _write_answer(result: Result, marks: Mapping[str, str]) -> list[str]:
     parts = answer_parts(result)
     if parts:
         # The answer is the bold part of a sentence of a passage. The mark of the passage stands behind the sentence.
-        before, span, behind, mark = map(_without_emphasis, parts)
-        bold_span = f"**{span}**" if span else ""
+        before, shown_answer, behind, source = map(_without_emphasis, parts)
+        bold_answer = f"**{shown_answer}**" if shown_answer else ""
         # The line begins with a word such as "Stated", so that no untrusted text starts a heading or a list.
-        return [rename_marks(f"{before}{bold_span}{behind}{mark}", marks)]
+        return [rename_marks(f"{before}{bold_answer}{behind}{source}", marks)]
 
     evidence = evidence_texts(result)
     answer = result.get("answer_with_citations") or result.get("answer")
@@ -237,7 +238,7 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
     def rename(match: re.Match[str]) -> str:
         renamed = [new_name(mark) for mark in read_marks(match[1])]
         # Two marks may have the same new name.
-        names = ", ".join(dict.fromkeys(renamed))
+        names = ", ".join(distinct(renamed))
         return f"[{names}]"
 
     def new_name(mark: str) -> str:
@@ -305,7 +306,7 @@ def _remarks_on_failures(result: Result) -> list[str]:
     remarks = [text.removesuffix(".") for text in result.get("without_model") or ()]
     # A model may have failed several times with the same message. Write it once.
     messages = [str(event["message"]) for event in _events(result, "model_failed")]
-    for message in dict.fromkeys(messages):
+    for message in distinct(messages):
         remarks.append(disarm(one_line(message)).removesuffix("."))
     failed = _failed_sources(result)
     if failed and not search_failures(result):
@@ -318,21 +319,21 @@ def _remarks_on_web(result: Result) -> list[str]:
     """Say which queries were not sent to the web, and which were."""
     remarks = []
     was_sent = bool(result.get("queries_sent_out"))
-    reasons = dict.fromkeys(query["reason"] for query in result.get("queries_held_back") or ())
+    reasons = distinct(query["reason"] for query in result.get("queries_held_back") or ())
     if reasons:
         consequence = "a query was held back" if was_sent else "the web was not searched"
         shown_reasons = disarm("; ".join(reasons))
         remarks.append(f"{consequence}: {shown_reasons}")
 
     # Parts of the question that are in no query.
-    left_out = dict.fromkeys(str(event["text"]) for event in _events(result, "left_out"))
+    left_out = distinct(str(event["text"]) for event in _events(result, "left_out"))
     if left_out and was_sent:
         parts = "; ".join(f"\u201c{disarm(one_line(text))}\u201d" for text in left_out)
         remarks.append(f"not sent to the web: {parts} (to search the web for this too, ask it as a question by itself)")
 
     queries = [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]
     if queries:
-        shown_queries = ", ".join(f"\u201c{query}\u201d" for query in dict.fromkeys(queries))
+        shown_queries = ", ".join(f"\u201c{query}\u201d" for query in distinct(queries))
         remarks.append(f"sent to the web: {shown_queries}")
     return remarks
 
@@ -350,7 +351,7 @@ def _without_emphasis(text: str) -> str:
 def _failed_sources(result: Result) -> list[str]:
     """Return the names of the sources for which every search failed, in the order in which they were first searched."""
     searches = _events(result, "found")
-    sources = dict.fromkeys(str(event["source"]) for event in searches)
+    sources = distinct(str(event["source"]) for event in searches)
     # A search with titles and an error did not fail: only some of the retrievers of the source failed.
     succeeded = [event for event in searches if event.get("titles") or not event.get("error")]
     answering = {event["source"] for event in succeeded}
