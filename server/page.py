@@ -84,7 +84,8 @@ def _find_start(pipeline: PipelineBase) -> StateBuilder | None:
 
     Pipelines without this component are not listed, because the page cannot show their results.
     """
-    return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
+    starts = [part for _, part in pipeline.walk() if isinstance(part, StateBuilder)]
+    return starts[0] if starts else None
 
 
 def _describe(name: str, pipeline: object, start: StateBuilder) -> dict[str, object]:

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -268,7 +268,7 @@ class Keyring:
         self._index = KeyIndex() if are_shared() else None
         self._one_at_a_time = CapacityLimiter(1)
         # The index of keys is not read again before this time of the monotonic clock.
-        self._until = 0.0
+        self._next_read = 0.0
         # Keys in the environment get names with a colon, which no stored key can have.
         self._of_environment: list[tuple[str, Access]] = []
         for number, key in enumerate(settings.api_keys, start=1):
@@ -281,13 +281,13 @@ class Keyring:
         self._has_key_store = settings.keys_file is not None
         if not self._has_key_store and self._index is not None:
             self._has_key_store = self.path.exists()
-        self._always = settings.require_key
+        self._is_set_to_require = settings.require_key
         self._read_again()
 
     @property
     def is_required(self) -> bool:
         """Whether a request needs a key."""
-        return bool(self._of_environment) or self._has_key_store or self._always or self.is_unreadable
+        return bool(self._of_environment) or self._has_key_store or self._is_set_to_require or self.is_unreadable
 
     @property
     def has_keys(self) -> bool:
@@ -316,7 +316,7 @@ class Keyring:
         :param secret: The key that a request has sent. It may be empty.
         :returns: What the key allows. None if the key is unknown or has expired.
         """
-        if self._index is not None and time.monotonic() >= self._until:
+        if self._index is not None and time.monotonic() >= self._next_read:
             await to_thread.run_sync(self._read_again, limiter=self._one_at_a_time)
         elif self._index is None:
             self._read_again()
@@ -338,10 +338,10 @@ class Keyring:
         """Read the keys again if they may have changed."""
         if self._index is None:
             self._read_file_again()
-        elif time.monotonic() >= self._until:
-            self._ask(self._index)
+        elif time.monotonic() >= self._next_read:
+            self._read_index_again(self._index)
 
-    def _ask(self, index: KeyIndex) -> None:
+    def _read_index_again(self, index: KeyIndex) -> None:
         """Read the keys from Elasticsearch. If this fails, no stored key works until a later attempt succeeds."""
         keys: tuple[Key, ...] = ()
         try:
@@ -355,7 +355,7 @@ class Keyring:
         else:
             self.is_unreadable = False
         self._stored = keys
-        self._until = time.monotonic() + _INDEX_SECONDS
+        self._next_read = time.monotonic() + _INDEX_SECONDS
 
     def _read_file_again(self) -> None:
         """Read the key file if it has changed since it was last read."""
@@ -382,6 +382,36 @@ class Keyring:
                 # such as too many open files.
                 self._file_state = None
             logger.error("%s Until then, all of its keys are refused.", error)
+
+
+class _Refusal(NamedTuple):
+    """The reply to a request that is not passed on: its status, its message and its further headers."""
+
+    status: int
+    message: str
+    headers: dict[str, str] | None = None
+
+
+_NO_KEYS = _Refusal(
+    403,
+    "This service has no API keys: make one with `prefrag keys add NAME`, or set PREFRAG_API_KEYS. Without keys, it "
+    "only answers clients on its own machine that use a name such as localhost and no proxy.",
+)
+_TOKEN_USED = _Refusal(
+    403, "This address was used, or the server restarted. Open the address that the terminal shows now."
+)
+_UNREADABLE = _Refusal(
+    503, "The keys cannot be read right now, so no request is answered: try again.", {"Retry-After": "2"}
+)
+_KEY_REQUIRED = _Refusal(
+    401, "Send a valid API key in the header: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"}
+)
+_FOREIGN_PAGE = _Refusal(
+    403,
+    "A web page of another origin gets nothing here without a key: the administrator allows it with "
+    "PREFRAG_CORS_ORIGINS.",
+)
+_MAY_NOT_DEPLOY = _Refusal(403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
 
 
 class ApiKeys:
@@ -423,46 +453,51 @@ class ApiKeys:
         if access is None and is_own_page and self.page_token.is_held(scope):
             access = AT_TERMINAL
 
-        if access is None and not self.keyring.is_required and not is_local:
-            message = (
-                "This service has no API keys: make one with `prefrag keys add NAME`, or set PREFRAG_API_KEYS. Without "
-                "keys, it only answers clients on its own machine that use a name such as localhost and no proxy."
-            )
-            await refuse(scope, receive, send, 403, message)
+        is_stranger = access is None and not self.keyring.is_required and not is_local
+        if is_stranger:
+            refusal: _Refusal | None = _NO_KEYS
         elif path == "/access" and scope.get("method") == "POST":
             sets_cookie = self.page_token.exchange(_read_token(scope), scope) if is_own_page else None
             if sets_cookie is not None:
                 await sets_cookie(scope, receive, send)
                 return
-            message = "This address was used, or the server restarted. Open the address that the terminal shows now."
-            await refuse(scope, receive, send, 403, message)
+            refusal = _TOKEN_USED
         elif PUBLIC_PATHS.fullmatch(path):
             await self.app(scope, receive, send)
-        elif access is None and self.keyring.is_unreadable:
-            message = "The keys cannot be read right now, so no request is answered: try again."
-            await refuse(scope, receive, send, 503, message, {"Retry-After": "2"})
-        elif access is None and self.keyring.is_required:
-            message = "Send a valid API key in the header: Authorization: Bearer KEY"
-            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
-        elif access is None and _OF_DOCUMENTS.fullmatch(path) and comes_from_foreign_page(scope):
-            message = (
-                "A web page of another origin gets nothing here without a key: the administrator allows it with "
-                "PREFRAG_CORS_ORIGINS."
-            )
-            await refuse(scope, receive, send, 403, message)
-        elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path):
-            await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
+            return
         else:
-            if access is None:
-                # A chat or MCP request from this machine may serve somebody else, such as the users of a front end.
-                may_serve_others = path.endswith(("/chat/completions", "/mcp"))
-                access = ANYONE if may_serve_others else OWNER
-            current_access.set(access)
-            # If the key forbids web search, switch web search off here, because the requests of all routes pass here.
-            closed_by = "" if access.web else CLOSED_BY_KEY
-            web_closed_by.set(closed_by)
-            label_audit(key=access.key or None)
-            await self.app(scope, receive, send)
+            refusal = self._find_refusal(scope, path, access)
+        if refusal is not None:
+            await refuse(scope, receive, send, refusal.status, refusal.message, refusal.headers)
+            return
+
+        if access is None:
+            # A chat or MCP request from this machine may serve somebody else, such as the users of a front end.
+            may_serve_others = path.endswith(("/chat/completions", "/mcp"))
+            access = ANYONE if may_serve_others else OWNER
+        current_access.set(access)
+        # If the key forbids web search, switch web search off here, because the requests of all routes pass here.
+        closed_by = "" if access.web else CLOSED_BY_KEY
+        web_closed_by.set(closed_by)
+        label_audit(key=access.key or None)
+        await self.app(scope, receive, send)
+
+    def _find_refusal(self, scope: Scope, path: str, access: Access | None) -> _Refusal | None:
+        """Make the checks 6 and 7 of a request. Return None if it passes them.
+
+        :param scope: The request.
+        :param path: Its path, which is not public.
+        :param access: What the key or the cookie of the request allows. None without a valid one.
+        """
+        if access is not None:
+            return _MAY_NOT_DEPLOY if not access.deploys and DEPLOY_PATHS.fullmatch(path) else None
+        if self.keyring.is_unreadable:
+            return _UNREADABLE
+        if self.keyring.is_required:
+            return _KEY_REQUIRED
+        if _OF_DOCUMENTS.fullmatch(path) and comes_from_foreign_page(scope):
+            return _FOREIGN_PAGE
+        return None
 
 
 def _read_token(scope: Scope) -> str:

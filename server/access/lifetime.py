@@ -118,9 +118,10 @@ class _Exchange:
     async def watch_connection(self) -> None:
         """Return when the client has disconnected. Until the body has been read, do not receive anything."""
         await self.body_read.wait()
-        while not self._gone.is_set() and (await self._receive())["type"] != "http.disconnect":
-            pass
-        self._gone.set()
+        while not self._gone.is_set():
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self._gone.set()
 
     async def send_and_note_start(self, message: Message) -> None:
         """Send a message of the application, and note that it has begun its answer."""

@@ -27,6 +27,8 @@ from prefrag.server.http.security import is_loopback
 
 # The environment variable in which `serve` passes the secret to its workers. Users do not set it.
 _VARIABLE = "_SERVE_PAGE_TOKEN"
+# What stands for that variable if it is not set: no secret, no folder, no address, and no page to open.
+_NOTHING_OFFERED = '["", "", "", false]'
 # The name of the file in the shared folder before there is a token. `show` renames this file.
 _FIRST = "first"
 
@@ -82,7 +84,7 @@ class PageToken:
 
         The environment variable is deleted, so that the processes that this process starts cannot read the secret.
         """
-        secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, '["", "", "", false]'))
+        secret, folder, self._address, self._opens_page = json.loads(os.environ.pop(_VARIABLE, _NOTHING_OFFERED))
         self._folder = Path(folder) if folder else None
         self._cookie = hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest() if secret else ""
 

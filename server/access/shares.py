@@ -108,17 +108,22 @@ class Places:
         :param holder: The holder that :meth:`take` was called with.
         """
         self._occupied -= Counter([holder])
-        while True:
-            fitting = (waiting for waiting in self._waiting if self._fits(self._occupied[waiting], self._free))
-            next_holder = next(fitting, None)
-            if next_holder is None:
-                return
-
+        next_holder = self._find_next_holder()
+        while next_holder is not None:
             turn = self._waiting[next_holder][0]
             self._remove(next_holder, turn)
+            # A request that was cancelled meanwhile takes no place.
             if not turn.done():
                 self._occupied[next_holder] += 1
                 turn.set_result(None)
+            next_holder = self._find_next_holder()
+
+    def _find_next_holder(self) -> str | None:
+        """Return the first waiting holder that may get another place now; None if there is none."""
+        for holder in self._waiting:
+            if self._fits(self._occupied[holder], self._free):
+                return holder
+        return None
 
     @property
     def _free(self) -> int:
@@ -134,6 +139,7 @@ class Places:
         For example, with a share of 50% a holder with 2 places gets another if 3 are free, but not if only 2 are free.
         """
         share = settings.share if self._are_shared() else 100
+        # The same as own / free < share / (100 - share), but without a division by zero.
         return own * (100 - share) < free * share
 
     def _remove(self, holder: str, turn: asyncio.Future[None]) -> None:

@@ -76,23 +76,16 @@ class BodyLimit:
             await refuse(scope, receive, send, 413, too_large)
             return
 
-        body = bytearray()
-        # Whether more of the body is to come.
-        more = True
         try:
             async with asyncio.timeout(self.seconds):
-                while more:
-                    part = await receive()
-                    if part["type"] == "http.disconnect":
-                        return
-                    body += part.get("body", b"")
-                    more = bool(part.get("more_body")) and len(body) <= self.limit
+                body = await self._read(receive)
+            if body is None:
+                return
             if len(body) > self.limit:
                 await refuse(scope, receive, send, 413, too_large)
                 return
-            content = bytes(body)
             if scope["method"] == "POST" and _is_json(scope):
-                content = _bound(content)
+                body = _bound(body)
         except TimeoutError:
             await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
             return
@@ -100,12 +93,25 @@ class BodyLimit:
             await refuse(scope, receive, send, error.http_status, str(error))
             return
 
-        whole: list[Message] = [{"type": "http.request", "body": content}]
+        # The message with the body. The application gets it once, and then the messages that follow.
+        unread: list[Message] = [{"type": "http.request", "body": body}]
 
         async def receive_whole() -> Message:
-            return whole.pop() if whole else await receive()
+            return unread.pop() if unread else await receive()
 
         await self.app(scope, receive_whole, send)
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """Return the body, or only its beginning if it is longer than the limit. None if the client disconnects."""
+        body = bytearray()
+        is_complete = False
+        while not is_complete and len(body) <= self.limit:
+            part = await receive()
+            if part["type"] == "http.disconnect":
+                return None
+            body += part.get("body", b"")
+            is_complete = not part.get("more_body")
+        return bytes(body)
 
 
 def _is_upload(scope: Scope) -> bool:
@@ -159,6 +165,7 @@ def _bound(body: bytes) -> bytes:
         if isinstance(turns, list) and len(turns) > MAX_TURNS:
             content[name] = _newest_turns(turns)
             is_cut = True
+    # Turns that are cut off are not passed on, so they are not checked.
     _check(content)
     return json.dumps(content).encode() if is_cut else body
 
@@ -191,11 +198,15 @@ def _check(content: object) -> None:
                     raise BadInput(_NO_TEXT)
                 inner_values = value.values()
             waiting += [(inner_value, depth + 1) for inner_value in inner_values]
-        elif isinstance(value, str):
-            if not is_text(value):
-                raise BadInput(_NO_TEXT)
-        elif isinstance(value, float):
-            if not math.isfinite(value):
-                raise BadInput(f"The body holds {value}, which is not a JSON number.")
-        elif isinstance(value, int) and value not in _INTEGERS:
-            raise BadInput("The body holds a number of more than 64 bits.")
+        else:
+            _check_simple(value)
+
+
+def _check_simple(value: object) -> None:
+    """Raise BadInput for a text or a number that Python reads from JSON, but that cannot be used or answered."""
+    if isinstance(value, str) and not is_text(value):
+        raise BadInput(_NO_TEXT)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadInput(f"The body holds {value}, which is not a JSON number.")
+    if isinstance(value, int) and value not in _INTEGERS:
+        raise BadInput("The body holds a number of more than 64 bits.")

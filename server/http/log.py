@@ -18,9 +18,13 @@ from prefrag.tracing import Measured, observers
 
 # A colour code of a terminal, such as "\x1b[32m". uvicorn's messages contain them.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# The numbers in the line about a run: the tag of the measurement, and the name of the field in the line.
-_COUNTED = {"prefrag.searches": "searches", "gen_ai.usage.input_tokens": "input_tokens"}
-_COUNTED |= {"gen_ai.usage.output_tokens": "output_tokens", "prefrag.status": "status"}
+# The fields of the line about a run, besides its labels and its seconds, by the tags of the measurement.
+_FIELDS = {
+    "prefrag.searches": "searches",
+    "gen_ai.usage.input_tokens": "input_tokens",
+    "gen_ai.usage.output_tokens": "output_tokens",
+    "prefrag.status": "status",
+}
 
 
 def configure_log() -> None:
@@ -77,6 +81,6 @@ def _log_run(measured: Measured) -> None:
     if measured.name != "prefrag.run":
         return
     labels = {name: measured.labels[name] for name in ("run", "pipeline", "key") if measured.labels.get(name)}
-    numbers = {field: measured.tags[tag] for tag, field in _COUNTED.items() if tag in measured.tags}
+    fields = {field: measured.tags[tag] for tag, field in _FIELDS.items() if tag in measured.tags}
     failure = {"error": measured.error} if measured.error else {}
-    log.bind(**labels, seconds=round(measured.seconds, 3), **numbers, **failure).info("Run ended")
+    log.bind(**labels, seconds=round(measured.seconds, 3), **fields, **failure).info("Run ended")

@@ -103,22 +103,23 @@ def comes_from_this_machine(scope: Scope) -> bool:
     """
     # A client without an address is unknown. It does not count as a client on this machine.
     client = scope["client"][0] if scope.get("client") else ""
-    address = scope["server"][0] if scope.get("server") else "localhost"
+    server = scope["server"][0] if scope.get("server") else "localhost"
     headers = Headers(scope=scope)
-    if not client or scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers):
+    is_from_proxy = scope.get("http_version") == "1.0" or any(_FORWARDING.fullmatch(name) for name in headers)
+    if not client or is_from_proxy:
         return False
 
-    for end in (client, address):
+    for address in (client, server):
         # In tests, client and server are in the same process and have names instead of addresses. Accept names.
         with suppress(ValueError):
-            if not ipaddress.ip_address(end).is_loopback:
+            if not ipaddress.ip_address(address).is_loopback:
                 return False
 
     try:
         name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
     except ValueError:
         return False
-    return name == address or is_loopback(name)
+    return name == server or is_loopback(name)
 
 
 def comes_from_own_page(scope: Scope) -> bool:
