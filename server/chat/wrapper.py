@@ -68,7 +68,7 @@ def take_options(run: Callable[..., object]) -> Callable[..., Any]:
     :param run: The method. It takes the options as keyword arguments.
     :returns: The same method.
     """
-    # The new signature keeps the parameter `self` and has the options behind it.
+    # The new signature lists the options behind `self`, in the place of `**options`.
     self_parameter, *_ = signature(run).parameters.values()
     parameters = [self_parameter]
     lines = [getdoc(run) or ""]
@@ -285,9 +285,9 @@ class ServedPipeline(BasePipelineWrapper):
         self, pipeline: Pipeline, messages: Sequence[Mapping[str, object]], seconds: float
     ) -> tuple[str, Result]:
         """Return the reply to a task and its usage. Without a model server, code writes the reply."""
-        reasoners = (part for _, part in pipeline.walk() if isinstance(part, Reasoner))
-        reasoner = next(reasoners, None)
-        generator = None if reasoner is None else reasoner.chat_generator
+        generators = [part.chat_generator for _, part in pipeline.walk() if isinstance(part, Reasoner)]
+        # The first reasoner has the model of the pipeline. It may have none.
+        generator = generators[0] if generators else None
         call = None if generator is None else ModelCall("front_end", generator)
         if call is None or call.is_absent or call.is_embedded:
             return answer_without_model(messages, Path(self.name).stem), {"usage": {}}
@@ -373,7 +373,10 @@ class _Chunks:
         # Fields that are not part of a message are put beside the choices. Ordinary OpenAI clients ignore them there.
         beside: dict[str, object] = {}
         for name, value in fields.items():
-            (delta if name in Message.model_fields else beside)[name] = value
+            if name in Message.model_fields:
+                delta[name] = value
+            else:
+                beside[name] = value
         choice = Choice(index=0, delta=Message.model_validate(delta), finish_reason=finish_reason)
         return self._empty.model_copy(update={"choices": [choice], **beside})
 

@@ -6,6 +6,7 @@ copy of the pipeline is loaded when a request first names the collection.
 
 import asyncio
 from collections import OrderedDict
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from prefrag import pipelines
@@ -30,6 +31,20 @@ from prefrag.server.library.collections import (
 MOST_LOADED = 16
 
 
+class _Indexes(NamedTuple):
+    """The indexes that a pipeline searches.
+
+    :param own: The index that the collection of a request replaces: the default collection if the pipeline searches
+        that, or else the only index of the pipeline. Otherwise None.
+    :param others: The names of all other indexes, and the classes of other stores.
+    :param kinds: The classes of the stores of all these indexes: in Elasticsearch, or on this machine.
+    """
+
+    own: str | None
+    others: set[str]
+    kinds: set[str]
+
+
 class CollectionPipelines:
     """Finds the pipeline for the collection of a request.
 
@@ -49,7 +64,7 @@ class CollectionPipelines:
         self._recent: OrderedDict[str, Pipeline] = OrderedDict()
         # The copies that are being loaded at the moment.
         self._loading: dict[str, asyncio.Task[Pipeline]] = {}
-        self._kinds, self._own, self._others = _find_indexes(pipeline)
+        self._indexes = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Pipeline:
         """Find the pipeline of a collection, and load it if needed.
@@ -59,12 +74,13 @@ class CollectionPipelines:
         :raises BadInput: If the key or the pipeline does not allow the request as it is.
         :raises NoSuchCollection: If the collection does not exist or may not be used.
         """
+        own = self._indexes.own
         allowed = current_access.get().collections
-        if allowed is not None and not self._others <= allowed:
+        if allowed is not None and not self._indexes.others <= allowed:
             raise BadInput("This pipeline also searches documents that your key rules out: use another pipeline.")
 
         if collection is None:
-            if self._own is None or is_allowed(self._own):
+            if own is None or is_allowed(own):
                 return self.pipeline
             usable = [name for name in allowed or () if is_listed(name)]
             if len(usable) != 1:
@@ -73,23 +89,22 @@ class CollectionPipelines:
                 )
             [collection] = usable
 
-        if self._own is None:
+        if own is None:
             raise BadInput("This pipeline searches fixed collections: leave `collection` out.")
-        if collection == self._own and is_allowed(collection):
+        if collection == own and is_allowed(collection):
             return self.pipeline
-        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
-        if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
+        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._indexes.kinds)
+        if TANTIVY_STORE in self._indexes.kinds and not index_exists(index_path(collection)):
             raise NoSuchCollection
 
         pipeline = self._loaded.get(collection)
-        if pipeline is None:
-            loading = self._loading.get(collection)
-            if loading is None:
-                loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
-            # Shield the loading. It must go on for other clients if the client that started it disconnects.
-            return await asyncio.shield(loading)
-        self._keep(collection, pipeline)
-        return pipeline
+        if pipeline is not None:
+            self._keep(collection, pipeline)
+            return pipeline
+        if collection not in self._loading:
+            self._loading[collection] = asyncio.create_task(self._load_once(collection))
+        # Shield the loading. It must go on for other clients if the client that started it disconnects.
+        return await asyncio.shield(self._loading[collection])
 
     async def _load_once(self, collection: str) -> Pipeline:
         """Load a copy in a thread. Requests that come meanwhile wait for the same task."""
@@ -114,31 +129,28 @@ class CollectionPipelines:
         def change(block: Block) -> Block:
             """Replace the own index by the collection, if this part of the YAML names it."""
             if is_block_of(block, WEB_RETRIEVER):
-                name = "local_index"
+                parameter = "local_index"
             elif any(is_block_of(block, kind) for kind in STORES):
-                name = "index"
+                parameter = "index"
             else:
                 return block
             parameters = parameters_of(block)
-            index = parameters.get(name) or served_collection()
-            if index != self._own or parameters.get("path"):
+            index = parameters.get(parameter) or served_collection()
+            has_fixed_path = bool(parameters.get("path"))
+            if index != self._indexes.own or has_fixed_path:
                 return block
-            return {**block, "init_parameters": {**parameters, name: collection}}
+            return {**block, "init_parameters": {**parameters, parameter: collection}}
 
         pipeline: Pipeline = pipelines.load(self._name, replace=change)
         pipeline.warm_up()
         return pipeline
 
 
-def _find_indexes(pipeline: Pipeline) -> tuple[set[str], str | None, set[str]]:
-    """Find which indexes a pipeline searches.
-
-    The three results are the kinds of its stores, its own index, and the names of all other indexes and stores. Only
-    the own index can be replaced by the collection of a request. The own index is the default collection if the
-    pipeline searches that, or else the only index of the pipeline. Otherwise it is None.
-    """
+def _find_indexes(pipeline: Pipeline) -> _Indexes:
+    """Find which indexes a pipeline searches."""
     kinds: set[str] = set()
     names: set[str] = set()
+    # The stores whose index has no name, or none that a request could replace.
     others: set[str] = set()
     for _, part in walk_parts(pipeline):
         if is_elasticsearch_store(part):
@@ -155,4 +167,4 @@ def _find_indexes(pipeline: Pipeline) -> tuple[set[str], str | None, set[str]]:
     elif len(names) == 1:
         [own] = names
     others |= {name for name in names if name != own}
-    return kinds, own, others
+    return _Indexes(own, others, kinds)

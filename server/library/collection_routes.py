@@ -446,7 +446,6 @@ def _make_refusal(status: int, message: str) -> HTTPException:
 
 def _describe_collections(kind: type[Collection]) -> list[dict[str, object]]:
     """Describe the collections that the request may search. A collection that cannot be read is left out."""
-    access = current_access.get()
     described: list[dict[str, object]] = []
     failure: DocumentStoreError | None = None
     for collection in searchable_collections(kind):
@@ -461,35 +460,36 @@ def _describe_collections(kind: type[Collection]) -> list[dict[str, object]]:
             failure = error
             continue
 
-        setting = web_setting()
-        # Without a setting, each collection has its own choice, and the person at the terminal may change it.
-        is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
-        is_demo = name == DEMO_INDEX
-        may_open_web = access == AT_TERMINAL and setting is None and not is_demo
-        folder = collection.follows
-        skipped = collection.skipped()
-        unread = None if skipped is None else len(skipped)
-        description = {
-            "name": name,
-            "default": name == served_collection(),
-            "files": files,
-            "passages": passages,
-            "web": is_open,
-            "writes": access.writes and not is_demo,
-            "follows": folder is not None,
-            "changed": collection.changed,
-            "opens_web": may_open_web,
-            "unread": unread,
-        }
-        # The path reveals something about this machine. So only the person who sits at the machine is told.
-        if folder is not None and access.is_owner:
-            description["path"] = folder
-        described.append(description)
+        described.append({"name": name, "files": files, "passages": passages, **_describe_settings(collection)})
 
     if not kind.has_files and failure is not None and not described:
         # Elasticsearch is down. An empty list would wrongly say that there are no collections.
         raise failure
     return described
+
+
+def _describe_settings(collection: Collection) -> dict[str, object]:
+    """Describe a collection apart from its size: what the request may do with it, and where its documents come from."""
+    access = current_access.get()
+    is_demo = collection.name == DEMO_INDEX
+    setting = web_setting()
+    # Without a setting, each collection has its own choice, and the person at the terminal may change it.
+    is_open = all_consent([collection.document_store()]) if setting is None else setting == "on"
+    folder = collection.follows
+    skipped = collection.skipped()
+    description: dict[str, object] = {
+        "default": collection.name == served_collection(),
+        "web": is_open,
+        "writes": access.writes and not is_demo,
+        "follows": folder is not None,
+        "changed": collection.changed,
+        "opens_web": access == AT_TERMINAL and setting is None and not is_demo,
+        "unread": None if skipped is None else len(skipped),
+    }
+    # The path reveals something about this machine. So only the person who sits at the machine is told.
+    if folder is not None and access.is_owner:
+        description["path"] = folder
+    return description
 
 
 def _describe_report(

@@ -107,7 +107,7 @@ class IndexingProcesses:
     def _carry_out(self, order: dict[str, Any], on_bytes: OnBytes | None = None) -> IndexReport:
         """Let an idle process or a new process carry out an order. Return its report."""
         process = self._take_waiting() or self._start()
-        reply = self._order(process, order, on_bytes)
+        reply = self._send(process, order, on_bytes)
         has_failed = int(reply.get("status", 0)) == HTTPStatus.INTERNAL_SERVER_ERROR
         if has_failed or self._has_stopped:
             self._end(process)
@@ -128,17 +128,17 @@ class IndexingProcesses:
         for process in list(self._running):
             process.kill()
 
-    def _order(self, process: subprocess.Popen[str], order: dict[str, Any], on_bytes: OnBytes | None) -> dict[str, Any]:
+    def _send(self, process: subprocess.Popen[str], order: dict[str, Any], on_bytes: OnBytes | None) -> dict[str, Any]:
         """Send an order to a process, pass on its reports of progress, and return its reply.
 
         If the process ends or takes too long, it is killed, and the unfinished change of an upload is undone.
         """
         assert process.stdin is not None
         assert process.stdout is not None
-        late = threading.Event()
+        is_given_up = threading.Event()
 
         def give_up() -> None:
-            late.set()
+            is_given_up.set()
             process.kill()
 
         try:
@@ -148,19 +148,20 @@ class IndexingProcesses:
                 timer = threading.Timer(INDEX_SECONDS, give_up)
                 timer.start()
                 try:
-                    reply: dict[str, Any] = json.loads(process.stdout.readline())
+                    # If the process has ended, the line is empty, which is no JSON.
+                    line: dict[str, Any] = json.loads(process.stdout.readline())
                 finally:
                     timer.cancel()
-                if on_bytes is None or "bytes" not in reply:
-                    return reply
-                on_bytes(*reply["bytes"])
+                if on_bytes is None or "bytes" not in line:
+                    return line
+                on_bytes(*line["bytes"])
         except (OSError, ValueError) as error:
             self._end(process)
             if "incoming" in order:
                 # Entering and leaving this context deletes what the dead process had begun.
                 with open_collection(order["collection"], order["store"]).change():
                     pass
-            if late.is_set():
+            if is_given_up.is_set():
                 message = f"Indexing was stopped after {INDEX_SECONDS:g} s: send fewer or smaller files."
                 raise IndexingFailed(message, HTTPStatus.GATEWAY_TIMEOUT) from error
             raise IndexingFailed("The indexing broke off.") from error
@@ -264,13 +265,13 @@ def main() -> None:
 
 def _follow(order: dict[str, Any], write: Callable[[dict[str, object]], None]) -> dict[str, object]:
     """Carry out an order to index changes in a folder. ``write`` sends the reports of progress."""
-    last = 0.0
+    last_report = 0.0
 
     def show(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_REPORTS:
+        nonlocal last_report
+        if time.monotonic() - last_report >= _SECONDS_BETWEEN_REPORTS:
             write({"bytes": [progress.bytes_done, progress.bytes_total]})
-            last = time.monotonic()
+            last_report = time.monotonic()
 
     folder = Path(order["folder"])
     drives = {drive: tuple(mark) for drive, mark in order["drives"].items()}

@@ -101,7 +101,8 @@ class PagePictures:
         """Remember that a page reached a limit: the hash of its file, its number, and whether a sentence was marked."""
         self._too_slow.pop(subject, None)
         if len(self._too_slow) >= _MOST_REMEMBERED:
-            del self._too_slow[next(iter(self._too_slow))]
+            oldest, *_ = self._too_slow
+            del self._too_slow[oldest]
         self._too_slow[subject] = time.monotonic() + _REMEMBERED_SECONDS
 
 

@@ -6,6 +6,7 @@ made in a thread, because this takes up to half a minute.
 """
 
 import hashlib
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -92,21 +93,21 @@ def _name(thing: str, names: list[str]) -> str:
     ``"the Pellhaven Calibration Hall"``, and ``_name("the hall", [])`` returns ``""``.
     """
     article = ""
-    rest = thing
+    bare_thing = thing
     if re.match(r"(?:the|an?) ", thing, re.IGNORECASE):
-        article, _, rest = thing.partition(" ")
-    words = rest.split()
+        article, _, bare_thing = thing.partition(" ")
+    words = bare_thing.split()
     if words[0].lower() in _VAGUE or words[-1].lower() in FUNCTION_WORDS:
         return ""
 
     # In the document "Pellhaven Calibration Hall", replace "the hall" by the whole name.
-    longer_names = [name for name in names if name.lower().endswith(f" {rest.lower()}")]
+    longer_names = [name for name in names if name.lower().endswith(f" {bare_thing.lower()}")]
     whole_name = longer_names[0] if longer_names else ""
     if article and len(words) == 1 and re.fullmatch(rf"{_WORD}(?: {_WORD}){{0,5}}", whole_name):
         return f"the {whole_name}"
     if not article:
         # Without an article, only the title or the heading itself is clear.
-        return rest if rest.lower() in map(str.lower, names) else ""
+        return bare_thing if bare_thing.lower() in map(str.lower, names) else ""
 
     # With an article, a capital letter or a word of the title makes the thing specific. An "s" at the end of a word
     # does not count.
@@ -114,7 +115,7 @@ def _name(thing: str, names: list[str]) -> str:
     topic = {word.rstrip("s") for word in words_of_names} - FUNCTION_WORDS
     is_specific = any(word[0].isupper() or word.lower().rstrip("s") in topic for word in words)
     is_clear = len(words) > 1 or words[0].lower() in topic
-    return f"{article.lower()} {rest}" if is_specific and is_clear else ""
+    return f"{article.lower()} {bare_thing}" if is_specific and is_clear else ""
 
 
 class SuggestedQuestions:
@@ -126,8 +127,8 @@ class SuggestedQuestions:
     def __init__(self, served: Callable[[], Mapping[str, object]]):
         self._served = served
         self._made: dict[LocalCollection, tuple[int, list[dict[str, str]]]] = {}
-        # When the thread of a collection ended, by the monotonic clock. Infinite while the thread runs.
-        self._ended: dict[LocalCollection, float] = {}
+        # When a thread may start for a collection, by the monotonic clock. Infinite while a thread runs.
+        self._next_start: dict[LocalCollection, float] = {}
         self._one_at_a_time = Lock()
 
     def find(self, collection: LocalCollection) -> dict[str, object]:
@@ -146,8 +147,8 @@ class SuggestedQuestions:
         reader = self._find_reader()
         if reader is None:
             return {"questions": [], "pending": False}
-        if time.monotonic() - self._ended.get(collection, -_PAUSE) >= _PAUSE:
-            self._ended[collection] = float("inf")
+        if time.monotonic() >= self._next_start.get(collection, 0.0):
+            self._next_start[collection] = math.inf
             Thread(target=self._make, args=[collection, version, reader], daemon=True).start()
         return {"questions": [], "pending": True}
 
@@ -168,7 +169,7 @@ class SuggestedQuestions:
             except Exception as error:
                 log.warning("No questions are suggested for {}: {}", collection.name, error)
             self._made[collection] = (version, questions)
-            self._ended[collection] = time.monotonic()
+            self._next_start[collection] = time.monotonic() + _PAUSE
 
 
 def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> list[dict[str, str]]:
@@ -197,9 +198,9 @@ def find_questions(store: TantivyDocumentStore, reader: ExtractiveReader) -> lis
             break
         time.sleep(_BEFORE_EACH)
         answers = reader.read(question, store.search(question, _READ))
-        best = next(iter(answers), None)
-        if best is None or best.probability < reader.threshold:
+        if not answers or answers[0].probability < reader.threshold:
             continue
+        best = answers[0]
 
         # The question must be answered from the document that it was made from.
         origin = _origin(made_from[question])
