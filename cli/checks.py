@@ -181,7 +181,7 @@ def _check_data() -> Finding:
         return Finding("data", "note", text, advice=f"To keep it private: chmod -R go= {quoted_folder}")
 
     # The data folder or, if it does not exist yet, the innermost existing folder above it.
-    existing_folder = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    existing_folder, *_ = [path for path in (folder, *folder.parents) if os.path.exists(path)]
     if os.access(existing_folder, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
     advice = "To index documents or use the demo, set PREFRAG_DATA_DIR to a folder that you can write to."
@@ -533,8 +533,8 @@ def _check_extras() -> Finding:
 
 def _check_keys(stores: Sequence[object] = ()) -> Finding:
     """Say how many API keys there are, or what is wrong with them."""
-    from prefrag.server.access.key_index import KEY_INDEX, KeysUnreadable, is_open_to_others
-    from prefrag.server.access.keys import are_shared, keys_file, read_keys
+    from prefrag.server.access.key_index import KeysUnreadable
+    from prefrag.server.access.keys import are_shared, read_keys
 
     try:
         number_set = len(settings.api_keys)
@@ -543,21 +543,36 @@ def _check_keys(stores: Sequence[object] = ()) -> Finding:
         advice = "Until you repair this, `serve` does not start or refuses the keys."
         return Finding("keys", "note", str(error), advice=advice)
 
-    if are_shared():
-        if is_open_to_others():
-            text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
-            advice = "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY)."
-            return Finding("keys", "note", text, advice=advice)
-        if keys_file().exists():
-            text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
-            return Finding("keys", "note", text, advice="Make new keys with prefrag keys add, then delete that file.")
-
+    problem = _find_problem_of_shared_keys() if are_shared() else None
+    if problem is not None:
+        return problem
     if number_set or keys:
         text = f"{number_set} set in PREFRAG_API_KEYS, {len(keys)} made by prefrag keys"
         number_expired = sum(key.has_expired for key in keys)
         if number_expired:
             return Finding("keys", "note", f"{text}, of which {number_expired} have expired")
         return Finding("keys", "ok", text)
+    return _report_no_keys(stores)
+
+
+def _find_problem_of_shared_keys() -> Finding | None:
+    """Say what is wrong with the keys in Elasticsearch, which can be read. None if nothing is wrong."""
+    from prefrag.server.access.key_index import KEY_INDEX, is_open_to_others
+    from prefrag.server.access.keys import keys_file
+
+    if is_open_to_others():
+        text = f"Anyone who reaches Elasticsearch can read and change the hashes of the keys ({KEY_INDEX})"
+        advice = "Protect it with a password or a key (PREFRAG_ELASTICSEARCH_API_KEY)."
+        return Finding("keys", "note", text, advice=advice)
+    if keys_file().exists():
+        text = f"The keys in {keys_file()} no longer work, but while it exists, `prefrag serve` requires a key"
+        return Finding("keys", "note", text, advice="Make new keys with prefrag keys add, then delete that file.")
+    return None
+
+
+def _report_no_keys(stores: Sequence[object]) -> Finding:
+    """Say what it means that there are no API keys."""
+    from prefrag.server.access.keys import are_shared
 
     if settings.require_key:
         return Finding("keys", "note", "PREFRAG_REQUIRE_KEY is on, but there are no keys: prefrag keys add NAME")

@@ -46,7 +46,9 @@ def examine_installation(
     if collection is not None:
         os.environ["PREFRAG_INDEX"] = collection
     findings = asyncio.run(examine(pipeline, port, online))
-    code = next((finding.exit_code for finding in findings if finding.status == "problem"), 0)
+    problems = [finding for finding in findings if finding.status == "problem"]
+    # `prefrag ask` would end with the first problem.
+    code = problems[0].exit_code if problems else 0
     if as_json:
         listed = [
             {"part": finding.part, "status": finding.status, "text": finding.text, "advice": finding.advice}

@@ -188,7 +188,8 @@ def list_documents(
 
     collection = _find(name, store)
     listed = collection.entries()
-    shown = listed[offset:][:limit]
+    end = None if limit is None else offset + limit
+    shown = listed[offset:end]
     if as_json:
         # Read the titles in the metadata of all files, or only of the listed ones if there is a limit.
         paths = None if limit is None else [entry.path for entry in shown if entry.path]
@@ -428,12 +429,14 @@ def _find(name: str | None, store: str) -> Collection:
     return open_collection(_choose_name(name, store), store)
 
 
-def _choose_name(name: str | None, reads: str = "") -> str:
+def _choose_name(name: str | None, existing_in: str = "") -> str:
     """Return the name of the collection for a command.
 
-    ``reads`` is the store if the command needs an existing collection, and empty if it may make a new one. Without a
-    name in the command or the settings, the result is ``"default"``. Only in the store "tantivy", an existing
-    collection may be chosen instead.
+    Without a name in the command or the settings, it is ``"default"``. A command that needs an existing collection on
+    this machine may get that of a followed folder or the demo instead.
+
+    :param name: The name in the command. None if there is none.
+    :param existing_in: The store in which the collection must exist. Empty if the command may make a new collection.
     """
     from prefrag.components.document_stores.tantivy.index_location import own_index
     from prefrag.settings import settings
@@ -441,4 +444,4 @@ def _choose_name(name: str | None, reads: str = "") -> str:
     chosen_name = name or settings.index
     if chosen_name:
         return chosen_name
-    return own_index() if reads == "tantivy" else "default"
+    return own_index() if existing_in == "tantivy" else "default"

@@ -42,7 +42,7 @@ def list_feedback(rating: RatingOption = None, collection: CollectionOption = No
     load_env_file()
     left_out: Counter[str] = Counter()
     entries = list(_read(collection, left_out))
-    listed = [entry for entry in entries if rating in (None, entry.rating)]
+    listed = [entry for entry in entries if rating is None or entry.rating == rating]
     for entry in listed:
         answer = f" -> {entry.result.answer}" if entry.result.answer else " -> (no answer)"
         right = f"; right: {entry.answer}" if entry.answer else ""
@@ -84,15 +84,15 @@ def export_feedback(
     last: dict[tuple[str, str], KeptFeedback] = {}
     # If a question was rated several times, only the last rating counts. This is so even if `rating` leaves it out.
     for feedback in _read(collection, left_out):
-        place = (feedback.collection, _make_question(feedback).question)
-        is_replacement = place in last
+        key = (feedback.collection, _make_question(feedback).question)
+        is_replacement = key in last
         left_out["replaced by later feedback"] += is_replacement
-        last[place] = feedback
+        last[key] = feedback
 
     questions: dict[tuple[str, str], Question] = {}
-    for place, feedback in last.items():
+    for key, feedback in last.items():
         question = _make_question(feedback)
-        if rating not in (None, feedback.rating):
+        if rating is not None and feedback.rating != rating:
             continue
         reason = "" if question.answers else "without a right answer"
         if kind == "training":
@@ -100,7 +100,7 @@ def export_feedback(
         if reason:
             left_out[reason] += 1
         else:
-            questions[place] = question
+            questions[key] = question
 
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
     if not questions:
@@ -123,7 +123,7 @@ def _read(collection: str | None, left_out: Counter[str]) -> Iterator[KeptFeedba
     for entry in read_feedback():
         if entry is None:
             left_out[_UNREADABLE] += 1
-        elif collection in (None, entry.collection):
+        elif collection is None or entry.collection == collection:
             yield entry
 
 

@@ -72,8 +72,8 @@ def read_choice() -> Choice | None:
         choice = Choice(stored.get("base_url", ""), stored.get("model", ""), stored.get("gguf", ""))
     except (OSError, ValueError, AttributeError):
         return None
-    is_whole = all(isinstance(value, str) for value in asdict(choice).values())
-    return choice if is_whole else None
+    is_valid = all(isinstance(value, str) for value in asdict(choice).values())
+    return choice if is_valid else None
 
 
 def apply_chosen_model(name: str | None = None) -> None:
@@ -85,8 +85,9 @@ def apply_chosen_model(name: str | None = None) -> None:
     """
     if name is not None:
         choice = find_model(name)
-        # Empty, and not taken away: a variable that is missing may come back from the file .env.
-        os.environ.update(dict.fromkeys((BASE_URL, MODEL, GGUF, *_BELONGINGS), ""))
+        # The variables are emptied and not deleted, because the file .env sets those that are missing.
+        for variable in (BASE_URL, MODEL, GGUF, *_BELONGINGS):
+            os.environ[variable] = ""
         _apply(choice)
     elif not is_model_configured():
         stored = read_choice()
@@ -96,6 +97,7 @@ def apply_chosen_model(name: str | None = None) -> None:
 
 
 def _apply(choice: Choice) -> None:
+    """Put a model into the environment. Without a model, change nothing."""
     if choice.gguf:
         os.environ[GGUF] = choice.gguf
     elif choice.is_model:
@@ -133,10 +135,10 @@ def offer_model() -> None:
         terminal.print(f"  {number}  {one_line(offer.name)} ({offer.place})", markup=False)
 
     typed = str(typer.prompt("Which model should answer from now on? (number, or 0 for none)", default="0", err=True))
-    if not typed.isdecimal() or int(typed) > len(offers):
+    chosen_number = int(typed) if typed.isdecimal() else -1
+    if not 0 <= chosen_number <= len(offers):
         terminal.print("That is not one of the numbers, so no model is used this time.", style="yellow")
         return
-    chosen_number = int(typed)
     choice = offers[chosen_number - 1].choice if chosen_number else Choice()
     store_choice(choice)
     terminal.print("Change your choice with: prefrag model use NAME", markup=False, style="dim")
@@ -177,7 +179,7 @@ def find_model(name: str) -> Choice:
 
     if name == NO_MODEL:
         return Choice()
-    # Unlike that of Path, this leaves the name of an unknown user as it is.
+    # `Path.expanduser` fails for the "~" of an unknown user, while this function leaves it as it is.
     path = Path(os.path.expanduser(name))
     if path.is_file():
         if not is_gguf(path):
@@ -212,6 +214,7 @@ def is_model_configured() -> bool:
 
 
 def _list_served() -> Iterator[LocalModel]:
+    """Yield the models of the servers that run on this machine."""
     for server in find_local_servers():
         for model in server.models:
             choice = Choice(base_url=server.base_url, model=model)

@@ -59,7 +59,7 @@ def find_local_files() -> Iterator[tuple[str, Path]]:
     :returns: An iterator over pairs of the name of the program and the path of the file. A file to which several paths
         lead is returned once.
     """
-    real: set[str] = set()
+    real_paths: set[str] = set()
     for program, folders in _FOLDERS.items():
         for folder in folders:
             path = Path(os.path.expandvars(folder)).expanduser()
@@ -67,19 +67,21 @@ def find_local_files() -> Iterator[tuple[str, Path]]:
             if not path.is_absolute():
                 continue
             for file in _walk(path, _DEPTHS.get(program, _DEPTH)):
-                place = os.path.realpath(file)
-                if place not in real and len(real) < _MOST_FILES and is_gguf(file):
-                    real.add(place)
+                real_path = os.path.realpath(file)
+                if real_path not in real_paths and len(real_paths) < _MOST_FILES and is_gguf(file):
+                    real_paths.add(real_path)
                     yield program, file
 
 
 def _walk(top: Path, depth: int) -> Iterator[Path]:
     """Yield the GGUF files in a folder and its subfolders, down to a depth. Depth 1 is the folder itself."""
     seen = 0
-    for folder, inner, files in os.walk(top):
-        if len(Path(folder).relative_to(top).parts) + 1 >= depth:
-            inner.clear()
-        inner.sort()
+    for folder, subfolders, files in os.walk(top):
+        depth_of_folder = len(Path(folder).relative_to(top).parts) + 1
+        # `os.walk` enters the folders that stay in this list, in its order.
+        if depth_of_folder >= depth:
+            subfolders.clear()
+        subfolders.sort()
         for name in sorted(files):
             seen += 1
             if seen > _MOST_ENTRIES:

@@ -48,6 +48,7 @@ def list_models(content: object) -> list[Mapping[str, Any]]:
 
 
 def _ask(port: int, program: str) -> LocalServer | None:
+    """Ask the server on a port for its models. ``program`` usually has this port. None without a model to chat with."""
     # Imported here, because most commands need no HTTP client.
     import httpx
 
@@ -66,4 +67,5 @@ def _ask(port: int, program: str) -> LocalServer | None:
 
 
 def _can_chat(name: str) -> bool:
+    """Check by the name of a model that it does not only embed, and that the name can be shown."""
     return "embed" not in name.lower() and name.isprintable() and 0 < len(name) <= _NAME_CHARACTERS

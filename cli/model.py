@@ -88,8 +88,8 @@ def get(
         if what is None:
             return
 
-    # A file on this machine is only listed.
-    # Unlike that of Path, this leaves the name of an unknown user as it is.
+    # A file on this machine is only listed. `Path.expanduser` is not used, because it fails for the "~" of an unknown
+    # user, while `os.path.expanduser` leaves it as it is.
     path = Path(os.path.expanduser(what))
     if path.is_file():
         model = model_files.add_local_file(path)
@@ -105,7 +105,7 @@ def get(
         return
     model_files.refuse_taken_name(source.name, str(source))
 
-    # Ask the user. If the hub states something else than what the user has agreed to, ask again.
+    # Ask the user before anything is sent to the hub. If the hub then states something else, ask again.
     size = "" if source.expected_bytes is None else f", about {model_files.show_bytes(source.expected_bytes)}"
     licence = f", licence {source.licence}" if source.licence else ""
     if not _agrees(f"Download {source}{size}{licence} from {source.host}", yes):
@@ -165,7 +165,7 @@ def serve(
     shown = name or file.stem
     _check_file(shown, file)
     window = models["llm"].context or embedded_chat_generator.CONTEXT_WINDOW
-    # Ended by `kill`, the server also frees the model in order.
+    # `kill` ends the server like Ctrl-C, so that the model is freed in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), keep_warm(file, port, window, models["llm"].threads) as model:
         typer.echo(f"{one_line(shown)} is loaded, at {model.base_url}. It stays so until you press Ctrl-C.")
@@ -181,6 +181,7 @@ def serve(
 
 
 def _wait_for_interrupt() -> None:
+    """Wait until Ctrl-C raises KeyboardInterrupt."""
     threading.Event().wait()
 
 
@@ -202,6 +203,7 @@ def remove(name: Annotated[str, typer.Argument(help="The name of a fetched model
 
 
 def _choose_offer() -> str | None:
+    """List the offered models, and let the user choose one. None if nobody can be asked, or none is wanted."""
     from prefrag.components.generators import model_files
 
     free = model_files.free_memory()
@@ -219,13 +221,15 @@ def _choose_offer() -> str | None:
         typer.echo("Fetch one with: prefrag model get NAME --yes")
         return None
     typed = str(typer.prompt("Which one? (number, or 0 for none)", default="0", err=True))
-    if not typed.isdecimal() or int(typed) == 0 or int(typed) > len(offers):
+    number = int(typed) if typed.isdecimal() else 0
+    if not 1 <= number <= len(offers):
         typer.echo("Nothing was downloaded.")
         return None
-    return offers[int(typed) - 1].name
+    return offers[number - 1].name
 
 
 def _agrees(question: str, yes: bool) -> bool:
+    """Ask whether the user agrees to a download. ``yes`` says that the command line has agreed already."""
     if yes:
         return True
     if not can_ask_user():
@@ -237,6 +241,7 @@ def _agrees(question: str, yes: bool) -> bool:
 
 
 def _fetch(source: Source, stated: Stated) -> ModelFile:
+    """Download a model, and show the progress."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     from prefrag.components.generators.model_download import download
@@ -252,7 +257,10 @@ def _fetch(source: Source, stated: Stated) -> ModelFile:
 
 
 def _is_news(source: Source, stated: Stated) -> bool:
-    """Return whether the hub states a larger file, or another licence, than the user has agreed to."""
+    """Check whether the hub states a larger file, or another licence, than the user has agreed to.
+
+    The user has not agreed to a size that was not known.
+    """
     if stated.licence and stated.licence != source.licence:
         return True
     if source.expected_bytes is None or stated.bytes is None:
@@ -261,6 +269,7 @@ def _is_news(source: Source, stated: Stated) -> bool:
 
 
 def _describe(stated: Stated) -> str:
+    """Write the size and the licence that the hub states."""
     from prefrag.components.generators.model_files import show_bytes
 
     size = "a size that is not stated" if stated.bytes is None else show_bytes(stated.bytes)
@@ -291,7 +300,7 @@ def install_command() -> str:
     """Return the command that installs llama.cpp beside this program; it is only shown."""
     # On Windows, no shell knows single quotes around a program.
     python = subprocess.list2cmdline([sys.executable]) if _IS_WINDOWS else shlex.quote(sys.executable)
-    # By this file pipx knows its environments. They have no pip of their own, as those of `uv tool`.
+    # Each environment of pipx has this file. Like the environments of `uv tool`, it has no pip of its own.
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return "pipx inject prefrag xllamacpp"
     if importlib.util.find_spec("pip") is None:
@@ -300,6 +309,7 @@ def install_command() -> str:
 
 
 def _print_override() -> None:
+    """Say if the environment names a model, because then the user's choice has no effect."""
     if is_model_configured():
         typer.echo("The environment names a model (PREFRAG_LLM_...), and that goes before what you choose here.")
 
@@ -335,7 +345,7 @@ def _try(name: str) -> None:
         return
     with suppress(KeyboardInterrupt), console(stderr=True).status("Trying what it can do (Ctrl-C skips this) ..."):
         try:
-            # Loading a file may take as long as a call, and is not counted into the limit of one.
+            # Load the model first, because loading a file may take as long as a whole call is allowed to take.
             model.warm_up()
             probe = AbilityProbe(model, _TRIAL_SECONDS)
             ability = asyncio.run(probe.try_async())

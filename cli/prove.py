@@ -145,8 +145,9 @@ def _index(folder: Path) -> LocalCollection:
         files = counted(len(report.skipped), "file")
         console(stderr=True).print(f"{files} could not be read: prefrag index {folder} says why.", markup=False)
     with closing(collection.passages()) as passages:
-        if next(iter(passages.all()), None) is None:
-            raise BadInput(f"{folder} holds no file that can be read.")
+        has_passages = any(True for _ in passages.all())
+    if not has_passages:
+        raise BadInput(f"{folder} holds no file that can be read.")
     return collection
 
 

@@ -114,17 +114,21 @@ class RunPrinter:
                 self._print(f"Problem: {one_line(error)}", "yellow")
         self.console.print()
         if "counts" in result:
-            self._print(_write_counts(result), "dim")
-            self._print(_write_queries_sent_out(result), "dim")
-            for query in result.get("queries_held_back") or ():
-                data: EventData = {"source": query["source"], "query": query["query"], "reason": query["reason"]}
-                self._print(trace_text(Event("held_back", 0, data)), "yellow")
-            for line in write_sent_to_models(result):
-                self._print(line, "yellow")
+            self._print_numbers(result)
         if trace:
             self._print_heading("Trace")
             for event in result.get("trace") or ():
                 self._print(json.dumps(event, ensure_ascii=False))
+
+    def _print_numbers(self, result: Result) -> None:
+        """Print how much was searched and called, and what left this machine or was held back."""
+        self._print(_write_counts(result), "dim")
+        self._print(_write_queries_sent_out(result), "dim")
+        for query in result.get("queries_held_back") or ():
+            data: EventData = {"source": query["source"], "query": query["query"], "reason": query["reason"]}
+            self._print(trace_text(Event("held_back", 0, data)), "yellow")
+        for line in write_sent_to_models(result):
+            self._print(line, "yellow")
 
     def _print_answer(self, result: Result) -> None:
         """Print the answer: in the sentence of its passage, or else in the words of the model."""
