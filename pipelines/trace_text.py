@@ -191,55 +191,74 @@ def _put_into_words(kind: str, data: EventData) -> dict[str, object]:
     values: dict[str, object] = {number: data.get(number) or 0 for number in _NUMBERS}
     values |= {"judged_by": _JUDGED_BY.get(judged_by, judged_by), "unparsed": not data.get("parsed", True)}
     values["switches"] = not data.get("status") and not data.get("again")
+    return values | _word_search(kind, data) | _word_judgement(kind, data) | _word_reply(kind, data)
+
+
+def _word_search(kind: str, data: EventData) -> dict[str, object]:
+    """Return the values of an event about a search or about what it found. Empty for other kinds of events."""
     match kind:
         case "found":
-            values |= _describe_found(data)
+            return _describe_found(data)
         case "held_back":
-            query = str(data.get("query"))
-            values["query"] = cut_text(query, _SHOWN_CHARACTERS, "...")
+            return {"query": cut_text(str(data.get("query")), _SHOWN_CHARACTERS, "...")}
         case "closed":
-            values["sources"] = ", ".join(data.get("sources") or ())
+            return {"sources": ", ".join(data.get("sources") or ())}
+        case "selection":
+            return _describe_selection(data)
+        case "observation":
+            return {"source": data.get("source") or "no source", "documents": _describe_observed(data)}
+        case "steered":
+            return {"named": data.get("named") or "no source"}
+    return {}
+
+
+def _word_judgement(kind: str, data: EventData) -> dict[str, object]:
+    """Return the values of an event that judges a question or passages. Empty for other kinds of events."""
+    judged_by = str(data.get("judged_by") or "")
+    match kind:
         case "popularity":
             counts = data.get("counts") or {}
-            values["counts"] = counts and _join(f"{name} {count}" for name, count in counts.items())
+            return {"counts": counts and _join(f"{name} {count}" for name, count in counts.items())}
         case "question_class":
-            values["chosen"] = _CLASSES.get(str(data.get("chosen")), data.get("chosen"))
+            return {"chosen": _CLASSES.get(str(data.get("chosen")), data.get("chosen"))}
         case "verdict" if judged_by in _JUDGED_BY and judged_by not in _JUDGES:
             # The words for a rule say already why it decides so.
-            values["analysis"] = ""
+            return {"analysis": ""}
         case "evaluated":
-            values["scores"] = _join(_write_score(score) for score in data.get("scores") or ())
+            return {"scores": _join(_write_score(score) for score in data.get("scores") or ())}
         case "strips":
-            values |= _describe_strips(data)
-        case "selection":
-            values |= _describe_selection(data)
-        case "observation":
-            values["source"] = data.get("source") or "no source"
-            values["documents"] = _describe_observed(data)
+            return _describe_strips(data)
+        case "critique":
+            return {
+                "support": _SUPPORT.get(str(data.get("support")), "no support"),
+                "answer": data.get("answer") or "no answer",
+                "usefulness": data.get("usefulness") or "unknown",
+            }
+    return {}
+
+
+def _word_reply(kind: str, data: EventData) -> dict[str, object]:
+    """Return the values of an event about a reply of a model or about an answer. Empty for other kinds of events."""
+    certainty = data.get("certainty")
+    match kind:
         case "unreadable":
-            values["again"] = data.get("caller") and data.get("again")
+            return {"again": data.get("caller") and data.get("again")}
         case "look_ahead":
-            values["token"] = repr(data.get("token"))
-            values["masked"] = ", ".join(map(str, data.get("masked") or ())) or "nothing"
+            masked = ", ".join(map(str, data.get("masked") or ()))
+            return {"token": repr(data.get("token")), "masked": masked or "nothing"}
         case "checked":
             # If the answer has a probability, it stands in a passage, so it is only doubtful.
-            is_doubtful = data.get("certainty") == "not_found" and data.get("probability")
-            values["certainty"] = "doubtful" if is_doubtful else _CHECKED.get(str(data.get("certainty")), "not checked")
+            is_doubtful = certainty == "not_found" and data.get("probability")
+            return {"certainty": "doubtful" if is_doubtful else _CHECKED.get(str(certainty), "not checked")}
         case "read":
-            values["given"] = _GIVEN.get(str(data.get("certainty")), "not given")
+            return {"given": _GIVEN.get(str(certainty), "not given")}
         case "refined":
-            values["unused"] = not data.get("used", True)
-        case "steered":
-            values["named"] = data.get("named") or "no source"
+            return {"unused": not data.get("used", True)}
         case "review":
             status = data.get("status")
-            values["status"] = _REVIEWS[None if status is None else bool(status)]
-            values["explanation"] = str(data.get("explanation") or "").rstrip(". ")
-        case "critique":
-            values["support"] = _SUPPORT.get(str(data.get("support")), "no support")
-            values["answer"] = data.get("answer") or "no answer"
-            values["usefulness"] = data.get("usefulness") or "unknown"
-    return values
+            explanation = str(data.get("explanation") or "").rstrip(". ")
+            return {"status": _REVIEWS[None if status is None else bool(status)], "explanation": explanation}
+    return {}
 
 
 def _describe_found(data: EventData) -> dict[str, object]:
