@@ -256,11 +256,10 @@ class FileConverter:
             meta_of_mail = {**fields, **find_date(mail.fields, "", path.name), "title": title}
             page, n_struck_in_mail = strike_page(mail.html)
             n_struck += n_struck_in_mail
-            for part in split_into_passages(f"{mail.head}\n\n{self._body(mail.texts, page)}"):
-                text = _plain(part)
-                if text:
-                    is_empty = False
-                    yield normalize_unicode(text), {**meta_of_mail, "kind": forms.MAIL}
+            parts = map(_plain, split_into_passages(f"{mail.head}\n\n{self._body(mail.texts, page)}"))
+            for text in filter(None, parts):
+                is_empty = False
+                yield normalize_unicode(text), {**meta_of_mail, "kind": forms.MAIL}
 
             for name, content in mail.attachments:
                 attached = Path(name)

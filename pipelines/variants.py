@@ -77,13 +77,13 @@ def _fill(block: list[str], base: str) -> list[str]:
         match = _OTHER.match(line)
         if match:
             other_lines = text_of(match["pipeline"] or base).splitlines()
-            first, last, indent = _find(other_lines, match["path"])
+            first, after, indent = _find(other_lines, match["path"])
             key = match["key"]
             _, _, behind_key = other_lines[first].partition(":")
             filled.append(f"{key}:{behind_key}")
             # The other lines of the part are indented as far as the key, and further by as much as in their own text.
             margin = " " * (len(key) - len(key.lstrip(" -")))
-            for inner_line in other_lines[first + 1 : last]:
+            for inner_line in other_lines[first + 1 : after]:
                 filled.append(margin + inner_line[indent:])
         else:
             filled.append(line)
@@ -94,9 +94,10 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
     """Replace a part of a YAML text, insert a new part after it, or leave the part out. Return the new lines."""
     path, _, neighbour = path.partition(" after ")
     *parents, name = path.split(".")
-    first, last, indent = _find(lines, ".".join([*parents, neighbour or name]))
+    first, after, indent = _find(lines, ".".join([*parents, neighbour or name]))
     if neighbour:
-        first = last
+        # The new part replaces nothing, and stands behind its neighbour.
+        first = after
     # The comment above a part belongs to it.
     while lines[first - 1].startswith(" " * indent + "#"):
         first -= 1
@@ -104,10 +105,10 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
     if value is None:
         # Of two empty lines around the part, only one stays.
         line_above = lines[first - 1]
-        line_below = lines[last]
+        line_below = lines[after]
         if line_above == "" and line_below == "":
-            return lines[:first] + lines[last + 1 :]
-        return lines[:first] + lines[last:]
+            return lines[:first] + lines[after + 1 :]
+        return lines[:first] + lines[after:]
 
     # An anchor ("&web"), a comment or a single value stands on the line of the key.
     block = value.splitlines()
@@ -123,7 +124,7 @@ def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[
     if neighbour and not parents and block:
         # An empty line stands before a new component.
         new_lines.insert(0, "")
-    return [*lines[:first], *new_lines, *lines[last:]]
+    return [*lines[:first], *new_lines, *lines[after:]]
 
 
 def _find(lines: list[str], path: str) -> tuple[int, int, int]:
@@ -136,35 +137,37 @@ def _find(lines: list[str], path: str) -> tuple[int, int, int]:
         words.insert(0, "components")
     # Begin with the whole text, as if a line with a key stood before it.
     first = -1
-    last = len(lines)
+    after = len(lines)
     indent = -2
     for word in words:
-        parts = _parts(lines, first + 1, last, indent + 2)
+        parts = _parts(lines, first + 1, after, indent + 2)
         if word not in parts:
-            first, last = parts["init_parameters"]
+            first, after = parts["init_parameters"]
             indent += 2
-            parts = _parts(lines, first + 1, last, indent + 2)
-        first, last = parts[word]
+            parts = _parts(lines, first + 1, after, indent + 2)
+        first, after = parts[word]
         indent += 2
-    return first, last, indent
+    return first, after, indent
 
 
-def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tuple[int, int]]:
-    """Find the keys with this indentation, each with the first line of its part and the line after its last line.
+def _parts(lines: list[str], begin: int, end: int, indent: int) -> dict[str, tuple[int, int]]:
+    """Find the keys with an indentation among some lines: those from ``begin`` up to, but not including, ``end``.
 
-    For example, ``_parts(["a: 1", "b:", "  c: 2", "d: 3"], 0, 4, 0)`` returns
-    ``{"a": (0, 1), "b": (1, 3), "d": (3, 4)}``.
+    Each key has the number of the first line of its part, and that of the line after its last line. For example,
+    ``_parts(["a: 1", "b:", "  c: 2", "d: 3"], 0, 4, 0)`` returns ``{"a": (0, 1), "b": (1, 3), "d": (3, 4)}``.
     """
     parts = {}
     # The key whose part is being read. Empty before the first key, and in a comment.
     key = ""
-    for number in range(first, last):
+    for number in range(begin, end):
         line = lines[number].lstrip(" ")
-        if line and len(lines[number]) - len(line) <= indent:
+        indent_of_line = len(lines[number]) - len(line)
+        if line and indent_of_line <= indent:
+            # The line ends the part before it.
             key = "" if line.startswith("#") else line.partition(":")[0]
-            start = number
+            first = number
         if line and key:
-            parts[key] = (start, number + 1)
+            parts[key] = (first, number + 1)
     return parts
 
 

@@ -399,8 +399,9 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
     :param headings: The headings of the text, in order.
     :returns: The sections of each passage.
     """
-    # The text before the first heading is a section without a name.
-    begins, names = [0], [""]
+    # Where each section begins in the text, and its name. The text before the first heading has no name.
+    begins = [0]
+    names = [""]
     # The last heading, and the headings of higher levels above it.
     above: list[Heading] = []
     for heading in headings:
@@ -420,8 +421,9 @@ def find_sections(parts: Sequence[str], headings: Sequence[Heading]) -> list[Sec
         lengths = [stop - start for start, stop in pairwise(borders)]
         longest = first + lengths.index(max(lengths))
         main = names[longest] or None
-        inside = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
-        has_several_sections = len(inside) > 1
-        sections.append(Sections(main, inside if has_several_sections else ()))
+        # The last border is the end of the passage, where no section begins.
+        begins_in_part = [(start - begin, name) for start, name in zip(borders, names[first:after], strict=False)]
+        has_several_sections = len(begins_in_part) > 1
+        sections.append(Sections(main, begins_in_part if has_several_sections else ()))
         begin = end
     return sections

@@ -546,10 +546,7 @@ def _word_grid(
     :param bold_styles: The IDs of the styles with bold letters.
     :param header_styles: The IDs of the styles of tables that mark the first row.
     """
-    style = table.find(f"{_WORD}tblPr/{_WORD}tblStyle")
-    look = table.find(f"{_WORD}tblPr/{_WORD}tblLook")
-    has_header_style = style is not None and style.get(f"{_WORD}val") in header_styles
-    has_marked_row = has_header_style and (look is None or look.get(f"{_WORD}firstRow") != "0")
+    has_marked_row = _marks_first_row(table, header_styles)
     # The cells with bold letters, and those with a background.
     bold: set[tuple[int, int]] = set()
     filled: set[tuple[int, int]] = set()
@@ -589,6 +586,15 @@ def _word_grid(
             line += [""] * (width - 1)
         rows.append(line)
     return Grid(rows, spans, frozenset(headers), (bold, filled))
+
+
+def _marks_first_row(table: LxmlElement, header_styles: Collection[str | None]) -> bool:
+    """Check whether the style of a table in a Word file marks the first row, and the table does not turn this off."""
+    style = table.find(f"{_WORD}tblPr/{_WORD}tblStyle")
+    look = table.find(f"{_WORD}tblPr/{_WORD}tblLook")
+    has_header_style = style is not None and style.get(f"{_WORD}val") in header_styles
+    is_turned_off = look is not None and look.get(f"{_WORD}firstRow") == "0"
+    return has_header_style and not is_turned_off
 
 
 def _is_bold_cell(cell: LxmlElement, bold_styles: Collection[str | None]) -> bool:

@@ -103,10 +103,7 @@ def strike_word_text(root: LxmlElement, styles: dict[str | None, frozenset[str]]
     :param styles: The properties of each style, from :func:`word_styles`.
     :returns: The number of paragraphs and rows from which something was removed.
     """
-    for moved in list(root.iter(f"{_WORD}moveFrom")):
-        for run in list(moved.iter(f"{_WORD}r")):
-            del run[:]
-
+    _remove_moved_text(root)
     count = 0
     for row in list(root.iter(f"{_WORD}tr")):
         if is_on(row.find(f"{_WORD}trPr/{_WORD}hidden")):
@@ -129,6 +126,13 @@ def strike_word_text(root: LxmlElement, styles: dict[str | None, frozenset[str]]
         if not _has_text(row, f"{_WORD}t"):
             row.getparent().remove(row)
     return count
+
+
+def _remove_moved_text(root: LxmlElement) -> None:
+    """Remove the text at the source of each tracked move."""
+    for moved in list(root.iter(f"{_WORD}moveFrom")):
+        for run in list(moved.iter(f"{_WORD}r")):
+            del run[:]
 
 
 def _rows_around(element: LxmlElement, row_tag: str) -> list[LxmlElement]:

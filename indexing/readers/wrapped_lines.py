@@ -103,27 +103,28 @@ def _join(block: list[str], width: int, words: set[str]) -> str:
             hang = _hang(following)
             continue
 
-        part = _BROKEN_WORD.search(line[-_LONGEST_PART:])
-        rest = _FIRST_WORD.match(begin)
-        if part is None or rest is None:
+        first_part = _BROKEN_WORD.search(line[-_LONGEST_PART:])
+        second_part = _FIRST_WORD.match(begin)
+        if first_part is None or second_part is None:
+            # The line does not end in a broken word.
             pieces.append(" ")
-        elif begin[0].islower() and not _has_hyphen(part[0], rest[0], words):
+        elif begin[0].islower() and not _has_hyphen(first_part[0], second_part[0], words):
             pieces[-1] = pieces[-1].removesuffix("-")
         pieces.append(begin)
     return "".join(pieces)
 
 
-def _has_hyphen(part: str, rest: str, words: set[str]) -> bool:
+def _has_hyphen(first_part: str, second_part: str, words: set[str]) -> bool:
     """Check whether a word that is broken at a line end has a hyphen of its own, as "well-known" has.
 
     It has a hyphen if another place of the text has the word with a hyphen, and no place has it without.
 
-    :param part: The part of the word before the line end, with the hyphen, such as "well-".
-    :param rest: The part behind the line end, such as "known".
+    :param first_part: The part of the word before the line end, with the hyphen, such as "well-".
+    :param second_part: The part behind the line end, such as "known".
     :param words: The words of the whole text in small letters.
     """
-    with_hyphen = f"{part}{rest}".lower()
-    without_hyphen = f"{part[:-1]}{rest}".lower()
+    with_hyphen = f"{first_part}{second_part}".lower()
+    without_hyphen = f"{first_part[:-1]}{second_part}".lower()
     return with_hyphen in words and without_hyphen not in words
 
 

@@ -54,22 +54,40 @@ class Converted(NamedTuple):
     refused: str | None = None
 
 
+class _FileVersion(NamedTuple):
+    """The version of a file from which a passage was read.
+
+    :param fingerprint: The fingerprint of its content.
+    :param n_passages: How many passages it had.
+    """
+
+    fingerprint: str
+    n_passages: int
+
+
 @dataclass
 class _FileAndStored:
     """A file, and what the index already has of it.
 
     :param file: The file.
-    :param earlier: The passages of the file in the index, by their IDs. Each value is the fingerprint of the file and
-        its number of passages when the passage was indexed.
-    :param current: The part of ``earlier`` that comes from the present content of the file. The values are the numbers
-        of passages.
+    :param earlier: The passages of the file in the index: their IDs, each with the version that it was read from.
+    :param current: The IDs of those passages that come from the present content of the file.
     :param refused: Why the file cannot be read. None if it can be read.
     """
 
     file: FoundFile
-    earlier: dict[str, tuple[str, int]]
-    current: dict[str, int] = field(default_factory=dict)
+    earlier: dict[str, _FileVersion]
+    current: set[str] = field(default_factory=set)
     refused: str | None = None
+
+    def take_current(self, file_hash: str) -> None:
+        """Find the passages that come from the present content of the file, by its fingerprint."""
+        self.current = {key for key, version in self.earlier.items() if version.fingerprint == file_hash}
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the index has all passages of the file. After a crash, a store without transactions may have some."""
+        return bool(self.current) and len(self.current) == max(self.earlier[key].n_passages for key in self.current)
 
 
 @contextmanager
@@ -124,9 +142,10 @@ def _read_changed(
     """
     for start in range(0, len(files), _FILES_A_LOOKUP):
         group = files[start : start + _FILES_A_LOOKUP]
-        stored: dict[str, dict[str, tuple[str, int]]] = {}
+        # The passages of each file in the index, by the path of the file and the ID of the passage.
+        stored: dict[str, dict[str, _FileVersion]] = {}
         for passage in store.where("file_path", [str(file.path) for file in group]):
-            version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
+            version = _FileVersion(str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
             stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
 
         for file in group:
@@ -139,12 +158,8 @@ def _read_changed(
                 yield None
                 continue
 
-            file_hash = fingerprint(data)
-            entry.current = {key: count for key, (earlier, count) in entry.earlier.items() if earlier == file_hash}
-            # Check that the index has all passages of the file. After a crash, a store without transactions may have
-            # only some of them.
-            is_whole = entry.current and len(entry.current) == max(entry.current.values())
-            if is_whole:
+            entry.take_current(fingerprint(data))
+            if entry.is_up_to_date:
                 yield None
             else:
                 yield file.path, data, modified, file.folders
@@ -167,8 +182,9 @@ def _add_to_batch(entry: _FileAndStored, converted: Converted | None, batch: _Fi
         batch.count_as_done(file)
         return
 
+    # None if the file is unchanged.
     passages = None
-    current_ids = set(entry.current)
+    current_ids = entry.current
     if converted:
         if converted.loss:
             tally.report.read_in_part.append(Skipped(str(file.path), converted.loss))
@@ -208,8 +224,9 @@ class _FileBatch:
         self._changed: list[tuple[FoundFile, list[Document], list[str]]] = []
         # The IDs of further passages to delete.
         self._outdated: list[str] = []
-        # The number and the size of the new passages in the batch.
-        self._passages = self._bytes = 0
+        # The number of the new passages in the batch, and of their characters.
+        self._n_passages = 0
+        self._n_characters = 0
         # The file that was added last.
         self._last: FoundFile | None = None
         # When the batch was begun.
@@ -240,10 +257,11 @@ class _FileBatch:
             report.deleted += len(outdated)
         else:
             self._changed.append((file, passages, outdated))
-            self._passages += len(passages)
-            self._bytes += sum(len(passage.content or "") for passage in passages)
+            self._n_passages += len(passages)
+            self._n_characters += sum(len(passage.content or "") for passage in passages)
 
-        is_large = self._passages >= self._store.batch or self._bytes >= MOST_BATCH_BYTES
+        # Most characters take a single byte, so their number is compared with the limit in bytes.
+        is_large = self._n_passages >= self._store.batch or self._n_characters >= MOST_BATCH_BYTES
         is_old = time.monotonic() - self._since >= _MOST_SECONDS_UNSAVED
         if is_large or is_old:
             self.flush()

@@ -1,8 +1,9 @@
 """List the documents of a collection for clients, and the files that could not be read."""
 
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 
-from prefrag.collections.collection import Collection
+from prefrag.collections.collection import Collection, CollectionDocument
 from prefrag.components.document_stores.folder_names import name_folders
 from prefrag.indexing.file_forms import form_of
 from prefrag.server.public_result import hide_folders
@@ -38,25 +39,7 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     metadata_paths = None if limit is None else [document.entry.path or "" for document in shown]
     metadata = collection.metadata(metadata_paths)
 
-    documents = []
-    for document in shown:
-        path = document.entry.path or ""
-        fields = dict(metadata.get(path, {}))
-        size = fields.pop("file_size", None)
-        fields.pop("title", None)
-        kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
-        description = {
-            "id": document.id,
-            "name": document.entry.title,
-            "folder": document.folder,
-            "size": size,
-            "kind": kind or form_of(Path(path)) or "text",
-            "passages": document.entry.passages,
-            "uploaded": document.uploaded,
-        }
-        # What is left of the metadata, such as the date.
-        documents.append({**description, **fields})
-
+    documents = [_describe(document, metadata.get(document.entry.path or "", {})) for document in shown]
     described_failures = []
     for path, reason in sorted(failed.items()):
         failure = {"name": PurePath(path).name, "folder": folders[path], "reason": hide_folders(reason)}
@@ -65,3 +48,26 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
     if limit is not None:
         reply["next"] = end if end < len(listed) else None
     return reply
+
+
+def _describe(document: CollectionDocument, metadata: Mapping[str, object]) -> dict[str, object]:
+    """Describe a document for clients.
+
+    :param document: The document.
+    :param metadata: The metadata of its first passage, as far as it is known.
+    """
+    fields = dict(metadata)
+    size = fields.pop("file_size", None)
+    fields.pop("title", None)
+    kind = "corpus" if document.entry.kind == "corpus" else fields.pop("kind", None)
+    description = {
+        "id": document.id,
+        "name": document.entry.title,
+        "folder": document.folder,
+        "size": size,
+        "kind": kind or form_of(Path(document.entry.path or "")) or "text",
+        "passages": document.entry.passages,
+        "uploaded": document.uploaded,
+    }
+    # What is left of the metadata, such as the date, is shown as it is.
+    return {**description, **fields}

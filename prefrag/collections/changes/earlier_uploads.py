@@ -53,23 +53,34 @@ def settle_earlier_changes(uploads: Path, index: Path, is_receiving: Callable[[P
                 # The index cannot be read now. Leave the change for the next call.
                 continue
 
-            if is_committed and change["drops"]:
-                for file in uploads.glob("*"):
-                    if file.is_file():
-                        file.unlink()
-            elif is_committed:
-                uploads.mkdir(exist_ok=True, mode=0o700)
-                for name in change["added"]:
-                    file = incoming / name
-                    # The file may have been moved before the interruption.
-                    if file.exists():
-                        file.replace(uploads / file.name)
+            if is_committed:
+                _finish(change, incoming, uploads)
             journal.unlink()
         elif is_receiving(incoming):
             # A server of the earlier version is still running, and receives an upload in this folder.
             continue
 
         shutil.rmtree(incoming, ignore_errors=True)
+
+
+def _finish(change: dict[str, Any], incoming: Path, uploads: Path) -> None:
+    """Do with the files what a change that was committed has to do. A part of it may be done already.
+
+    :param change: The content of the journal.
+    :param incoming: The folder with the journal and the files of the upload.
+    :param uploads: The folder of the uploads of the collection.
+    """
+    if change["drops"]:
+        for file in uploads.glob("*"):
+            if file.is_file():
+                file.unlink()
+        return
+    uploads.mkdir(exist_ok=True, mode=0o700)
+    for name in change["added"]:
+        file = incoming / name
+        # The file may have been moved before the interruption.
+        if file.exists():
+            file.replace(uploads / file.name)
 
 
 def _is_committed(index: Path, change: dict[str, Any]) -> bool:

@@ -75,19 +75,20 @@ def follow_changes(
     report = IndexReport()
 
     if existing:
-        is_whole = str(folder) in existing
-        if is_whole:
+        checks_all_files = str(folder) in existing
+        if checks_all_files:
             may_be_pruned = _holds_known_file(collection, folder)
         else:
             # Only a corpus needs pruning, because lines of it may have been removed.
             may_be_pruned = any(_is_corpus(path) for path in existing)
+        # The files of a lost drive look like deleted files.
         prunes = may_be_pruned and all(is_mounted(drive, drives) for drive in drives)
         links = settings.follow_links
         report = index(existing, collection, prune=prunes, on_progress=on_progress, top=folder, links=links)
-        if is_whole and not links:
-            outside = _read_through(report.left_links, collection, folder)
-            if outside:
-                report.unlinked = delete_documents(outside, collection).passages
+        if checks_all_files and not links:
+            read_through_links = _read_through(report.left_links, collection, folder)
+            if read_through_links:
+                report.unlinked = delete_documents(read_through_links, collection).passages
                 report.deleted += report.unlinked
         report.skipped = [skip for skip in report.skipped if skip.reason != OTHER_KIND]
 
