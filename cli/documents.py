@@ -191,9 +191,9 @@ def list_documents(
     end = None if limit is None else offset + limit
     shown = listed[offset:end]
     if as_json:
-        # Read the titles in the metadata of all files, or only of the listed ones if there is a limit.
-        paths = None if limit is None else [entry.path for entry in shown if entry.path]
-        metadata = collection.metadata(paths)
+        # The titles are in the metadata. Without a limit, that of all files is read at once.
+        shown_paths = [entry.path for entry in shown if entry.path]
+        metadata = collection.metadata(None if limit is None else shown_paths)
         titles = {path: fields["title"] for path, fields in metadata.items() if "title" in fields}
         print_json([asdict(entry) | {"title": titles.get(entry.path or "", entry.title)} for entry in shown])
         return

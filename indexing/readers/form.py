@@ -141,9 +141,10 @@ def _has_own_label(text: str) -> bool:
 def _own_pair(text: str) -> Pair:
     """Divide a cell into its label and its value. A cell with several labels stays whole, because none is sure."""
     own = _OWN_LABEL.fullmatch(text)
-    if own is None or not _is_label(own[1]) or _FURTHER_LABEL.search(own[2] or ""):
+    if own is None or not _is_label(own[1]):
         return Pair("", text)
-    return Pair(own[1].strip(), own[2] or "")
+    label, value = own[1].strip(), own[2] or ""
+    return Pair("", text) if _FURTHER_LABEL.search(value) else Pair(label, value)
 
 
 def _is_label(text: str) -> bool:
@@ -168,8 +169,9 @@ def _labelled(row: Sequence[FormCell]) -> _Row | None:
         return []
     if len(row) % 2 or len(row) > 2 * _MOST_LABELS:
         return None
-    pairs = [(row[place], row[place + 1]) for place in range(0, len(row), 2)]
-    return pairs if all(_is_label(label.text) for label, _ in pairs if label.text) else None
+    pairs = list(zip(row[::2], row[1::2], strict=True))
+    labels = [label.text for label, _ in pairs if label.text]
+    return pairs if all(map(_is_label, labels)) else None
 
 
 def _has_evidence(rows: Sequence[_Row]) -> bool:
@@ -206,20 +208,26 @@ def _has_mixed_values(rows: Sequence[_Row]) -> bool:
     All rows must have the same columns, and no label may occur twice in its column. No column may be one of a table.
     """
     width = max(map(len, rows))
-    columns = [
-        [row[place] for row in rows if place < len(row) and any(cell.text for cell in row[place])]
-        for place in range(width)
-    ]
+    columns = [_pairs_at(place, rows) for place in range(width)]
     for column in columns:
         labels = {label.text.lower() for label, _ in column} - {""}
         if len(labels) < len(column):
             return False
-    kinds = [[_kind_of(value.text) for _, value in column if _is_value(value.text)] for column in columns]
-    if any(map(_is_column_of_table, kinds)):
+    kinds_of_columns = []
+    for column in columns:
+        values = [value.text for _, value in column if _is_value(value.text)]
+        kinds_of_columns.append([_kind_of(value) for value in values])
+    if any(map(_is_column_of_table, kinds_of_columns)):
         return False
     # Without names of columns, the rows of a wider table also begin with a name and a day or a phone number.
     is_narrow = width == 1
-    return any(_mixes(column, len(rows), is_narrow) for column in kinds)
+    return any(_mixes(kinds, len(rows), is_narrow) for kinds in kinds_of_columns)
+
+
+def _pairs_at(place: int, rows: Sequence[_Row]) -> _Row:
+    """Return the pairs at a place of each row, without empty pairs."""
+    pairs = [row[place] for row in rows if place < len(row)]
+    return [(label, value) for label, value in pairs if label.text or value.text]
 
 
 def _is_value(text: str) -> bool:

@@ -91,10 +91,7 @@ def read_stacks(words: Sequence[Piece], horizontals: Sequence[Ruling], text: str
             continue
         lines = _lines(inside)
         # The lines of text between two neighbouring horizontal lines are a band.
-        bands = [
-            [line for line in lines if below.place < _first_word(line).middle < above.place]
-            for above, below in pairwise(stack)
-        ]
+        bands = [_lines_between(above, below, lines) for above, below in pairwise(stack)]
         for may_be_rows, group in groupby(bands, key=lambda band: _may_be_rows(band, end - begin)):
             table = _read_bands(list(group)) if may_be_rows else None
             if table and _has_names(*table, text):
@@ -121,10 +118,20 @@ def _first_word(line: _Line) -> Piece:
     return line[0].words[0]
 
 
+def _lines_between(above: Ruling, below: Ruling, lines: Sequence[_Line]) -> list[_Line]:
+    """Return the lines of text that stand between two horizontal lines."""
+    return [line for line in lines if below.place < _first_word(line).middle < above.place]
+
+
 def _may_be_rows(band: Sequence[_Line], width: float) -> bool:
-    """Check whether the lines of text between two horizontal lines may be rows: some have gaps, and none is prose."""
+    """Check whether the lines of text between two horizontal lines may be rows: some have gaps, and none is prose.
+
+    :param band: The lines of text.
+    :param width: The width of the horizontal lines, in points.
+    """
     has_gap = any(len(line) > 1 for line in band)
-    return has_gap and all(len(line) > 1 or line[0].right - line[0].left <= _MOST_WIDTH * width for line in band)
+    widths_without_gap = [line[0].right - line[0].left for line in band if len(line) == 1]
+    return has_gap and max(widths_without_gap, default=0.0) <= _MOST_WIDTH * width
 
 
 def _has_names(layout: Layout, cells: Cells, text: str) -> bool:
@@ -236,7 +243,7 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     is_open = False
     for line in lines:
         has_gap = len(line) > 1
-        if is_open and _is_near(blocks[-1][-1], line) and (has_gap or _is_below_cell(blocks[-1][0], line)):
+        if is_open and _belongs_to(blocks[-1], line):
             blocks[-1].append(line)
         else:
             is_open = has_gap
@@ -246,15 +253,14 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     return (block for block in blocks if len(block) > _LEAST_ROWS)
 
 
-def _is_near(above: _Line, below: _Line) -> bool:
-    """Check whether two lines of text stand so near that they may belong to the same table."""
-    upper, lower = _first_word(above), _first_word(below)
-    return upper.middle - lower.middle <= _MOST_DISTANCE * max(upper.height, lower.height)
-
-
-def _is_below_cell(header: _Line, line: _Line) -> bool:
-    """Check whether a line of text begins at the second column of a table or further right."""
-    return line[0].left > header[1].left - _NEAR
+def _belongs_to(block: Sequence[_Line], line: _Line) -> bool:
+    """Check whether a line of text stands near below a block, and has a gap or begins at its second column."""
+    upper, lower = _first_word(block[-1]), _first_word(line)
+    is_near = upper.middle - lower.middle <= _MOST_DISTANCE * max(upper.height, lower.height)
+    # The first line of a block has gaps.
+    first_line = block[0]
+    is_below_cell = line[0].left > first_line[1].left - _NEAR
+    return is_near and (len(line) > 1 or is_below_cell)
 
 
 def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column]) -> list[Cells]:
@@ -292,9 +298,7 @@ def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
     names = [_text(header[column], text) for column in range(width)]
     if any(_has_digit(name) or not _may_be_name(name) for name in names):
         return False
-    first_column, *other_columns = [
-        [_text(row[column], text) for row in body if column in row] for column in range(width)
-    ]
+    first_column, *other_columns = [_texts_of_column(column, body, text) for column in range(width)]
     if any("...." in value or ". . ." in value for column in (first_column, *other_columns) for value in column):
         return False
     labels = sum(value.endswith(":") for value in first_column)
@@ -304,6 +308,11 @@ def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
         sum(map(_has_digit, column)) >= _LEAST_NUMBERS * len(column) and len(column) >= _LEAST_ROWS
         for column in other_columns
     )
+
+
+def _texts_of_column(column: int, rows: Sequence[Cells], text: str) -> list[str]:
+    """Return the texts of the cells of a column that are not empty."""
+    return [_text(row[column], text) for row in rows if column in row]
 
 
 def _text(pieces: Sequence[Piece], text: str) -> str:
@@ -367,7 +376,8 @@ def _overlaps(segment: _Segment, column: _Column) -> bool:
 
 def _crosses_any(lines: Sequence[_Line], columns: Sequence[_Column]) -> bool:
     """Check whether a segment of some lines of text does not stand in exactly one column."""
-    return any(sum(_overlaps(segment, column) for column in columns) != 1 for line in lines for segment in line)
+    segments = [segment for line in lines for segment in line]
+    return any(sum(_overlaps(segment, column) for column in columns) != 1 for segment in segments)
 
 
 def _words_by_column(lines: Sequence[_Line], columns: Sequence[_Column]) -> Cells:

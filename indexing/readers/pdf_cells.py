@@ -75,10 +75,15 @@ def is_table(layout: Layout, cells: Cells, crossing: int) -> bool:
     columns = zip(*layout, strict=True)
     if not _have_neighbours(layout, filled) or not _have_neighbours(columns, filled):
         return False
-    if any(sum(piece.end - piece.begin for piece in cells[cell]) > _LONGEST_CELL for cell in filled):
+    if any(_count_characters(cells[cell]) > _LONGEST_CELL for cell in filled):
         return False
     words = sum(map(len, cells.values()))
     return crossing <= _MOST_CROSSING * words
+
+
+def _count_characters(pieces: Sequence[Piece]) -> int:
+    """Count the characters of the pieces of a cell."""
+    return sum(piece.end - piece.begin for piece in pieces)
 
 
 def _have_neighbours(lines: Iterable[Sequence[int]], filled: set[int]) -> bool:
@@ -132,11 +137,14 @@ def _have_numbers(rows: Sequence[Cells], row: Sequence[int], text: str) -> bool:
     :param row: The numbers of their cells.
     :param text: The text of the page.
     """
-    for cell in row[1:]:
-        texts = ["".join(text[piece.begin : piece.end] for piece in pieces.get(cell, ())) for pieces in rows]
-        if texts and all(any(map(str.isdigit, text_of_cell)) for text_of_cell in texts):
-            return True
-    return False
+    if not rows:
+        return False
+    return any(all(_has_digit(pieces.get(cell, ()), text) for pieces in rows) for cell in row[1:])
+
+
+def _has_digit(pieces: Sequence[Piece], text: str) -> bool:
+    """Check whether a cell has a digit. ``text`` is the text of the page."""
+    return any(text[place].isdigit() for piece in pieces for place in range(piece.begin, piece.end))
 
 
 def rows_in(row: Sequence[int], cells: Cells, right_of: dict[int, float], has_few_lines: bool) -> list[Cells]:

@@ -106,7 +106,8 @@ class Frame:
         """Return the numbers of the cells, row by row, without narrow rows and columns and without repetitions."""
         wide = [number for number, (left, right) in enumerate(pairwise(self.columns)) if right - left > _NARROW]
         high = [number for number, (top, bottom) in enumerate(pairwise(self.rows)) if top - bottom > _NARROW]
-        rows = _without_repetition([[self.cells[row][column] for column in wide] for row in high])
+        cells = [[self.cells[row][column] for column in wide] for row in high]
+        rows = _without_repetition(cells)
         columns = _without_repetition(_transposed(rows))
         return _transposed(columns)
 
@@ -265,8 +266,10 @@ def _outlines(path: FPDF_PAGEOBJECT, size: int, matrix: _Matrix) -> Iterator[lis
 
 def _middle_line(points: Sequence[_Point]) -> tuple[_Point, _Point] | None:
     """Return the middle line of a thin shape, such as a line drawn as a rectangle; None if the shape is not thin."""
-    left, right = min(x for x, _ in points), max(x for x, _ in points)
-    low, high = min(y for _, y in points), max(y for _, y in points)
+    across = [x for x, _ in points]
+    upward = [y for _, y in points]
+    left, right = min(across), max(across)
+    low, high = min(upward), max(upward)
     width, height = right - left, high - low
     if height <= min(_THIN, width):
         return (left, (low + high) / 2), (right, (low + high) / 2)
@@ -396,7 +399,8 @@ def _borders(rulings: Sequence[Ruling], crossing: Sequence[Ruling]) -> list[floa
     An open side of a frame, where the crossing lines just end, is a border, too.
     """
     places = sorted({ruling.place for ruling in rulings})
-    begin, end = min(ruling.begin for ruling in crossing), max(ruling.end for ruling in crossing)
+    begin = min(ruling.begin for ruling in crossing)
+    end = max(ruling.end for ruling in crossing)
     if begin < places[0] - _OPEN:
         places.insert(0, begin)
     if end > places[-1] + _OPEN:
@@ -445,7 +449,8 @@ def _cells(
         joined[first_of(cell)].append(cell)
     if not all(_is_rectangle(cells, width) for cells in joined.values()):
         return []
-    return [[first_of(row * width + column) for column in range(width)] for row in range(height)]
+    numbers = [first_of(cell) for cell in range(width * height)]
+    return [numbers[begin : begin + width] for begin in range(0, len(numbers), width)]
 
 
 def _is_rectangle(cells: Sequence[int], width: int) -> bool:

@@ -237,11 +237,12 @@ def _goes_on(rows: Sequence[Sequence[str]], next_rows: Sequence[Sequence[str]]) 
     :param rows: The rows of the table.
     :param next_rows: The rows on the next page.
     """
-    columns_of_numbers = [
-        column
-        for column, name in enumerate(rows[0])
-        if not _has_digit(name) and all(_has_digit(row[column]) for row in rows[1:] if row[column])
-    ]
+    names, *body = rows
+    columns_of_numbers = []
+    for column, name in enumerate(names):
+        values_above = [row[column] for row in body if row[column]]
+        if not _has_digit(name) and all(map(_has_digit, values_above)):
+            columns_of_numbers.append(column)
     first_row = next_rows[0]
     values = [first_row[column] for column in columns_of_numbers if column < len(first_row) and first_row[column]]
     return len(values) > 0 and all(map(_has_digit, values))

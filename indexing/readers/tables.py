@@ -571,8 +571,9 @@ def _write_form(pairs: Sequence[Pair], titles: Sequence[str], outline: Outline) 
     """
     title, lines = _join_titles(titles)
     yield from lines
-    texts = [f"{pair.label}: {pair.value}" if pair.label else pair.value for pair in pairs]
-    written = [title, *texts]
+    written = [title]
+    for pair in pairs:
+        written.append(f"{pair.label}: {pair.value}" if pair.label else pair.value)
     n_words = sum(len(text.split()) for text in written)
     is_short = n_words <= MOST_WORDS and sum(map(len, written)) + 2 * len(written) <= MOST_CHARACTERS
     if is_short and any(pair.label for pair in pairs):
@@ -665,8 +666,9 @@ def _take_caption(block: list[_NumberedRow], hints: _HeaderHints) -> list[str]:
         return []
     upper, lower, *below = [row.cells for row in block[: 2 + _MOST_VALUE_ROWS]]
     caption = upper[0]
-    may_be_caption = caption and lower[0] and caption.lower() != lower[0].lower() and len(caption) <= _LONGEST_TITLE
-    if not may_be_caption or _is_number(caption):
+    name_below = lower[0]
+    may_be_caption = 0 < len(caption) <= _LONGEST_TITLE and not _is_number(caption)
+    if not may_be_caption or name_below.lower() in ("", caption.lower()):
         return []
 
     upper_names = ["", *upper[1:]]
@@ -1151,7 +1153,10 @@ def without_columns(grid: Grid, hidden: Collection[int]) -> Grid:
             row += [""] * (first_shown + 1 - len(row))
             row[first_shown] = row[span.column]
     shown_rows = [_without_cells(row, hidden) for row in rows]
-    marks = [{(row, places[column]) for row, column in cells if column not in hidden} for cells in grid.marks]
+    marks = []
+    for cells in grid.marks:
+        shown_cells = [(row, column) for row, column in cells if column not in hidden]
+        marks.append({(row, places[column]) for row, column in shown_cells})
     return Grid(shown_rows, spans, grid.headers, marks)
 
 

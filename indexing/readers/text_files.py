@@ -83,10 +83,8 @@ def write_bar_tables(text: str, outline: Outline) -> str:
         # Bars also occur in code. So a table must have a rule, or at least three columns and a bar at both ends of each
         # row.
         has_rule = len(rows) < len(lines)
-        is_wide_and_framed = columns > 2 and is_framed
-        is_table = columns > 1 and len(rows) > 0 and (has_rule or is_wide_and_framed)
-
-        if is_table:
+        is_drawn = has_rule or (columns > 2 and is_framed)
+        if columns > 1 and rows and is_drawn:
             headers = frozenset({0}) if _has_marked_header(stripped) else frozenset[int]()
             pieces += write_grid(Grid(list(cells), headers=headers), outline)
         elif columns == 2 and is_framed:

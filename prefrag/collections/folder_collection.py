@@ -67,7 +67,8 @@ def _free_names(folder: str) -> Iterator[str]:
     joined = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
     name = joined[:_NAME_CHARACTERS].strip("._-") or "folder"
     indexes = data_directory() / "indexes"
-    taken = {path.name.casefold() for path in indexes.iterdir()} if indexes.is_dir() else set()
+    taken_folders = list(indexes.iterdir()) if indexes.is_dir() else []
+    taken = {path.name.casefold() for path in taken_folders}
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     for candidate in itertools.chain([name], numbered):
         try:

@@ -265,7 +265,8 @@ def _read_sources(context: str) -> list[Attachment]:
             title = ""
         attached.append(Attachment(number, title, content.strip()))
     # The front end numbers empty files too. So empty files stay in the list, unless all of them are empty.
-    return attached if any(file.content for file in attached) else []
+    has_text = any(file.content for file in attached)
+    return attached if has_text else []
 
 
 def _before(text: str, closing: str) -> str:

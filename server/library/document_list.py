@@ -35,9 +35,9 @@ def describe_documents(collection: Collection, limit: int | None = None, offset:
 
     end = len(listed) if limit is None else offset + limit
     shown = listed[offset:end]
-    # Read the metadata of all files, or only of the listed ones if there is a limit.
-    metadata_paths = None if limit is None else [document.entry.path or "" for document in shown]
-    metadata = collection.metadata(metadata_paths)
+    # Without a limit, the metadata of all files is read at once.
+    shown_paths = [document.entry.path or "" for document in shown]
+    metadata = collection.metadata(None if limit is None else shown_paths)
 
     documents = [_describe(document, metadata.get(document.entry.path or "", {})) for document in shown]
     described_failures = []
