@@ -75,18 +75,7 @@ def create_app() -> FastAPI:
     page_token = PageToken()
     open_deploy = settings.open_deploy
     pipelines = _Pipelines(served_pipelines.choose_pipelines(), served_pipelines.skips_broken())
-    # This raises an error if PREFRAG_COLLECTIONS has a name that no index can have.
-    listed_collections()
-    exclude_web_substitutes(pipelines.files.values())
-    # If Hayhooks had a folder with pipelines, it would load them and only log failures. So it gets an empty folder.
-    # Only pipelines that are deployed later are stored there.
-    deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
-    _configure_hayhooks(deployed_later.name)
-    configure_log()
-    warning = check_audit_log()
-    if warning:
-        log.warning(warning)
-    served_pipelines.keep_modules_apart()
+    deployed_later = _set_up_process(pipelines.files)
 
     indexing = IndexingProcesses()
     work = _Work(indexing, FollowedFolder.offered(indexing))
@@ -131,6 +120,27 @@ def create_app() -> FastAPI:
     app.include_router(feedback.router)
     _add_status_routes(app, keyring, pipelines)
     return app
+
+
+def _set_up_process(files: Mapping[str, Path]) -> tempfile.TemporaryDirectory[str]:
+    """Check the settings, and set up Hayhooks and the log. All of this is global in the process.
+
+    :param files: The YAML files of the pipelines by their names.
+    :returns: The folder for pipelines that are deployed later. The caller deletes it.
+    """
+    # This raises an error if PREFRAG_COLLECTIONS has a name that no index can have.
+    listed_collections()
+    exclude_web_substitutes(files.values())
+    # If Hayhooks had a folder with pipelines, it would load them and only log failures. So it gets an empty folder.
+    # Only pipelines that are deployed later are stored there.
+    deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
+    _configure_hayhooks(deployed_later.name)
+    configure_log()
+    warning = check_audit_log()
+    if warning:
+        log.warning(warning)
+    served_pipelines.keep_modules_apart()
+    return deployed_later
 
 
 class _Pipelines:
