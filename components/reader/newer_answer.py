@@ -181,7 +181,7 @@ def has_rival(
         rival = spans.candidates[place]
         spaced, rival_spaced = f" {key} ", f" {spans.keys[place]} "
         is_alike = rival_spaced in spaced or spaced in rival_spaced
-        if is_alike or rival.passage == best.passage:
+        if is_alike or rival.passage == best.passage or not _may_differ(best.text, rival.text):
             continue
 
         other = documents[rival.passage]
@@ -196,6 +196,18 @@ def has_rival(
         if look.holds_of(rival) >= look.holds_of(best) and _has_same_form(best, rival, look):
             return True
     return False
+
+
+def _may_differ(answer: str, rival: str) -> bool:
+    """Check whether two answers may be two values of one thing.
+
+    "in March" is no other value than "48 pounds", and "1240 euros" is none than "1,240 EUR".
+    """
+    digits, rival_digits = (re.sub(r"\D", "", text) for text in (answer, rival))
+    if digits or rival_digits:
+        return bool(digits) and bool(rival_digits) and digits != rival_digits
+    words, rival_words = set(answer.lower().split()), set(rival.lower().split())
+    return not (words <= rival_words or rival_words <= words)
 
 
 def _has_same_form(best: SpanCandidate, rival: SpanCandidate, look: SecondLook) -> bool:

@@ -127,7 +127,7 @@ def check_answer(
     # A sentence that lacks most of the head of the question may stand beside the one that states the answer. So "The
     # cook is Ada. The mate is Bo." does not state "Bo" for "Who is the cook?".
     may_be_stated = judged.head >= _LEAST_HEAD and not unsupported and not judged.is_doubtful
-    if compares_options(question, answer) and not judged.is_by_date:
+    if compares_options(question, answer, carried[0].sentence) and not judged.is_by_date:
         # One sentence has the height of one of two things, and does not state that it is the taller.
         may_be_stated = False
 

@@ -59,8 +59,8 @@ _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 def find_evidence(state: State) -> list[Evidence]:
     """Choose the sentences to show: those nearest to the question, and the best sentence of each search.
 
-    The sentence with the last answer that was proposed is added. It comes fourth if the extractive reader proposed the
-    answer, whose probability counts in the order already. It comes second if a language model did.
+    The sentence with the last answer that was proposed is added. It comes fourth if the extractive reader proposed it,
+    because the order already follows the reader's probabilities. It comes second if a language model did.
 
     :param state: The state of a run.
     :returns: At most five sentences, the most important first.
@@ -70,8 +70,10 @@ def find_evidence(state: State) -> list[Evidence]:
     is_of_model = False
     if steps_with_evidence:
         proposed = steps_with_evidence[-1].evidence
-        # The extractive reader writes no reply.
-        is_of_model = bool(steps_with_evidence[-1].reply)
+        # The extractive reader writes no reply. A heading, or a sentence that does not hold any more, does not come
+        # before sentences that are nearer to the question.
+        is_of_model = bool(steps_with_evidence[-1].reply) and _is_current(proposed[0])
+        is_of_model = is_of_model and not is_heading(proposed[0].sentence, proposed[0].document.meta)
     nearest = _rank_for_question(state, proposed)
 
     # The sentences that come first: the nearest, that of the proposed answer, and the best sentence of each search.

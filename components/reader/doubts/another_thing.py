@@ -14,23 +14,34 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from prefrag.components.reader.doubts.numbered import is_other_number
-from prefrag.components.reader.doubts.statement import CLAUSE_END, COMMON, DETERMINER, Statement, words_of
+from prefrag.components.reader.doubts.statement import (
+    ASKS_PERSON,
+    CLAUSE_END,
+    COMMON,
+    DETERMINER,
+    Statement,
+    words_of,
+)
 from prefrag.components.reader.question_form import has_description, identifies_by_another, question_head
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# At most this many characters of a question are read, where the time grows with the square of its length.
+_MOST_CHARACTERS = 1_000
 # A question for the subject of a verb, which is the group. It matches "Who called the vicar?". It does not match
 # "Who was called?".
 _ACTIVE = re.compile(
     r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
 )
 # What divides a sentence into parts with their own subjects.
-_PART_OF_SENTENCE = re.compile(r"[,;:|()]|\b(?:after|as|because|before|that|when|where|which|while|who|whose)\b")
+_PART_OF_SENTENCE = re.compile(
+    r"[,;:|()/\u2013\u2014]| - |\b(?:after|as|because|before|but|that|then|when|where|which|while|who|whose)\b"
+)
 # A name before a verb. It matches "Ann Low " and "Ann Low later ". It does not match "In ".
 _ENDS_WITH_NAME = re.compile(r"\b(?!(?:At|By|In|On|The)\b)[A-Z][\w.'\u2019-]* (?:\w+ly |later |first |then )?$")
 # Words between a deed and somebody who may have done it too. It matches " it with " and " it by ".
-_SHARES_DEED = re.compile(r"\b(?:and|by|or|with)\b")
+_SHARES_DEED = re.compile(r"&|\b(?:alongside|and|by|or|plus|through|with)\b")
 # The doer of a passive deed, and another phrase. It matches " by Ann Low for ". It does not match " by the architect ".
 _BY_NAME_AND_MORE = re.compile(
     r" by [A-Z](?:(?! and | by | or )[^,])* (?:after|at|for|from|in|of|under)\b(?!.*\b(?:and|by|or)\b)"
@@ -213,8 +224,8 @@ def _is_behind_doer(statement: Statement) -> bool:
         return False
 
     clause = _PART_OF_SENTENCE.split(statement.before)[-1]
-    for verb in re.finditer(r"\b[a-z]+\b", clause):
-        if stem(verb[0]) != stem(asked[1].lower()):
+    for verb in re.finditer(r"\b[A-Za-z]+\b", clause):
+        if stem(verb[0].lower()) != stem(asked[1].lower()):
             continue
         behind = clause[verb.end() :]
         is_named_before = _ENDS_WITH_NAME.search(clause[: verb.start()]) is not None
@@ -229,11 +240,20 @@ def _is_described_thing(statement: Statement) -> bool:
 
     An example is "Longshore Press" for "Who founded the press that printed the memoirs?".
     """
-    if not _ASKS_NO_THING.match(statement.question) or not has_description(statement.question):
+    question = statement.question[:_MOST_CHARACTERS]
+    if not _ASKS_NO_THING.match(question) or not has_description(question):
         return False
-    described = _DESCRIBED.search(question_head(statement.question))
+    head = question_head(question)
+    described = _DESCRIBED.search(head)
     words = words_of(statement.answer)
-    return described is not None and bool(words) and stem(words[-1]) == stem(described[1])
+    if described is None or not words or stem(words[-1]) != stem(described[1]):
+        return False
+
+    # A place or a time may have the noun in its name, as "in the big box" has. And "Royal Bank bought it" does say who
+    # bought the bank.
+    is_named = any(map(str.isupper, statement.answer)) or ASKS_PERSON.search(question) or "whom" in question.lower()
+    asked_stems = {stem(word) for word in words_of(head) if word not in COMMON} - {stem(described[1])}
+    return bool(is_named) and asked_stems.isdisjoint(stems_of(statement.sentence))
 
 
 def _is_other_property(statement: Statement) -> bool:
