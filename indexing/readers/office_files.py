@@ -295,7 +295,9 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
         if number in hidden.rows:
             left_out["hidden row"] += bool(cells)
             continue
-        line = [_shown(cell) for cell in row]
+        # openpyxl fills each row with empty cells up to the last column that is asked for.
+        width = cells[-1].column if cells else 0
+        line = [_shown(cell) for cell in row[:width]]
         hidden_columns |= {column for column in hidden.columns if column < len(line) and line[column]}
         n_struck = sum(_is_left_out(cell, line) for cell in cells)
         left_out[STRUCK] += n_struck
@@ -306,8 +308,7 @@ def _sheet_grid(sheet: Any, xml: bytes, hidden: HiddenLines, left_out: Counter[s
             line.pop()
         # Keep only the first of several empty rows. A million of them can stand between two rows with text.
         follows_text = bool(rows) and bool(rows[-1])
-        stays = bool(line) or follows_text
-        if not stays:
+        if not line and not follows_text:
             continue
         number_in_grid = len(rows)
         if number < _MOST_HEADER_ROWS and all(cell.font.b for cell in cells):

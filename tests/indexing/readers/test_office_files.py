@@ -269,7 +269,7 @@ class TestExcel:
         assert _whole(passages).split("\n") == ["Sheet", "Seen", "Crew (hidden sheet)", "Ada"]
 
     def test_very_many_merged_cells_are_read_in_seconds(self, converter: FileConverter) -> None:
-        merged = "".join(f'<mergeCell ref="A{row}:XFD{row + 9}"/>' for row in range(1, 75_000))
+        merged = "".join(f'<mergeCell ref="A{row}:XFD{row + 9}"/>' for row in range(1, 20_000))
         sheet = "xl/worksheets/sheet1.xml"
         book = make_xlsx({"Sheet": [("Name", "City"), *[("Ada", "Cork")] * 2_000]})
         with zipfile.ZipFile(io.BytesIO(book)) as package:
@@ -279,7 +279,7 @@ class TestExcel:
         before = time.process_time()
 
         assert "Ada" in _whole(converter.passages(Path("/a.xlsx"), with_part(book, sheet, xml)))
-        assert time.process_time() - before < 8
+        assert time.process_time() - before < 3
 
     @for_each(
         "value, form, shown",
@@ -342,7 +342,7 @@ class TestExcel:
         before = time.process_time()
 
         assert "near" in _whole(converter.passages(Path("/a.xlsx"), made.getvalue()))
-        assert time.process_time() - before < 30
+        assert time.process_time() - before < 8
 
 
 class TestHostile:
