@@ -77,17 +77,17 @@ def test_headings_and_rows_keep_their_places() -> None:
 
 @for_each(
     "table",
-    "<table>" * 50_000,
-    "<table>" + "<tr><td colspan=1000000 rowspan=1000000>x<td>y" * 12_500 + "</table>",
-    "<table>" + "<tr>" * 125_000 + "</table>",
-    "<table><tr>" + "<td>x" * 125_000 + "<tr><td>a<td>b</table>",
+    "<table>" * 20_000,
+    "<table>" + "<tr><td colspan=1000000 rowspan=1000000>x<td>y" * 5_000 + "</table>",
+    "<table>" + "<tr>" * 50_000 + "</table>",
+    "<table><tr>" + "<td>x" * 50_000 + "<tr><td>a<td>b</table>",
     "<table><tr><td colspan=-5 rowspan=x>a<td>b</tr><tr><td>c<td>d</tr></table>",
 )
 def test_hostile_tables_are_read_in_seconds(table: str) -> None:
     before = time.process_time()
 
     assert isinstance(read(table), str)
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 3
 
 
 @given(

@@ -299,9 +299,9 @@ def test_a_row_is_marked_on_the_drawn_page():
     " 1e38 1e38 m -1e38 1e38 l S 0 0 m 1e38 0 l S 0 0 m 0 1e38 l S q 1e30 0 0 1e30 0 0 cm " + lines() + " Q ",
 )
 def test_a_page_full_of_lines_is_read_quickly(drawn: str):
-    start = time.monotonic()
+    start = time.process_time()
 
     text, _ = read(drawn + words(RATES))
 
     assert "Saturday" in text
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10

@@ -147,8 +147,8 @@ def test_struck_out_texts_are_counted_in_the_loss():
     "part", "<s>", "<p hidden>", "<!--", "~~a", "<tr><td hidden>", "<table><tr><td><s>2</s>", "<script>", "<a ", "</s>"
 )
 def test_a_hostile_page_is_read_at_once(part: str):
-    begin = time.monotonic()
-    strike_page(part * 50_000)
-    strike_markdown(part * 50_000, _CODE)
+    before = time.process_time()
+    strike_page(part * 20_000)
+    strike_markdown(part * 20_000, _CODE)
 
-    assert time.monotonic() - begin < 10
+    assert time.process_time() - before < 3
