@@ -26,6 +26,7 @@ MOST_MODULES = 12
 WITHOUT_ROOMS = ("indexing/readers",)
 # Parsing all files takes a second. So only files are parsed whose text may have an import without the prefix `prefrag`.
 OWN = (*(name for name in PACKAGES if name not in PLACES), "yaml_pipelines", "demo")
+IMPORT_OF_A_TEST = re.compile(r"^\s*(?:from|import)\b(?:[^\n(]*\btest_|[^\n(]*\([^)]*\btest_)", re.MULTILINE)
 OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|import .*,)", re.MULTILINE)
 
 
@@ -65,27 +66,32 @@ def statements(code: str) -> Iterator[ast.AST]:
 
 
 @cache
-def imports(code: str) -> list[tuple[int, str]]:
-    """Return the line and the full name of each import, also inside functions."""
+def read_code(code: str) -> tuple[list[tuple[int, str]], int]:
+    """Return what :func:`imports` and :func:`count_code` return; a file is parsed once for both."""
     names = []
+    lines = code.splitlines()
     for node in statements(code):
         if isinstance(node, ast.Import):
             names += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             names += [(node.lineno, f"{module}.{name.name}") for name in node.names]
-    return sorted(names)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            end = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
+    # A line of a long string that begins with `#` is left out too: in the texts of the tests it is also a comment.
+    count = sum(bool(left) and left[0] != "#" for left in (line.strip("()[]{},: \t") for line in lines))
+    return sorted(names), count
+
+
+def imports(code: str) -> list[tuple[int, str]]:
+    """Return the line and the full name of each import, also inside functions."""
+    return read_code(code)[0]
 
 
 def count_code(code: str) -> int:
     """Count the lines of code: without comments, docstrings, blank lines and lines of brackets and commas alone."""
-    lines = code.splitlines()
-    for node in statements(code):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            end = node.end_lineno or node.lineno
-            lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
-    # A line of a long string that begins with `#` is left out too: in the texts of the tests it is also a comment.
-    return sum(bool(left) and left[0] != "#" for left in (line.strip("()[]{},: \t") for line in lines))
+    return read_code(code)[1]
 
 
 def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tuple[int, str]]:
@@ -108,7 +114,8 @@ def without_prefix(code: str) -> list[tuple[int, str]]:
 
 def imported_tests(code: str) -> list[tuple[int, str]]:
     """The imported names that are, or are in, a module of tests."""
-    return [(line, name) for line, name in imports(code) if any(part.startswith("test_") for part in name.split("."))]
+    names = imports(code) if IMPORT_OF_A_TEST.search(code) else []
+    return [(line, name) for line, name in names if any(part.startswith("test_") for part in name.split("."))]
 
 
 def listed(file: Path, names: Iterable[tuple[int, str]]) -> list[str]:
