@@ -21,8 +21,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import fisher_exact
-
 from prefrag import pipelines
 from prefrag.evaluation.metrics.answers import acc_word, fair
 from prefrag.evaluation.own_files.checks import read_questions
@@ -85,6 +83,9 @@ def bound_of(answers: Iterable[tuple[str, bool]]) -> Bound:
 
 def compare(left: Bound, right: Bound) -> float:
     """Compute the chance of shares of wrong documents that differ as much as these."""
+    # Loading it takes a second.
+    from scipy.stats import fisher_exact
+
     table = [[side.wrong, side.documents - side.wrong] for side in (left, right)]
     return float(fisher_exact(table).pvalue)
 

@@ -66,6 +66,8 @@ if (child := os.fork()) == 0:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
+    # Its process and the child load every module: two seconds.
+    @pytest.mark.slow
     def test_of_one_that_has_asked_works_and_ends(self):
         done = run_python(self.FORK.format(asked="run_to_end(work)"), seconds=60)
 

@@ -59,29 +59,26 @@ class TestTheWeb:
     def whole(self, plan: Plan) -> Plan:
         return replace(plan, number=6)
 
-    def test_a_query_would_leave_for_what_the_folder_no_longer_says(self, whole: Plan):
+    def test_queries_would_leave_and_are_told_from_those_of_people(self, whole: Plan, monkeypatch: pytest.MonkeyPatch):
+        """They would leave for what the folder no longer says."""
+
+        log = whole.answers.with_name("audit.jsonl")
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(log))
         leaving = [case["would_leave"] for case in ask(whole)["cases"]]
+        audit("query", source="web", query="What does a person ask?")
+        *measured, asked = map(json.loads, log.read_text().splitlines())
 
         assert sum(left["without"] for left in leaving) > sum(left["as it is"] for left in leaving)
         assert TantivyDocumentStore(path=str(whole.index)).read_web_consent() is None
+        assert len(measured) == sum(sum(left.values()) for left in leaving) > 0
+        assert {(line["event"], line["reason"]) for line in measured} == {("held_back", WOULD_LEAVE)}
+        assert {line["measured"] for line in measured} == {"index"}, "the index of which a copy was searched"
+        assert "measured" not in asked
 
     def test_a_judge_that_always_keeps_asks_the_web_nothing(self, whole: Plan):
         keeps = replace(whole, replace={"SourceSwitchJudge.enabled": False})
 
         assert not any(any(case["would_leave"].values()) for case in ask(keeps)["cases"])
-
-    def test_the_audit_log_tells_its_queries_from_those_of_people(self, whole: Plan, monkeypatch: pytest.MonkeyPatch):
-        log = whole.answers.with_name("audit.jsonl")
-        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(log))
-        would_leave = sum(left for case in ask(whole)["cases"] for left in case["would_leave"].values())
-        audit("query", source="web", query="What does a person ask?")
-        *measured, asked = map(json.loads, log.read_text().splitlines())
-
-        assert would_leave > 0
-        assert len(measured) == would_leave
-        assert {(line["event"], line["reason"]) for line in measured} == {("held_back", WOULD_LEAVE)}
-        assert {line["measured"] for line in measured} == {"index"}, "the index of which a copy was searched"
-        assert "measured" not in asked
 
     def test_where_the_web_is_off_nothing_would_leave(self, plan: Plan, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
@@ -132,8 +129,8 @@ def test_the_time_is_up_before_a_question_is_begun(plan: Plan):
 
 
 def test_another_index_or_model_begins_anew(plan: Plan):
-    ask(plan)
-    other = Plan(plan.index, plan.answers, number=2, minutes=0.0, key={"answerer": "other"})
+    ask(replace(plan, number=1))
+    other = Plan(plan.index, plan.answers, number=1, minutes=0.0, key={"answerer": "other"})
 
     assert ask(other)["cases"] == []
 
