@@ -6,13 +6,14 @@ import ast
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from tests.for_each import for_each
 from tests.rooms import PACKAGES, ROOMS
+from tests.statements import statements
 
 CHECKOUT = Path(__file__).parent.parent
 
@@ -54,15 +55,6 @@ def git(*arguments: str) -> str:
 
 def modules(*folders: str) -> list[Path]:
     return [file for folder in folders for file in sorted((CHECKOUT / folder).rglob("*.py"))]
-
-
-def statements(code: str) -> Iterator[ast.AST]:
-    """Yield each statement, also inside functions, but not the expressions in it."""
-    inside: list[ast.AST] = [ast.parse(code)]
-    while inside:
-        yield (node := inside.pop())
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inside += getattr(node, field, ())
 
 
 @cache
