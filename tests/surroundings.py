@@ -16,6 +16,8 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
+import yaml
+from haystack.marshal import yaml as haystack_yaml
 
 # A client of a model server first reads all certificates of the machine, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
@@ -29,6 +31,19 @@ for module, name in ((inspect, "signature"), (typing, "get_type_hints")):
     read_once = SimpleNamespace(**{**vars(module), name: cache(getattr(module, name))})
     setattr(import_module("haystack.core.component.component"), module.__name__, read_once)
 
+# Haystack reads and writes YAML in Python, which takes ten times as long as the same in C.
+if yaml.__with_libyaml__:
+
+    class _Loader(yaml.CSafeLoader):
+        yaml_constructors = haystack_yaml.YamlLoader.yaml_constructors
+        construct_python_tuple = haystack_yaml.YamlLoader.construct_python_tuple
+
+    class _Dumper(yaml.CSafeDumper):
+        yaml_representers = haystack_yaml.YamlDumper.yaml_representers
+        represent_tuple = haystack_yaml.YamlDumper.represent_tuple
+
+    haystack_yaml.YamlLoader, haystack_yaml.YamlDumper = _Loader, _Dumper  # type: ignore[misc]
+
 # Imports and test collection leave no garbage; looking for it would double the time of the collection.
 gc.disable()
 atexit.register(gc.unfreeze)
@@ -41,6 +56,8 @@ from tests.scripted_pipeline import script_pipeline  # noqa: E402, F401
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+    # Python looks for garbage at every 700 new objects, which takes a twentieth of the time of the tests.
+    gc.set_threshold(20_000)
 
 
 def pytest_sessionfinish() -> None:
