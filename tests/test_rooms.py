@@ -33,15 +33,15 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
-    "cli": 2_679,
-    "components": 21_414,
-    "evaluation": 9_992,
-    "indexing": 5_790,
-    "pipelines": 1_874,
-    "prefrag": 3_438,
-    "server": 4_864,
-    "training": 5_173,
-    "tests": 51_645,
+    "cli": 2_698,
+    "components": 21_755,
+    "evaluation": 10_044,
+    "indexing": 5_887,
+    "pipelines": 1_911,
+    "prefrag": 3_469,
+    "server": 4_910,
+    "training": 5_264,
+    "tests": 51_893,
 }
 
 
