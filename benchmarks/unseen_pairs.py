@@ -1,0 +1,64 @@
+"""Measure how sure an answer is called if a text only has its words, in forms that its writer chose freely.
+
+    python -m benchmarks.unseen_pairs [--pairs FILE] [--write FILE]
+
+`evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts that somebody wrote who knew no rule of the gate: one
+states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file of its
+own: first by the reader, then the answer is checked as if a small model had proposed it at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from haystack import Document
+
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer
+
+PAIRS = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" / "unseen_pairs.jsonl"
+# The two texts of a pair, as its line names them.
+TEXTS = ("states", "not")
+# A small model that is sure of its answer: the mean log probability of the answer's tokens.
+_SURE = -0.05
+
+
+def read_lines(file: Path) -> list[dict[str, str]]:
+    """Read the pairs of a JSON Lines file."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def main(
+    pairs: Annotated[Path, typer.Option(help="A JSON Lines file of pairs.")] = PAIRS,
+    write: Annotated[Path | None, typer.Option(help="A JSON Lines file for the result of each text.")] = None,
+) -> None:
+    """Print how many texts of each kind the reader, and the check of a proposed answer, call stated."""
+    reader = ExtractiveReader()
+    reader.warm_up()
+    counts: Counter[tuple[str, str]] = Counter()
+    results = []
+    for pair in read_lines(pairs):
+        question, answer = pair["question"], pair["answer"]
+        for kind in TEXTS:
+            documents = [Document(content=pair[kind], meta={"title": pair["title"]})]
+            best = next(iter(reader.read(question, documents)), None)
+            is_stated = best is not None and best.probability >= reader.threshold
+            judged = reader.judge(question, documents, answer)
+            check = check_answer(question, answer, documents, judged, AnswerSigns(mean_logprob=_SURE))
+
+            counts[kind, "read alone: stated"] += is_stated
+            counts[kind, f"proposed: {check.certainty}"] += 1
+            results.append({**pair, "kind": kind, "is_stated": is_stated, "check": check.certainty})
+
+    for (kind, result), count in sorted(counts.items()):
+        print(f"{kind}, {result}: {count}")
+    if write is not None:
+        write.write_text("".join(f"{json.dumps(result)}\n" for result in results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
