@@ -8,7 +8,6 @@ span, yes, no, and no answer at all. If there are too many passages for one run,
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
@@ -22,7 +21,12 @@ LEAST = -25.0
 # The maximum number of tokens of a span.
 _LONGEST_SPAN = 16
 # The number of the likeliest starts at which spans are searched.
-_STARTS = 24
+_START_COUNT = 24
+# The place of "no answer" among the four kinds of answer.
+_NO_ANSWER = 3
+# For n spans, the n times this many likeliest spans are examined. Some of them are left out, or are equal to others
+# without the characters at their ends. The factor is a guess.
+_SPANS_PER_RESULT = 3
 # Characters that are removed at both ends of a span.
 _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
@@ -54,19 +58,22 @@ class EncoderScores:
         self._parts = parts
         self.texts = [text for part in parts for text in part.encoded.texts]
         # The probabilities of the four kinds, from the run that most likely contains an answer.
-        kinds = [np.exp(_log_shares(part.kind, np.ones(len(part.kind), bool))) for part in parts]
-        self.kinds = min(kinds, key=lambda shares: float(shares[3]))
+        kinds: list[Values] = []
+        for part in parts:
+            all_kinds = np.ones(len(part.kind), bool)
+            kinds.append(np.exp(_log_shares(part.kind, counted=all_kinds)))
+        self.kinds = min(kinds, key=lambda shares: float(shares[_NO_ANSWER]))
 
     # The following properties are computed only when they are used, because most callers need only `kinds`.
     @cached_property
     def _passage(self) -> Values:
         """For each token the index of its passage, over all runs; -1 if the token belongs to no passage."""
-        # For each run the number of passages in the runs before it.
-        shifts = accumulate((len(part.encoded.texts) for part in self._parts), initial=0)
         passages: list[Values] = []
-        for part, shift in zip(self._parts, shifts, strict=False):
-            places = np.array(part.encoded.passage)
-            passages.append(np.where(places < 0, -1, places + shift))
+        passages_before = 0
+        for part in self._parts:
+            passages_in_run = np.array(part.encoded.passage)
+            passages.append(np.where(passages_in_run < 0, -1, passages_in_run + passages_before))
+            passages_before += len(part.encoded.texts)
         return np.concatenate(passages)
 
     @cached_property
@@ -92,12 +99,20 @@ class EncoderScores:
     @cached_property
     def _starts_at(self) -> dict[tuple[int, int], int]:
         """For each passage and character, the token that begins there."""
-        return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._begin, strict=True))}
+        return self._tokens_at(self._begin)
 
     @cached_property
     def _ends_at(self) -> dict[tuple[int, int], int]:
         """For each passage and character, the token that ends there."""
-        return {place: token for token, place in enumerate(zip(self._passage.tolist(), self._end, strict=True))}
+        return self._tokens_at(self._end)
+
+    def _tokens_at(self, characters: list[int]) -> dict[tuple[int, int], int]:
+        """Map the passage and the character of each token to the index of the token.
+
+        Tokens outside passages have the passage -1, which is never looked up.
+        """
+        places = zip(self._passage.tolist(), characters, strict=True)
+        return {place: token for token, place in enumerate(places)}
 
     def scores_of(self, candidates: Sequence[SpanCandidate]) -> Values:
         """Find the log probabilities of the start and the end of each span.
@@ -117,7 +132,9 @@ class EncoderScores:
         :returns: One number per passage; together they are 1.
         """
         inside = self._passage >= 0
-        return np.bincount(self._passage[inside], np.exp(self.start[inside]), minlength=max(1, len(self.texts)))
+        shares_of_tokens = np.exp(self.start[inside])
+        # The sum of the shares for each passage, also for passages without a token.
+        return np.bincount(self._passage[inside], weights=shares_of_tokens, minlength=max(1, len(self.texts)))
 
     @cached_property
     def _likeliest(self) -> list[tuple[int, int]]:
@@ -125,19 +142,21 @@ class EncoderScores:
 
         Each span begins at one of the likeliest starts.
         """
-        firsts = np.argsort(-self.start, kind="stable")[:_STARTS]
-        lasts = firsts[:, None] + np.arange(_LONGEST_SPAN)
+        # Two tables with one row for each start and one column for each length: the first and the last token of a span.
+        starts = np.argsort(-self.start, kind="stable")[:_START_COUNT]
+        firsts = np.repeat(starts[:, None], _LONGEST_SPAN, axis=1)
+        lasts = firsts + np.arange(_LONGEST_SPAN)
 
+        # A last token may lie behind the end of the input. It then gets the passage -1, as a token outside passages.
+        passages_and_end = np.append(self._passage, -1)
+        passage_of_last = passages_and_end[np.minimum(lasts, len(self._passage))]
         # The tokens of a passage are contiguous. So a span with both ends in one passage lies inside the passage.
-        # Behind the last token there is no passage, which is written as -2.
-        passages_with_end = np.append(self._passage, -2)
-        passage_of_last = passages_with_end[np.minimum(lasts, len(self._passage))]
-        passage_of_first = self._passage[firsts][:, None]
-        inside = (passage_of_last >= 0) & (passage_of_last == passage_of_first)
-        first = np.broadcast_to(firsts[:, None], lasts.shape)[inside]
-        last = lasts[inside]
+        inside = (passage_of_last >= 0) & (passage_of_last == self._passage[firsts])
+        first, last = firsts[inside], lasts[inside]
 
-        worst_first = np.lexsort((last, first, self.start[first] + self.end[last]))
+        # `lexsort` sorts by its last key first: by the score, then by the first and the last token.
+        score = self.start[first] + self.end[last]
+        worst_first = np.lexsort((last, first, score))
         best_first = worst_first[::-1]
         return list(zip(first[best_first].tolist(), last[best_first].tolist(), strict=True))
 
@@ -148,7 +167,7 @@ class EncoderScores:
         :returns: The spans, the likeliest first.
         """
         spans: dict[tuple[int, int, int], SpanCandidate] = {}
-        for start, end in self._likeliest[: 3 * most]:
+        for start, end in self._likeliest[: _SPANS_PER_RESULT * most]:
             if len(spans) == most:
                 break
             passage = int(self._passage[start])
@@ -156,8 +175,8 @@ class EncoderScores:
             text = whole.strip(_EDGES)
             if not text or SENTENCE_BORDER.search(text):
                 continue
-            edge = len(whole) - len(whole.lstrip(_EDGES))
-            begin = self._begin[start] + edge
+            characters_removed = len(whole) - len(whole.lstrip(_EDGES))
+            begin = self._begin[start] + characters_removed
             place = (passage, begin, begin + len(text))
             spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
 
@@ -171,7 +190,11 @@ def _values_at(tokens: Sequence[int], values: Values) -> Values:
 
 
 def _log_shares(scores: Values, counted: Values) -> Values:
-    """Turn scores into log probabilities whose probabilities add up to 1 over the tokens that are counted."""
+    """Turn scores into log probabilities. The probabilities of the counted scores add up to 1, and others are near 0.
+
+    :param scores: The scores, of any shape.
+    :param counted: For each score, whether it is counted.
+    """
     scores = np.where(counted, np.asarray(scores, np.float64), -1e9)
     top = scores.max()
     return scores - top - np.log(np.exp(scores - top).sum())

@@ -22,14 +22,19 @@ _ENDED_BY_REMARK = (
     r"(?:closed|sold|replaced|moved|lost|stolen|broken|dead|deceased|gone|left|former|previous|old|wrong|false"
     r"|incorrect|mistaken|uncertain|unconfirmed|provisional|tentative|preliminary)"
 )
-# What may stand before such a word in a cell. It matches "has been ".
+# What may stand in a cell before a word of `_WITHDRAWN` or `_ENDED_BY_REMARK`. It matches "has been ".
 _BEFORE = r"\W*(?:(?:has|have|had|is|are|was|were|been|now|already|since) )*"
-# What may stand behind such a word in a cell: nothing, a sign, a preposition, a particle, an article or a digit. It
-# matches " to spring".
-_BEHIND = (
-    r"(?:\W*$|[,;.(]| (?=(?:by|on|in|at|to|from|for|since|until|till|as|out|off|away|down|back|up|and|or|because|due"
-    r"|the|an?|his|her|its|our|their)\b|\d))"
+# Words that may follow a word of `_WITHDRAWN` or `_ENDED_BY_REMARK`: prepositions, particles, conjunctions, articles
+# and possessives. It matches "to", "off" and "the".
+_NEXT_WORD = (
+    r"(?:by|on|in|at|to|from|for|since|until|till|as|out|off|away|down|back|up|and|or|because|due"
+    r"|the|an?|his|her|its|our|their)"
 )
+# What may stand in a cell behind a word of `_WITHDRAWN` or `_ENDED_BY_REMARK`:
+# - "cancelled!": the end of the cell, perhaps with signs
+# - "cancelled, see below": a comma, semicolon, full stop or bracket
+# - "postponed to spring", "sold 3 May": a blank before one of `_NEXT_WORD` or a digit
+_BEHIND = rf"(?:\W*$|[,;.(]| (?={_NEXT_WORD}\b|\d))"
 # A cell in any column that takes its row back; the group is the word. It matches "postponed to spring".
 _TAKEN_BACK = re.compile(rf"{_BEFORE}(?P<done>{_WITHDRAWN}){_BEHIND}", re.IGNORECASE)
 # A cell in a column of remarks that takes its row back; the group is the word. It matches "has left the club".
@@ -40,14 +45,17 @@ _REMARKS = re.compile(
     r"|notiz(?:en)?|kommentare?|anmerkung(?:en)?|zustand|stand)\b.*)?",
     re.IGNORECASE,
 )
-# A title that takes its table back; the group is the word. It matches "Cancelled events" and "Events cancelled".
+# A title that takes its table back. The word for this is the group `first` or `last`:
+# - "Cancelled events", "Provisional (May)": the word first, then at most two words and a bracket
+# - "Events cancelled": one to three words, then the word last
 _TITLE = re.compile(
     rf"\W*(?P<first>{_WITHDRAWN}|provisional|tentative|preliminary|unconfirmed)(?: [^\W_]+){{0,2}}\W*(?:\(.*\))?$"
     rf"|(?:[^\W_]+ ){{1,3}}(?P<last>{_WITHDRAWN})[.!]?$",
     re.IGNORECASE,
 )
-# A price or a date that is not the one of now, or not yet; the group is the word. It matches "Old price list" and
-# "Former members". It does not match "Old Mill price list" and "Used cars".
+# Words that say that a table or a column is about an earlier, a wrong or a planned state; the groups are the words for
+# it. It matches "Old price list", "Former members" and "Proposed dates". It does not match "Old Mill price list" and
+# "Used cars".
 _OF_OTHER_TIME = re.compile(
     r"\b(?:(?P<before>former|previous|past|old|draft|wrong|false|incorrect) (?:prices?|costs?|fees?|rates?|rents?|hire"
     r"|salar(?:y|ies)|tariffs?|dates?|times?|timetables?|schedules?|lists?|versions?|phones?|telephones?|numbers?"
@@ -66,12 +74,14 @@ _DENYING_TITLE = re.compile(
 _UNTIL = re.compile(r"\buntil\b(.*)", re.IGNORECASE)
 # The maximum number of words of a remark. A longer text describes something, and its "not" may be about anything.
 _LONGEST_REMARK = 15
-# A remark in the words of a sentence that takes something back, such as "This is wrong", has at least this many words.
-_LEAST_VERDICT = 3
+# The minimum number of words of a remark that takes its row back as a whole sentence, such as "This is wrong". A
+# shorter remark mostly describes its row, as "purebred" does.
+_LEAST_WORDS_OF_SENTENCE = 3
 # A remark that takes nothing back. It matches "no sugar", "no pets" and "if possible".
 _WISH = re.compile(r"no (?!longer\b|more\b|valid\b)[^\W_]+(?: [^\W_]+)?\W*|if possible\W*", re.IGNORECASE)
-# A word in lower case, or a short form for what is open. A year and a name have none. It matches "call" and "TBC".
-_LOWER = re.compile(r"\b(?:[a-z]+|TB[ACD])\b")
+# A word in lower case, or a short form such as "TBC". A text without one, such as a year or a name, is no remark. It
+# matches "call" and "TBC". It does not match "2024" and "Ann Low".
+_REMARK_WORD = re.compile(r"\b(?:[a-z]+|TB[ACD])\b")
 # A cell is usual if more than this share of the rows has it. It is a guess: most events of a list take place.
 _USUAL = 2 / 3
 # A cell is usual only in a table of at least this many rows. In a smaller one, all of them may be cancelled.
@@ -81,7 +91,8 @@ _HOLDS = re.compile(
     r"(?:is |still )*(?:confirmed|certain|final|true|right|correct|valid|accurate|active|current|available)\W*",
     re.IGNORECASE,
 )
-# The name of a column that says what takes a row back, which is the group. It matches "Cancelled" and "Is cancelled?".
+# The name of a column in which "yes" takes the row back; the group is the word that says so. It matches "Cancelled" and
+# "Is cancelled?".
 _DONE_COLUMN = re.compile(
     rf"(?:is |was |already )*(?P<done>{_WITHDRAWN}|closed|sold|replaced|lost|stolen|broken|dead|deceased)\W*",
     re.IGNORECASE,
@@ -90,15 +101,22 @@ _DONE_COLUMN = re.compile(
 _YES = re.compile(r"yes|y|true|x|[\u2713\u2714\u2611]", re.IGNORECASE)
 # A cell that denies the name of its column.
 _NO = re.compile(r"no|n|false|not?|[\u2717\u2718\u2610]|not yet", re.IGNORECASE)
-# What looks like a sign of doubt and is none: the word in "No. 7", the month in "in May", and a question mark inside a
-# text.
-_NO_DOUBT = re.compile(r"\b[Nn]o\.? ?(?=\d)|\bMay\b|\?(?=.*\w)")
-# A bracket. A remark stands in brackets itself.
+# What looks like a word or sign of doubt and is none. It is removed before a remark is examined:
+# - "No. 7", "no 7": "no" before a number
+# - "in May": the month
+# - "Who? Ann": a question mark that a letter or digit follows
+_SEEMING_DOUBT = re.compile(r"\b[Nn]o\.? ?(?=\d)|\bMay\b|\?(?=.*\w)")
+# A bracket. Brackets inside a remark are replaced, because the remark is put into brackets itself.
 _BRACKETS = re.compile(r"[()\[\]]")
-# The words of a question that say themselves that something does not hold.
-_DENIED = re.compile(r"\b(?:not|no|never|without|until|used to)\b|n['\u2019]t\b", re.IGNORECASE)
-# The doubts about a sentence that a remark can raise.
-_RAISED = frozenset(("negation", "unrealised", "hearsay", "open", "exception", "over", "condition", "taken back"))
+# A word for a denial or an end in a question. A question such as "Which dates are not confirmed?" asks for rows that
+# are taken back, so remarks and titles that deny something take nothing back for it. It matches "not", "isn't" and
+# "until".
+_ASKS_DENIED = re.compile(r"\b(?:not|no|never|without|until|used to)\b|n['\u2019]t\b", re.IGNORECASE)
+# The doubts of `find_doubt` that count if a remark raises them. Among them are "unrealised", for what is only planned,
+# "open", for what is not decided yet, and "over", for what has ended.
+_DOUBTS_OF_REMARKS = frozenset(
+    ("negation", "unrealised", "hearsay", "open", "exception", "over", "condition", "taken back")
+)
 # The words of a question behind "with". It matches "with the VAT".
 _WITH = re.compile(r"\bwith (?:the |an? )?([^\W_]+)", re.IGNORECASE)
 # Words before and behind a noun that say the opposite of "with".
@@ -115,17 +133,18 @@ def is_taken_back_by_row(question: str, fit: Fit) -> bool:
     :param fit: The row.
     :returns: Whether a cell takes the answer back.
     """
-    columns = {column for places in fit.telling.values() for column in places}
+    # A cell with a word of the question says only which row is meant, so it takes nothing back.
+    columns_of_words = {column for columns in fit.telling.values() for column in columns}
     for column, cell in fit.other_cells.items():
-        # A cell that tells the row says which row it is.
-        if column in columns or not 0 <= column < len(fit.table.columns):
+        if column in columns_of_words or not 0 <= column < len(fit.table.columns):
             continue
         name = fit.table.columns[column]
         is_remarks = _REMARKS.fullmatch(name) is not None
-        is_denied = _denies(name, cell, fit) or _is_verdict(cell, fit, is_remarks=is_remarks)
-        if is_denied and not _is_usual(cell, column, fit):
+        is_withdrawn = _denies(name, cell, fit) or _withdraws(cell, fit, is_remarks=is_remarks)
+        if is_withdrawn and not _is_usual(cell, column, fit):
             return True
-        if is_remarks and not _DENIED.search(question) and _is_remark(cell):
+        # A remark in a sentence of its own counts even if most rows have it.
+        if is_remarks and not _ASKS_DENIED.search(question) and _is_remark(cell):
             return True
     return False
 
@@ -144,10 +163,14 @@ def _denies(name: str, cell: str, fit: Fit) -> bool:
     if _HOLDS.fullmatch(name):
         return _NO.fullmatch(cell) is not None
     done = _DONE_COLUMN.fullmatch(name)
-    return done is not None and _YES.fullmatch(cell) is not None and not fit.asks(done["done"].split())
+    if done is None or not _YES.fullmatch(cell):
+        return False
+    # For "Which hunts are cancelled?", the word "cancelled" takes nothing back.
+    is_asked = fit.asks(done["done"].split())
+    return not is_asked
 
 
-def _is_verdict(cell: str, fit: Fit, *, is_remarks: bool) -> bool:
+def _withdraws(cell: str, fit: Fit, *, is_remarks: bool) -> bool:
     """Check whether a cell takes its row back, as "cancelled" does, and as "sold" does in a column of remarks."""
     done = (_ENDED if is_remarks else _TAKEN_BACK).match(cell)
     return done is not None and not fit.asks(done["done"].split())
@@ -159,20 +182,22 @@ def _is_remark(text: str) -> bool:
 
     For example, ``_is_remark("number no longer valid")`` returns ``True``.
     """
-    remark = _BRACKETS.sub(",", _NO_DOUBT.sub("", text)).strip()
-    if _NO.fullmatch(remark) or _WISH.fullmatch(remark) or not _LOWER.search(remark):
+    remark = _BRACKETS.sub(",", _SEEMING_DOUBT.sub("", text)).strip()
+    if _NO.fullmatch(remark) or _WISH.fullmatch(remark) or not _REMARK_WORD.search(remark):
         return False
     if len(text.split()) > _LONGEST_REMARK:
         return False
     remark = remark.rstrip(":")
-    # The remark stands behind a sentence in the present that raises no doubt itself.
-    sentence = f"The value is 7 ({remark})."
-    begin = sentence.index("7")
-    doubt = find_doubt("What is the value?", "", sentence, begin, begin + 1)
-    # A word or two in brackets take a sentence back by their form alone. In a cell they mostly describe the row, as
-    # "purebred" does. `_is_verdict` knows those that take it back.
-    is_description = doubt == "taken back" and len(remark.split()) < _LEAST_VERDICT
-    return doubt in _RAISED and not is_description
+    # `find_doubt` examines sentences. So the remark is put behind a made-up sentence that raises no doubt itself. A
+    # doubt about its answer "7" then comes from the remark.
+    before, answer = "The value is ", "7"
+    sentence = f"{before}{answer} ({remark})."
+    begin = len(before)
+    doubt = find_doubt("What is the value?", "", sentence, begin, begin + len(answer))
+    # For `find_doubt`, one or two words in brackets may take a sentence back. In a cell, such words mostly describe the
+    # row. Those that take it back are in the lists of `_withdraws`.
+    is_description = doubt == "taken back" and len(remark.split()) < _LEAST_WORDS_OF_SENTENCE
+    return doubt in _DOUBTS_OF_REMARKS and not is_description
 
 
 def _line_above(fit: Fit) -> str:
@@ -203,13 +228,14 @@ def is_taken_back_by_title(question: str, fit: Fit) -> bool:
     """
     name = fit.column_name
     for title in (*fit.table.titles, _line_above(fit), name):
-        # A column "Expired" holds what its name says.
-        says_what_it_holds = title == name and " " not in name
-        words = [] if says_what_it_holds else _words_taking_back(title)
+        is_column_name = title == name
+        # A name of one word only says what the column contains: "Expired" stands above the dates of the end.
+        is_plain_name = is_column_name and " " not in name
+        words = [] if is_plain_name else _words_taking_back(title)
         if any(not fit.asks([word]) for word in words):
             return True
-        is_denied = title != name and _DENYING_TITLE.search(title) is not None
-        if is_denied and not _DENIED.search(question):
+        is_denied = not is_column_name and _DENYING_TITLE.search(title) is not None
+        if is_denied and not _ASKS_DENIED.search(question):
             return True
         if _is_over(title):
             return True
@@ -228,7 +254,10 @@ def _words_taking_back(title: str) -> list[str]:
 def _is_over(title: str) -> bool:
     """Check whether a title has "until" with a date in the past, as "Prices until 2024" has."""
     until = _UNTIL.search(title)
-    return until is not None and any(last < date.today() for _, last in words_of(until[1]).days)
+    if until is None:
+        return False
+    last_days = [last_day for _first_day, last_day in words_of(until[1]).days]
+    return any(last_day < date.today() for last_day in last_days)
 
 
 def is_without(question: str, fit: Fit) -> bool:

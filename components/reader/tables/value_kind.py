@@ -1,8 +1,9 @@
 """Find out whether the value of a cell is of another kind than the question asks for.
 
-A row whose cells contain every word of a question is a :class:`~prefrag.components.reader.tables.row_fit.Fit`. Its
-value is the cell in the column that the question names. This value may still be no answer: it may be "see above", a
-tick instead of a name, or the price of another quantity. The functions of this module check one such case each.
+The functions of this module get a question and a :class:`~prefrag.components.reader.tables.row_fit.Fit`: a row with
+every word of the question. If the question is "Who delivered the hay?", the value of the row is its cell in the column
+"Delivered by". The value may still be no answer. It may be "see above", a tick instead of a name, or the price of
+another quantity. Each function checks one such case.
 """
 
 import re
@@ -24,7 +25,8 @@ _TICKS = r"\u2610-\u2612\u2713-\u2718"
 _SIGNS = re.compile(rf"[\u2605\u2606{_TICKS}+]+")
 # A cell that answers only a question for yes or no. It matches "yes", "x" and "\u2713".
 _YES_OR_NO = re.compile(rf"yes|no|y|n|x|true|false|[{_TICKS}]", re.IGNORECASE)
-# A question that yes or no does not answer. It matches "Who paid?" and "How much is it?".
+# A question that yes or no does not answer. It matches "Who paid?" and "How much is it?". It does not match "What is
+# paid?", because the name of its column may be a question for yes or no.
 _ASKS_THING = re.compile(r"\W*(?:who|whom|when|where|how)\b", re.IGNORECASE)
 # A cell that only points to another place, or leaves its value open. The alternatives are:
 # - "see above", "as before", "same page 4": a reference to another place
@@ -36,10 +38,11 @@ _LEAVES_OPEN = re.compile(
     r"|ditto|idem|unknown|n/?a|tb[acd]|to be [a-z]+|not yet\b.*|.*\?",
     re.IGNORECASE,
 )
-# The name of a column that says that something was done, and not who did it. It matches "Delivered" and "Checked on".
-# It does not match "Delivered by".
+# The name of a column for whether or when something was done: a participle, perhaps with "on", "at" or "in". It matches
+# "Delivered" and "Checked on". It does not match "Delivered by", which says who did it.
 _DONE = re.compile(r"[a-z]+ed(?: (?:on|at|in))?\W*", re.IGNORECASE)
-# A cell that names nobody. It matches "nobody" and "vacant".
+# A cell that is no answer to "who": it says that there is nobody, that this is open, or that there are several people.
+# It matches "nobody", "vacant" and "various".
 _NOBODY = re.compile(r"nobody|no ?one|none|vacant|open|late|various|several|niemand|offen|unbesetzt", re.IGNORECASE)
 # A time, in English or German. The alternatives are:
 # - "19:05", "9.30", "7h15": an hour with minutes
@@ -67,15 +70,16 @@ _ASKS_PRICE = re.compile(
 )
 # A price in words, in English or German. It matches "free", "free for members" and "included".
 _PRICE_IN_WORDS = re.compile(r"free\b.*|gratis|included|nothing|none|kostenlos|frei|inklusive", re.IGNORECASE)
-# The name of a column of services: what is done for something, and costs money itself. It matches "Treatment".
+# The name of a column of services, which cost money themselves. It matches "Treatment" and "Repairs".
 _SERVICE = re.compile(
     r"\W*(?:treatment|service|repair|work|procedure|operation|surgery|therapy|behandlung|leistung|reparatur)s?\W*",
     re.IGNORECASE,
 )
 # A question for an amount of money or another quantity. It matches "And how much was it?".
 _HOW_MUCH = re.compile(r"\W*(?:and )?how much\b", re.IGNORECASE)
-# A number directly before a unit. It matches "15 kg", "15kg" and "15 KG". It does not match "5 October" and "12 Bakery
-# Street": a word that begins with a capital letter may be a month or a street. So may one of four or more capitals.
+# A number directly before a unit. A word with a capital behind a number may be a month or a street. So a unit may begin
+# with a capital only if neither a small letter nor three more capitals follow it. It matches "15 kg", "15kg" and "15 KG".
+# It does not match "5 October", "5 OCTOBER" and "12 Bakery Street".
 _QUANTITY = re.compile(r"(?<![\w.,])(?P<number>\d+(?:[.,]\d+)*)\s?(?![A-Z](?:[a-z]|[A-Z]{3}))(?P<unit>[^\W\d_]+)")
 # The numbers that make no difference before a unit: "1 kg" is "a kg".
 _ONE = frozenset(("1", "1.0", "1,0"))
@@ -84,8 +88,11 @@ _ONE = frozenset(("1", "1.0", "1,0"))
 def is_value(question: str, value: str) -> bool:
     """Check whether a cell has a value that the question may ask for.
 
-    A cell of other signs than ticks and stars, such as "?" or "---", has none. Nor has an error, such as "#N/A". A cell
-    "yes", a tick and stars are no value for "Who?", "When?", "Where?" and "How?".
+    A cell has no value in these cases:
+
+    - It has only signs, such as "?" or "---". Ticks, stars and plus signs are an exception.
+    - It is the error of a program, such as "#N/A".
+    - It is "yes", "no", a tick or the like, and the question begins with "who", "when", "where" or "how".
 
     :param question: The question.
     :param value: The text of the cell.
@@ -106,7 +113,11 @@ def is_value(question: str, value: str) -> bool:
 def is_other_kind(question: str, fit: Fit) -> bool:
     """Check whether the value is of another kind than the question asks for.
 
-    Examples are "see above" for a price, "late" for "Who delivered it?", and "3" for "When were the vaccinations?".
+    Three examples:
+
+    - "see above" for a price
+    - "late" for "Who delivered it?", because "late" is no person
+    - "3" for "When were the vaccinations?", because "3" is their number and no time
 
     :param question: The question.
     :param fit: The row.
@@ -125,7 +136,10 @@ def is_other_kind(question: str, fit: Fit) -> bool:
 
 
 def _tells_nobody(value: str, column_name: str) -> bool:
-    """Check whether a cell names nobody, because it says so, or because its column says that something was done."""
+    """Check whether a cell names nobody.
+
+    Either the cell says so, as "vacant" does, or its column is one such as "Delivered", which has no names.
+    """
     return _NOBODY.fullmatch(value) is not None or _DONE.fullmatch(column_name) is not None
 
 
@@ -153,8 +167,9 @@ def _cells_of_other_rows(fit: Fit) -> list[str]:
 
 
 def _is_number(cell: str) -> bool:
-    """Check whether a cell is a number with or without a unit, or has no letters, as the phone number "0471 220-11"."""
-    return read_amount(cell) is not None or not any(map(str.isalpha, cell))
+    """Check whether a cell is a number, with or without a unit. A text without letters, "0471 220-11", is one too."""
+    has_letter = any(map(str.isalpha, cell))
+    return read_amount(cell) is not None or not has_letter
 
 
 def is_for_other_quantity(question: str, fit: Fit) -> bool:
@@ -164,13 +179,14 @@ def is_for_other_quantity(question: str, fit: Fit) -> bool:
 
     :param question: The question.
     :param fit: The row.
-    :returns: Whether another cell, or the name of the column, has a unit of the question with a number that the
-        question lacks.
+    :returns: Whether the name of the column or another cell has a unit that stands in the question too, but before it a
+        number that does not stand in the question.
     """
-    units_of_question = {word.stem for word in fit.places if not word.is_number}
+    # A unit is any word of the question with a number before it in the table.
+    words_of_question = {word.stem for word in fit.places if not word.is_number}
     for text in (fit.column_name, *fit.other_cells.values()):
         for unit, number in _numbers_of_units(text).items():
-            is_asked_unit = unit in units_of_question
+            is_asked_unit = unit in words_of_question
             is_asked_number = number in _ONE or number in fit.stems
             if is_asked_unit and not is_asked_number:
                 return True
@@ -199,8 +215,11 @@ def is_of_part(question: str, fit: Fit) -> bool:
     if fit.column is None or not _HOW_MUCH.match(question) or read_amount(fit.value) is None:
         return False
 
-    columns_of_words = [column for columns in fit.telling.values() for column in columns]
-    # If no word of the question stands left of the amount, no column is between.
-    nearest = max((column for column in columns_of_words if column < fit.column), default=fit.column)
+    # The columns left of the amount whose cells in this row have a word of the question.
+    columns_of_words = {column for columns in fit.telling.values() for column in columns}
+    columns_left = [column for column in columns_of_words if column < fit.column]
+    if not columns_left:
+        return False
+    nearest = max(columns_left)
     columns_between = [column for column in fit.other_cells if nearest < column < fit.column]
     return any(_SERVICE.fullmatch(fit.table.columns[column]) for column in columns_between)
