@@ -1,8 +1,8 @@
 """Report how far the call of a model is, and put a streamed reply together.
 
-A model on a laptop may need minutes for a call. llama.cpp's server can send its reply in chunks, and tells in them how
-many tokens of the prompt it has read. :class:`CallProgress` reports these numbers while the chunks arrive.
-:func:`join_chunks` then turns all chunks into one reply.
+A model on a laptop may need minutes for a call. llama.cpp's server can send its reply in chunks. The first chunks say
+how many tokens of the prompt the model has read, and later chunks contain the reply. :class:`CallProgress` reports how
+many tokens were read and written while the chunks arrive. :func:`join_chunks` then turns all chunks into one reply.
 """
 
 import json
@@ -31,27 +31,28 @@ class CallProgress:
     def __init__(self, tell: Callable[[EventData], None]):
         """Set up the object.
 
-        :param tell: Is called with token counts, as the details of an event. While the model reads the prompt, they are
-            ``read`` (the tokens of the prompt that the model has read) and ``total`` (all tokens of the prompt). After
-            that, it has ``written`` (the tokens of the reply so far).
+        :param tell: Is called with numbers of tokens, as the details of an event. While the model reads the prompt, the
+            numbers are ``read`` (the tokens of the prompt that the model has read) and ``total`` (all tokens of the
+            prompt). Later there is only the number ``written`` (the tokens of the reply so far).
         """
         self._tell = tell
-        self._next = 0.0
+        # The earliest time of the next report, on the monotonic clock.
+        self._next_report = 0.0
 
     def read(self, body: bytearray) -> None:
         """Read how far a call is, and report it unless the last report is less than a second ago.
 
         :param body: The part of the reply that has arrived.
         """
-        if time.monotonic() < self._next:
+        if time.monotonic() < self._next_report:
             return
         counts = _count(body)
         if counts:
-            self._next = time.monotonic() + _LEAST_SECONDS
+            self._next_report = time.monotonic() + _LEAST_SECONDS
             self._tell(counts)
 
 
-# The object that reports the progress of the present run. None if nobody wants reports.
+# The object that reports the progress of the present run, which somebody follows. None if nobody follows the run.
 followed: ContextVar[CallProgress | None] = ContextVar("followed", default=None)
 
 
@@ -61,21 +62,23 @@ def _count(body: bytearray) -> EventData:
     :returns: ``read`` and ``total``, or ``written``, as in :class:`CallProgress`. Empty if the part tells nothing.
     """
     chunk: dict[str, object] = {}
-    # The last chunk may not have arrived completely, so the last complete chunk is read.
-    end = body.rfind(_END)
-    begin = max(0, body.rfind(_START, 0, end))
+    # The last chunk may not have arrived completely. So the last chunk with an end is read: from the last beginning
+    # before the last end. If there is no beginning, reading starts at the first byte.
+    end_of_chunk = body.rfind(_END)
+    begin = max(0, body.rfind(_START, 0, end_of_chunk))
     # An error is ignored here. A chunk that cannot be read is reported once the reply is complete.
     with suppress(ValueError, RecursionError):
         chunk = next(_read_chunks(body[begin:]), {})
     progress = chunk.get("prompt_progress")
     if not isinstance(progress, Mapping):
-        # Each chunk has one token, in the field `content` or `reasoning_content`. The search does not match inside a
-        # text, because quotation marks in texts are escaped.
+        # Each chunk has one token, in the field `content` or `reasoning_content`. The bytes that are counted are the
+        # end of both names. They do not occur inside a text, because quotation marks in texts are escaped.
         written = body.count(b'content":"')
         return {"written": written} if written else {}
 
     read = progress.get("processed")
     total = progress.get("total")
+    # `isinstance` would accept True and False as well.
     if type(read) is not int or type(total) is not int:
         return {}
     if not 0 <= read <= total:
@@ -111,6 +114,7 @@ def join_chunks(body: bytes) -> dict[str, Any]:
         error = chunk.get("error")
         if error:
             code = error.get("code") if isinstance(error, Mapping) else None
+            # The status of a reply whose stream has begun is 200, also if an error follows.
             status = code if type(code) is int else 200
             raise RefusedByServer(status, headers={}, text=json.dumps(error))
         for name in ("model", "usage"):
@@ -133,7 +137,7 @@ def join_chunks(body: bytes) -> dict[str, Any]:
 def _read_chunks(body: bytes | bytearray) -> Iterator[dict[str, Any]]:
     """Read the JSON objects of the chunks of a stream. The last line, ``data: [DONE]``, is no object.
 
-    For example, ``_read_chunks(b'data: {"a": 1}')`` returns ``[{"a": 1}]``.
+    For example, ``list(_read_chunks(b'data: {"a": 1}'))`` returns ``[{"a": 1}]``.
     """
     for line in bytes(body).split(b"\n"):
         data = line.removeprefix(b"data:").strip()

@@ -1,7 +1,8 @@
-"""Find the gold (right) verdict of a judged step, and the sampled analysis that is closest to the gold analysis.
+"""Find the gold (right) verdict of a judged step, and the best of the analyses that a model has sampled for the step.
 
 The gold verdict comes from a stronger model, or from the gold passages of the question: the passages that are needed to
-answer it.
+answer it. The best analysis is the one that is closest to the gold analysis: the stronger model's analysis, or the
+sentences of gold passages.
 """
 
 import re
@@ -20,7 +21,7 @@ from prefrag.evaluation.metrics.answers import overlap
 from prefrag.evaluation.question import Question
 from prefrag.training.judge_dpo.candidates import Gold
 
-# The blanks between two sentences: those behind the first full stop in "It is old. The tower is new."
+# The blanks between two sentences. In "It is old. The tower is new." they stand before "The".
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
 # The name of the prompt that asks the stronger model for the closest analysis.
 CLOSEST_PROMPT = "closest_analysis"
@@ -85,13 +86,15 @@ class GoldPassages:
         new_ids = [document.id for document in state.step.searches[-1].documents if document.id in missing]
         # Analyses are compared with the gold passages that this search has newly found. If the search has found none,
         # they are compared with the gold passages that are still missing.
-        passages = [self._passages[key] for key in new_ids or missing if key in self._passages]
+        compared_ids = new_ids or missing
+        passages = [self._passages[key] for key in compared_ids if key in self._passages]
         sentences = []
         for passage in passages:
             title = passage.meta.get("title") or ""
             for sentence in _SENTENCE_END.split(passage.content or ""):
                 sentences.append(f"{title} {sentence}".strip())
-        # If all gold passages were already shown, the analyses are compared with the question instead.
+        # There are no sentences if all gold passages were already shown, or if their texts are not there. The analyses
+        # are then compared with the question.
         references = sentences or [state.question]
         return Gold(bool(new_ids), tuple(references))
 
@@ -130,11 +133,11 @@ class GoldModel:
         :param state: The state of the run, which is not used here.
         :returns: The verdict with its analysis. None if no reply of the stronger model could be read.
         """
-        own = self._judge.call
-        # No schema is sent, because not every server accepts a schema. The prompt says how to reply.
-        verdict, _, _ = await own.send_until_read_async(
-            replace(call, generation_kwargs=own.generation_kwargs), read_judgement
-        )
+        stronger_model = self._judge.call
+        # The prompt is that of the model to train, and the parameters are those of the stronger model. So no schema is
+        # sent, because not every server accepts a schema. The prompt says how to reply.
+        gold_call = replace(call, generation_kwargs=stronger_model.generation_kwargs)
+        verdict, _, _ = await stronger_model.send_until_read_async(gold_call, read_judgement)
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
@@ -147,21 +150,23 @@ class GoldModel:
         """
 
         def values(observations: object) -> dict[str, object]:
+            """Return the variables of the prompt, which has no passages: so the observations are not used."""
             return {
                 "standard": quote_text(gold.references[0]),
                 "analyses": [" ".join(analysis.split()) for analysis in analyses],
             }
 
-        call = self._judge.call.prepare(state, CLOSEST_PROMPT, [], values)
+        choice_call = self._judge.call.prepare(state, CLOSEST_PROMPT, [], values)
 
         def read(text: str) -> int | None:
+            """Return the index of the analysis whose number, from 1, the reply has as its "id"; None without one."""
             reply = read_object(text, "id") or {}
             number = str(reply.get("id", "")).strip()
             if not number.isdecimal() or not 1 <= int(number) <= len(analyses):
                 return None
             return int(number) - 1
 
-        place, _, _ = await self._judge.call.send_until_read_async(call, read)
+        place, _, _ = await self._judge.call.send_until_read_async(choice_call, read)
         if place is None:
             return find_nearest(gold.references, analyses), "nearness"
         return place, "model"
@@ -176,7 +181,9 @@ def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
     """
     nearness = []
     for analysis in analyses:
-        nearness.append(max(overlap(analysis, reference)[0] for reference in references))
+        # The first value of `overlap` is F1.
+        f1_scores = [overlap(analysis, reference)[0] for reference in references]
+        nearness.append(max(f1_scores))
     return nearness.index(max(nearness))
 
 

@@ -20,24 +20,30 @@ EVENT = "candidates"
 class SamplingJudge:
     """A judge that samples nine replies to the prompt of a :class:`ModelJudge`, and returns the gold verdict.
 
-    The samples (appendix C) become an event of the trace. With ``goes_on_with="own"``, the judge returns the verdict of
-    the preferred reply instead. If no reply is preferred, it returns the verdict of the first readable reply, as in the
-    authors' code. If there is no verdict at all, the judge keeps the passages, so that no query is sent to the web.
+    The samples (appendix C) become an event of the trace. With ``goes_on_with="own"``, the judge does not return the
+    gold verdict, but the verdict of the first of these replies that exists, as in the authors' code:
+
+    1. the preferred reply
+    2. the first readable reply
+
+    If there is no verdict at all, the judge returns True. The passages are then kept, and no web search follows.
     """
 
     judge_of_model: ModelJudge  # the judge whose model is sampled
     labels: Labels  # the source of gold verdicts
-    passages: GoldPassages | None  # the gold passages, with which gold verdicts are compared in the report
+    passages: GoldPassages | None  # a second source of gold verdicts; the report says how often it agrees with `labels`
     seed: int  # the seed of the collection
     parallel_calls: int  # the maximum number of calls at the same time
     goes_on_with: str  # the verdict that is returned: `gold` or `own`
-    bound: bool  # whether the sampled replies must follow the JSON schema
+    bound: bool  # whether the server binds the sampled replies to the judge's JSON schema
 
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.parallel_calls)
 
     def to_dict(self) -> dict[str, object]:
         """Return the judge's settings, for the YAML of a pipeline that collects training data.
+
+        They are only those of the judge that is sampled.
 
         :returns: The settings.
         """
@@ -62,11 +68,11 @@ class SamplingJudge:
         :returns: The verdict, and the state with the samples as an event.
         """
         call = self.judge_of_model.prepare(state)
-        where = (self.seed, state.question, len(state.steps))
-        samples = []
-        for place, (temperature, top_p) in enumerate(GRID):
-            samples.append(self._sample(call, temperature, top_p, draw_seed(*where, place)))
-        candidates = await asyncio.gather(*samples)
+        sample_calls = []
+        for number, (temperature, top_p) in enumerate(GRID):
+            seed = draw_seed(self.seed, state.question, len(state.steps), number)
+            sample_calls.append(self._sample(call, temperature, top_p, seed))
+        candidates = await asyncio.gather(*sample_calls)
         gold = await self.labels.label(call, state)
         by_passages = None if self.passages is None else self.passages.status(state)
         judged = JudgedStep(
@@ -81,23 +87,28 @@ class SamplingJudge:
             judged = await self._choose(judged, candidates, gold, state)
         state = call.state.with_event(EVENT, judged=judged.to_dict())
         if self.goes_on_with == "own":
-            own = None
-            if judged.chosen is not None:
-                own = candidates[judged.chosen]
-            else:
-                readable = (candidate for candidate in candidates if candidate.status is not None)
-                own = next(readable, None)
-            if own is None:
-                return Verdict(True, "model", parsed=False), state
-            return Verdict(bool(own.status), "model", own.analysis), state
+            return self._own_verdict(judged, candidates), state
         if gold is None:
+            # Without a verdict, the passages are kept.
             return Verdict(True, "gold", parsed=False), state
         return Verdict(gold.status, "gold", gold.references[0]), state
+
+    @staticmethod
+    def _own_verdict(judged: JudgedStep, candidates: Sequence[Candidate]) -> Verdict:
+        """Return the verdict of the preferred reply, else of the first readable reply, else True."""
+        readable = [candidate for candidate in candidates if candidate.status is not None]
+        preferred = [] if judged.chosen is None else [candidates[judged.chosen]]
+        usable = [*preferred, *readable]
+        if not usable:
+            # Without a verdict, the passages are kept.
+            return Verdict(True, "model", parsed=False)
+        return Verdict(bool(usable[0].status), "model", usable[0].analysis)
 
     async def _sample(self, call: PreparedCall, temperature: float, top_p: float, seed: int) -> Candidate:
         """Sample one reply with these parameters, and read its verdict."""
         parameters = {**call.generation_kwargs, "temperature": temperature, "top_p": top_p, "seed": seed}
         if not self.bound:
+            # `ModelJudge.prepare` always sets the schema.
             del parameters["response_format"]
         async with self._turns:
             message, _ = await self.judge_of_model.call.send_for_message_async(
@@ -113,13 +124,14 @@ class SamplingJudge:
         self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
     ) -> JudgedStep:
         """Choose the reply closest to the gold analysis, and draw a reply with the other verdict (section 3.4)."""
+        # The indices of the replies with the gold verdict and with the other verdict.
         right, wrong = split_by_verdict(candidates, gold.status)
         chosen = None
         chosen_by = ""
-        analyses = [candidates[place].analysis for place in right]
+        analyses = [candidates[index].analysis for index in right]
         if len(set(analyses)) > 1:
-            place, chosen_by = await self.labels.choose(gold, analyses, state)
-            chosen = right[place]
+            index_of_analysis, chosen_by = await self.labels.choose(gold, analyses, state)
+            chosen = right[index_of_analysis]
         elif right:
             chosen = right[0]
             chosen_by = "only"
@@ -132,7 +144,8 @@ class SamplingJudge:
 
     def _template_settings(self) -> dict[str, object]:
         """Return the settings that the server passes to the model's chat template."""
-        # ChatModel sends these settings to a server. An embedded model gets no such settings.
+        # An embedded model has no server, and so no such settings. For a server, only ChatModel has the setting
+        # `thinking`, which it sends with each call.
         generator = self.judge_of_model.chat_generator
         thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

@@ -20,8 +20,8 @@ class Quality:
     accuracy: float  # the share of right verdicts
     precision: float  # the share of positive pairs among the pairs with a positive verdict; 0 without such pairs
     recall: float  # the share of positive pairs that get a positive verdict; 0 without positive pairs
-    # The distance between the mean score and the share of positive pairs, computed for each of ten ranges of scores and
-    # averaged over the ranges, weighted by their numbers of pairs.
+    # The scores are divided into ten ranges. The error of a range is the distance between its mean score and its share
+    # of positive pairs. This value is the mean of the errors, weighted by the numbers of pairs.
     calibration_error: float
 
 
@@ -38,16 +38,19 @@ def choose_threshold(scores: Values, truth: Values) -> float:
     ordered = scores[order]
     positive = truth[order].astype(float)
     negative = 1 - positive
-    # For each possible threshold, from low to high: the share of negative pairs below it, and that of positive pairs
-    # above it.
-    below = np.concatenate([[0.0], np.cumsum(negative)]) / negative.sum()
-    above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
-    right = below + above
-    # No threshold lies between two equal scores.
-    right[1:-1][ordered[1:] == ordered[:-1]] = -1
+    # A threshold lies in a gap: before the first score, between two scores, or behind the last. So n scores have n + 1
+    # gaps. For each gap, from low to high: the share of negative pairs below it, and that of positive pairs above it.
+    negative_below = np.concatenate([[0.0], np.cumsum(negative)]) / negative.sum()
+    positive_above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
+    right_shares = negative_below + positive_above
+    # No threshold lies between two equal scores. The gaps between scores are all but the first and the last gap.
+    is_closed = ordered[1:] == ordered[:-1]
+    right_shares[1:-1][is_closed] = -1
+    # The gap with the number n lies between the edges n and n + 1.
     edges = np.concatenate([[0.0], ordered, [1.0]])
-    place = int(np.argmax(right))
-    return float(np.clip((edges[place] + edges[place + 1]) / 2, 0.01, 0.99))
+    gap = int(np.argmax(right_shares))
+    middle = (edges[gap] + edges[gap + 1]) / 2
+    return float(np.clip(middle, 0.01, 0.99))
 
 
 def measure(scores: Values, truth: Values, threshold: float) -> Quality:
@@ -58,17 +61,20 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
     :param threshold: A pair with at least this score gets a positive verdict.
     :returns: The measures. All are 0 if there are no pairs.
     """
-    verdicts = scores >= threshold
-    right = (verdicts & truth).sum()
-    error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _masks(scores))
     if not len(truth):
         return Quality(pairs=0, prior=0.0, accuracy=0.0, precision=0.0, recall=0.0, calibration_error=0.0)
+    verdicts = scores >= threshold
+    true_positives = (verdicts & truth).sum()
+    error = 0.0
+    for mask in _masks(scores):
+        distance = abs(scores[mask].mean() - truth[mask].mean())
+        error += distance * mask.mean()
     return Quality(
         pairs=len(scores),
         prior=float(truth.mean()),
         accuracy=float((verdicts == truth).mean()),
-        precision=float(right / max(1, verdicts.sum())),
-        recall=float(right / max(1, truth.sum())),
+        precision=float(true_positives / max(1, verdicts.sum())),
+        recall=float(true_positives / max(1, truth.sum())),
         calibration_error=float(error),
     )
 
@@ -89,10 +95,10 @@ def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path
 
     figure = Figure(figsize=(5, 4), layout="constrained")
     axes = figure.subplots()
-    parts = list(_masks(scores))
+    masks = _masks(scores)
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="perfectly calibrated scores")
-    mean_scores = [scores[own].mean() for own in parts]
-    mean_shares = [truth[own].mean() for own in parts]
+    mean_scores = [scores[mask].mean() for mask in masks]
+    mean_shares = [truth[mask].mean() for mask in masks]
     axes.plot(mean_scores, mean_shares, marker="o", label="held-back pairs")
     axes.axvline(threshold, color="tab:red", linewidth=1, label=f"threshold {threshold:.2f}")
     axes.set_xlabel("score")

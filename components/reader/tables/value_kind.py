@@ -26,7 +26,7 @@ _SIGNS = re.compile(rf"[\u2605\u2606{_TICKS}+]+")
 # A cell that answers only a question for yes or no. It matches "yes", "x" and "\u2713".
 _YES_OR_NO = re.compile(rf"yes|no|y|n|x|true|false|[{_TICKS}]", re.IGNORECASE)
 # A question that yes or no does not answer. It matches "Who paid?" and "How much is it?". It does not match "What is
-# paid?", because the name of its column may be a question for yes or no.
+# the rating?", because stars may answer it.
 _ASKS_THING = re.compile(r"\W*(?:who|whom|when|where|how)\b", re.IGNORECASE)
 # A cell that only points to another place, or leaves its value open. The alternatives are:
 # - "see above", "as before", "same page 4": a reference to another place
@@ -78,8 +78,8 @@ _SERVICE = re.compile(
 # A question for an amount of money or another quantity. It matches "And how much was it?".
 _HOW_MUCH = re.compile(r"\W*(?:and )?how much\b", re.IGNORECASE)
 # A number directly before a unit. A word with a capital behind a number may be a month or a street. So a unit may begin
-# with a capital only if neither a small letter nor three more capitals follow it. It matches "15 kg", "15kg" and "15 KG".
-# It does not match "5 October", "5 OCTOBER" and "12 Bakery Street".
+# with a capital only if neither a small letter nor three more capitals follow it. It matches "15 kg", "15kg" and "15
+# KG". It does not match "5 October", "5 OCTOBER" and "12 Bakery Street".
 _QUANTITY = re.compile(r"(?<![\w.,])(?P<number>\d+(?:[.,]\d+)*)\s?(?![A-Z](?:[a-z]|[A-Z]{3}))(?P<unit>[^\W\d_]+)")
 # The numbers that make no difference before a unit: "1 kg" is "a kg".
 _ONE = frozenset(("1", "1.0", "1,0"))
