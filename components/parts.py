@@ -1,7 +1,7 @@
 """Walk through a pipeline or a component and everything inside it.
 
-The web gate uses this to find web searches and collections, wherever they are in a pipeline. A part is any object in
-the attributes, lists, dictionaries or nested pipelines of another one.
+The check that stops unwanted queries to the web uses this: it finds web searches and collections of documents wherever
+they are in a pipeline. A part is any object in the attributes, lists, dictionaries or nested pipelines of another one.
 """
 
 import enum
@@ -14,7 +14,7 @@ from typing import Any
 
 from haystack import Document
 
-# The import paths of the classes of document stores. The classes themselves are not imported here, which may be slow.
+# The import paths of the classes of document stores. The classes are not imported here, because that may be slow.
 TANTIVY_STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
@@ -50,7 +50,8 @@ def walk_parts(whole: object, descend: Callable[[object], bool] = lambda part: T
         ``web.retriever``. The path of ``whole`` is empty.
     """
     waiting = [("", whole)]
-    # The objects themselves are stored, because the id of an object that is freed may be used again.
+    # The objects that were yielded, by their ids. An object in this dictionary is not freed. So no other object can get
+    # its id.
     seen: dict[int, object] = {}
     while waiting:
         path, part = waiting.pop()
@@ -61,7 +62,7 @@ def walk_parts(whole: object, descend: Callable[[object], bool] = lambda part: T
         if descend(part):
             prefix = f"{path}." if path else ""
             inner = [(f"{prefix}{name}", value) for name, value in _contents(part)]
-            # The last of the waiting objects is yielded next.
+            # `pop` takes the last of the waiting objects. So the first of the inner objects must be the last.
             waiting.extend(reversed(inner))
 
 
@@ -80,8 +81,8 @@ def is_class(kind: type, path: str) -> bool:
     :returns: True if ``kind`` is this class or a subclass.
     """
     module, _, name = path.rpartition(".")
+    # If the module is not imported yet, no class can be a subclass of its classes: then the result is False.
     wanted = getattr(sys.modules.get(module), name, None)
-    # Before a class is imported, no other class can be its subclass.
     return isinstance(wanted, type) and issubclass(kind, wanted)
 
 
@@ -93,7 +94,8 @@ def read_attribute(part: object, name: str) -> Any:
     :returns: The value. None if neither the object nor its class defines the attribute, or if reading fails.
     """
     try:
-        # Only names that exist are read. Some clients pass any other name on to further objects, in an endless chain.
+        # Only names that exist are read. Some clients of servers accept every name, and return an object for it that
+        # accepts every name too. The walk would never end.
         is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
         return getattr(part, name, None) if is_there else None
     except Exception:
@@ -109,8 +111,9 @@ def _contents(part: Any) -> list[tuple[object, object]]:
         return list(part.items())
     if isinstance(part, list | tuple | set | frozenset):
         return list(enumerate(part))
-    if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
-        # The object is a Haystack pipeline. Its graph contains much more than its components.
+    is_pipeline = read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk"))
+    if is_pipeline:
+        # The attributes of a Haystack pipeline contain much more than its components, so only these are walked.
         return list(part.walk())
     # Haystack attaches its own objects to a component, such as its sockets and its pipeline. They are skipped.
     attributes = (read_attribute(part, "__dict__") or {}).items()

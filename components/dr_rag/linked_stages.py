@@ -58,9 +58,9 @@ class LinkedStages(Block):
         :param source: The source that finds documents by words.
         :param links: The source that finds documents whose titles a text mentions, with a
             :class:`TitleMentionRetriever`. It must have the same name as ``source``.
-        :param classifier: The component that selects documents. If None, boosted decision trees and the method ``fill``
-            are used. With the methods ``cis`` and ``cfs``, the first stage keeps at most ``top_k`` / 2 documents,
-            rounded up.
+        :param classifier: The component that selects documents, and its method of selection (see
+            :class:`PairClassifier`). If None, boosted decision trees and the method ``fill`` are used. With the methods
+            of the paper, ``cis`` and ``cfs``, the first stage keeps at most ``top_k`` / 2 documents, rounded up.
         :param concat: The maker of the second-stage queries of the paper. If None, the defaults of
             :class:`QueryDocConcat` apply.
         :param open_question: The maker of the queries with names and open words. If None, the search with these queries
@@ -91,8 +91,8 @@ class LinkedStages(Block):
         """Retrieve in both stages and select documents.
 
         :param state: The state whose query is the question.
-        :returns: A dictionary with the key ``state``: the state with the searches of both stages. Its observation,
-            which the language model gets, is the selected documents.
+        :returns: A dictionary with the key ``state``: the state with the searches of both stages. The selected
+            documents are its observation, which is what the language model gets.
         :raises RunError: When the classifier is missing or fails, or local documents would be sent to an external
             source. The error contains the state.
         """
@@ -124,8 +124,8 @@ class LinkedStages(Block):
 
     def _first_calls(self, state: State) -> list[SourceCall]:
         """List the searches of the first stage."""
-        deep = _with_depth(state, self.first_stage_depth)
-        return [(self.source, deep), (self.links, deep)]
+        stage_state = _with_depth(state, self.first_stage_depth)
+        return [(self.source, stage_state), (self.links, stage_state)]
 
     def _first_stage(self, state: State, branches: Sequence[State]) -> tuple[State, list[Document]]:
         """Add the searches of the first stage to the state, and return the state and the documents of this stage."""
@@ -135,21 +135,25 @@ class LinkedStages(Block):
         documents = list(_unique(search.documents for search in new_searches).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # CIS and CFS begin with all documents of the first stage. Half of the room must be left for the second stage.
+        # The methods `cis` and `cfs` select all documents of the first stage. So these may take at most half of the
+        # `top_k` places, and the rest is left for the second stage.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:
-        """List the searches of the second stage, grouped by kind. Each group has one search per document."""
+        """List the searches of the second stage, grouped by kind. Each group has one search per document.
+
+        :meth:`_second_stage` relies on this order of the searches.
+        """
         for source in (self.source, self.links):
             refuse_sending_local(state, source, documents)
-        deep = _with_depth(state, self.second_stage_depth)
+        stage_state = _with_depth(state, self.second_stage_depth)
         calls: list[SourceCall] = []
         for document in documents:
-            calls.append((self.links, deep.with_last(query=document.content or "")))
+            calls.append((self.links, stage_state.with_last(query=document.content or "")))
         for maker in (self.open_question, self.concat):
             if maker is not None:
                 for query in maker.run(state.question, documents)["queries"]:
-                    calls.append((self.source, deep.with_last(query=query)))
+                    calls.append((self.source, stage_state.with_last(query=query)))
         return calls
 
     def _second_stage(
@@ -161,8 +165,8 @@ class LinkedStages(Block):
         rankings = [search.documents for search in state.step.searches[searches_before:]]
         candidates = []
         for place, document in enumerate(documents):
-            # Each group of searches has one for each document, in the order of the documents. The slice takes the
-            # search at the place of this document from every group.
+            # Each group of searches has one for each document, in the order of the documents. For the documents A and
+            # B, the rankings are those of A, B, A, B and so on. So those of B have the places 1, 3 and so on.
             rankings_of_document = rankings[place :: len(documents)]
             unique = _unique(rankings_of_document)
             unique.pop(identity(document), None)

@@ -37,7 +37,9 @@ NOT_REVIEWED = "The answer was not reviewed, because that needs a language model
 
 @component
 class AnswerReviewer:
-    """Accept an answer, or search a source with the original question (MSPR calls this CAR, section III.D).
+    """Accept an answer, or search a source with the original question.
+
+    This is the step CAR of the paper MSPR, section III.D.
 
     Each call has exactly one output: ``accepted``, or ``search_<source>`` for one of the sources. After a positive
     review, the answer is labelled CORRECT. After a negative review, it is labelled INCORRECT.
@@ -65,7 +67,8 @@ class AnswerReviewer:
             error.
         :param prompt: The prompt file.
         :param generation_kwargs: OpenAI-style parameters. None means temperature 0.1 and top_p 0.9.
-        :raises ValueError: When the settings contradict each other, or the prompt file does not exist.
+        :raises ValueError: When ``supplement_source`` is none of the sources, ``on_doubt`` has another value, or the
+            prompt file does not exist.
         """
         if supplement_source not in sources:
             raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
@@ -111,6 +114,7 @@ class AnswerReviewer:
 
         def values(observations: Observations) -> dict[str, object]:
             """Return the variables of the prompt, with the passages that fit into it."""
+            # One list of the documents of all steps.
             shown = list(chain.from_iterable(observations))
             return {
                 "question": state.question,
@@ -119,9 +123,9 @@ class AnswerReviewer:
                 "answer": state.step.answer,
             }
 
-        observations = [state.attached, *(step.shown for step in state.steps)]
+        all_observations = [state.attached, *(step.shown for step in state.steps)]
         return self._call.prepare(
-            state, self.prompt, observations, values, response_format=response_format("review", _SCHEMA)
+            state, self.prompt, all_observations, values, response_format=response_format("review", _SCHEMA)
         )
 
     def _route(self, review: tuple[bool, str] | None, text: str, state: State) -> dict[str, State]:
@@ -131,6 +135,7 @@ class AnswerReviewer:
         :param text: The text of the model's reply. Its beginning is the explanation if the review could not be read.
         :param state: The state after the call.
         """
+        # None means that the review could not be read.
         passed: bool | None = None
         if review is not None:
             passed, explanation = review
@@ -150,15 +155,19 @@ class AnswerReviewer:
             reply = with_evaluation(state.step.reply, label, explanation)
             state = state.with_last(reply=reply, label=label, explanation=explanation)
 
-        supplement = passed is False and state.supplements < state.settings.max_supplements
+        # Only a negative review leads to a search, and only as often as the settings allow.
+        may_search = state.supplements < state.settings.max_supplements
+        is_supplemented = passed is False and may_search
         state = state.with_event(
             "review",
             status=passed,
+            # The model cites a passage as "1kx". The trace shows the mark that users know: "1".
             explanation=without_codes(explanation, known_marks(state)),
             parsed=passed is not None,
-            supplement=supplement,
+            supplement=is_supplemented,
         )
-        if not supplement:
+        if not is_supplemented:
+            # The review was positive, could not be read, or was one negative review too many.
             return {"accepted": state}
 
         allowed = self.supplement_source in state.settings.sources

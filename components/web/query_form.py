@@ -14,21 +14,22 @@ from urllib.parse import unquote
 from prefrag.components.text.one_line import one_line
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
-# A character that is drawn as nothing. Unicode lists these characters as "default ignorable". Those of the categories
-# Cf and Cn are left out here, because `_visible` drops them. Three characters are added that Unicode calls symbols or
-# a mark. Matches: "a\u2800b". Does not match: "a b".
+# A character that is drawn as nothing, and that `_visible` does not drop. Most of these characters are called "default
+# ignorable" by Unicode. Three others are symbols or a mark for Unicode, but are drawn as nothing too.
+# Matches: "a\u2800b". Does not match: "a b".
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
 )
 # The maximum number of marks, such as accents, on one letter. Burmese needs that many. Further marks are dropped.
 _MAX_MARKS = 4
-# The Latin letter (group 1) in the Unicode name of a character: "L" in both examples.
-# Matches: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
+# The Latin letter in the Unicode name of a character. The letter is group 1, a capital as in all names: "L" in both
+# examples. Matches: "LATIN SMALL LETTER L WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER L".
 # Does not match: "GREEK SMALL LETTER ALPHA".
 _LATIN = re.compile(r"(?:LATIN|INDICATOR) .*?LETTER (?:.* )?([A-Z])(?: WITH .+)?$")
-# Lower-case letters of Cyrillic, Greek and Armenian that look like a Latin letter, and that Latin letter. The Unicode
-# names of these letters tell only the sound, so `_LATIN` cannot find the Latin letter. The character \u0640 is dropped:
-# it makes an Arabic letter longer and does not change the word.
+# Lower-case letters of Cyrillic, Greek and Armenian that look like a Latin letter. The second text has this Latin
+# letter at the same place. The Unicode names of these letters tell only the sound, so `_LATIN` cannot find the Latin
+# letter. The third text has the characters that are dropped: \u0640 makes an Arabic letter longer and does not change
+# the word.
 _LOOKALIKES: dict[int, Any] = str.maketrans(
     "авсԁегһіјкӏмнорԛѕтухԝαβεηικνορτυχωγզլհյոսցօ", "abcderhijklmhopqstyxwabehikvoptuxwyqlhjnugo", "\u0640"
 )
@@ -43,7 +44,8 @@ def query_form(text: str) -> str:
     """Write a query so that all of it can be seen: one line, without characters that are drawn as nothing.
 
     Invisible characters are dropped without a blank in their place, because a blank would cut a word in two. Fullwidth
-    and styled letters become plain letters, but 10² does not become 102. A letter keeps up to four marks.
+    and styled letters become plain letters. Other signs are sent as they are: 10² stays 10². A letter keeps up to four
+    marks.
 
     For example, ``query_form("Who  paid 10²? ")`` returns ``"Who paid 10²?"``.
 
@@ -53,7 +55,7 @@ def query_form(text: str) -> str:
     if not text.isascii():
         visible = "".join(map(_visible, _UNSEEN.sub("", text)))
         text = unicodedata.normalize("NFC", _limit_marks(normalize_unicode(visible)))
-    # What is left of the characters that cannot be printed are controls and blanks.
+    # Only controls and special blanks may still be unprintable. They become plain blanks.
     return one_line(text)
 
 
@@ -74,12 +76,16 @@ def comparison_form(text: str) -> str:
         text = decoded
         decoded = _decode(text)
 
+    # NFKC turns signs such as ² and ligatures into plain ones.
     plain = query_form(unicodedata.normalize("NFKC", text))
     if not plain.isascii():
-        # The letters without their accents, and Latin letters for those that look like them.
+        # NFKD separates the accents from their letters, so that `_plain_letter` can drop them.
         decomposed = unicodedata.normalize("NFKD", plain.casefold())
-        latin = "".join(map(_plain_letter, decomposed))
-        plain = unicodedata.normalize("NFC", latin.casefold().translate(_LOOKALIKES))
+        without_accents = "".join(map(_plain_letter, decomposed))
+        # `_plain_letter` returns capitals, and the lookalikes are in lower case. NFC joins what is left of letters and
+        # marks, such as those of Hindi.
+        latin = without_accents.casefold().translate(_LOOKALIKES)
+        plain = unicodedata.normalize("NFC", latin)
 
     signs = []
     for sign in plain.casefold():
@@ -135,7 +141,7 @@ def _plain_letter(sign: str) -> str:
     """Return the plain form of a character for comparisons: a Latin letter, a digit, or nothing for an accent.
 
     For example, ``_plain_letter("ł")`` returns ``"L"``, and ``_plain_letter("٣")`` returns ``"3"``. Other characters
-    are returned unchanged.
+    are returned unchanged. A Latin letter is always a capital, which the caller turns into lower case.
     """
     name = unicodedata.name(sign, "")
     if name.startswith("COMBINING "):

@@ -1,7 +1,8 @@
 """Simulate searches in a user's own files ("home").
 
-A user's own files have many passages under one title, and no links. The questions about them are short. So long
-articles with questions on their passages are used as if they were a user's files.
+A user's own files have many passages under one title. Unlike articles of an encyclopedia, they have no links between
+them. The questions about them are short. Long articles, with questions on their passages, are similar. So they are used
+here as if they were a user's files.
 """
 
 import json
@@ -32,9 +33,9 @@ _FEWEST_ARTICLES = 4
 _ARTICLES_IN_FILES = 0.65
 # The simulated files contain this share of an article's passages, from 0 to 1.
 _PASSAGES_IN_FILES = 0.85
-# For each article, this number of simulated questions is drawn. Each simulated question joins two questions as its two
-# parts.
-_PAIRS = 30
+# The number of simulated questions that are drawn for each article. A simulated question joins two questions of the
+# input, which are its parts.
+_SIMULATED_QUESTIONS = 30
 # The probability, from 0 to 1, that both parts are about the same article. Otherwise the second part is about a random
 # article.
 _SAME_ARTICLE = 0.6
@@ -115,9 +116,11 @@ def home_steps(
     The first query is the whole question or its first part. The second query is the second part or its keywords. The
     files may lack the passage that answers the second part, or even its whole article.
 
-    A step should be kept if it has found a needed passage. The passage of the first part is needed only if it was not
-    found before. The passage of the second part is always needed. If it was found before, the answer is already there,
-    and another source would bring nothing.
+    The results of a step should be kept if a needed passage is among them. A passage is needed in two cases:
+
+    - It answers the first part, and no earlier step has found it.
+    - It answers the second part. This holds even if an earlier step has found it: the files then have the whole answer,
+      so it would be wrong to drop the results and search another source.
 
     :param articles: The articles with their questions.
     :param seed: The seed of all random choices.
@@ -140,9 +143,10 @@ def home_steps(
         source = make_source(store, top_k)
         terms = RememberedTerms(store)
         for article in articles_in_files:
-            for _ in range(_PAIRS):
+            for _ in range(_SIMULATED_QUESTIONS):
                 two_parts = _draw_question(article, articles, draw)
                 if two_parts is not None:
+                    # All questions on an article get its title as their id, so that they stay together in a split.
                     yield from _search_for(two_parts, article.title, source, terms)
 
 
@@ -176,8 +180,10 @@ def _search_for(
         observed_before = list(observed.values())
         needed = []
         for document in documents:
-            is_new_first = document.id == two_parts.first_passage and document.id not in observed
-            needed.append(document.id == two_parts.second_passage or is_new_first)
+            answers_first_part = document.id == two_parts.first_passage
+            answers_second_part = document.id == two_parts.second_passage
+            is_new = document.id not in observed
+            needed.append(answers_second_part or (answers_first_part and is_new))
         if documents:
             features = switch_features(two_parts.question, query, documents, observed_before, step, terms)
             yield JudgedStep(

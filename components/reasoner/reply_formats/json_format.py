@@ -17,8 +17,8 @@ from prefrag.components.state.state import Action, Label, State, Step
 
 # The name of the action with which the model answers.
 _ANSWER = "Final_Answer"
-# The schema of a thought, with a maximum length in characters. Without it, a small model may write into one field until
-# its context window is full.
+# The schema of a thought. Without a maximum length, in characters, a small model may write into one field until its
+# context window is full.
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
@@ -90,12 +90,14 @@ class JsonFormat(ReplyFormat):
         tool = fields.find_tool(name, tools)
         query = fields.plain_query(values.get("query"))
         answer = fields.one_answer(_text(values, "answer"))
+        # A reply for a search names a tool, has a query, or says in the thought that the model needs to search.
         wants_search = tool is not None or bool(query) or fields.announces_search(thought)
         if must_answer and not answer and not wants_search:
             # A model that must answer may write its answer into the thought.
             answer = fields.plain(thought)
-        # If the object also names a tool, the answer is only a guess before the search.
-        if answer and (must_answer or tool is None):
+        # If the model may search and names a tool, its answer is only a guess before the search.
+        is_guess = tool is not None and not must_answer
+        if answer and not is_guess:
             return Step(
                 Action.ANSWER,
                 reply=reply,
@@ -105,12 +107,14 @@ class JsonFormat(ReplyFormat):
                 explanation=fields.shorten(_text(values, "explanation")),
                 suggestions=fields.shorten(_text(values, "suggestions")),
             )
+        # From here on, the reply has no usable answer.
         if tool is None and name:
             # A model that wants no search writes a word such as "none" as the action. It leaves the query empty, or
             # writes such a word there as well.
             wants_nothing = fields.is_no_tool(name) and fields.is_no_tool(query)
             action = Action.NONE if wants_nothing else Action.UNKNOWN_ACTION
             return Step(action, reply=reply, thought=thought, tool=fields.shorten(name), query=query)
+        # A search needs a tool and a query. If the model must answer, it may not search at all.
         if tool is None or not query or must_answer:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
@@ -127,9 +131,10 @@ class JsonFormat(ReplyFormat):
     @staticmethod
     def _read_text(text: str, tools: Sequence[fields.Tool], must_answer: bool) -> Step:
         """Read a reply without JSON in the text format. Models may use that format although asked for JSON."""
-        # An object that is cut off is not read as text. Before it, there may be blanks or the beginning of a block of
-        # code: "```json".
-        if not text.lstrip("` \n\tjson").startswith("{"):
+        # An object that is cut off is not read as text. Before it, there may be blanks or "```json", the beginning of a
+        # block of code. `lstrip` removes all these characters in any order.
+        without_fence = text.lstrip("` \n\tjson")
+        if not without_fence.startswith("{"):
             step = TextFormat().read(text, tools, must_answer=must_answer)
             if step.action is not Action.UNREADABLE:
                 return step
@@ -141,10 +146,12 @@ def _find_step(text: str) -> dict[str, object] | None:
 
     If there is no such object, return the first object. None if the reply has no object.
     """
-    # An object within a sentence is usually a quotation from a passage, so such objects are tried last.
+    # An object within a sentence is usually a quotation from a passage, so such objects are tried last. Sorting puts
+    # False before True, and otherwise keeps the order.
     objects = sorted(read_objects(text), key=attrgetter("in_prose"))
     for json_object in objects:
-        # Objects after the first such object are ignored. The model wrote them before it saw what the search finds.
+        # The first object with one of these fields counts. Those after it are ignored: the model wrote them before it
+        # saw what the search finds.
         if not json_object.values.keys().isdisjoint(("action", "answer", "query")):
             return json_object.values
     return objects[0].values if objects else None
