@@ -25,7 +25,8 @@ RTF = "rtf"
 EPUB = "epub"
 MAIL = "mail"
 CODE = "code"
-# A file with this suffix, such as data.csv.gz, is unpacked and then read like the file inside it.
+# This is no form, but the suffix of a compressed file. Such a file, as data.csv.gz, is unpacked and then read like the
+# file inside it.
 COMPRESSED = ".gz"
 # The suffixes of code and of configuration files.
 _CODE = (
@@ -74,8 +75,8 @@ _CODE = (
 class Form(NamedTuple):
     """A form of file that can be read, such as PDF or code.
 
-    :param most_bytes: The maximum size of a file in bytes. It limits the memory, because an HTML page needs up to 100
-        times its size.
+    :param most_bytes: The maximum size of a file in bytes. It also limits the memory that reading needs: for an HTML
+        page, up to 100 times the size of the file.
     :param suffixes: The suffixes of such files in small letters, with their dots. "" stands for no suffix.
     :param package: The optional package that is needed to read such files, by its import name. "" if none is needed.
     :param is_text: Whether the files are text. Such files may also be compressed.
@@ -126,9 +127,11 @@ def form_of(path: Path) -> str | None:
         is_number = suffix[1:].isdecimal()
         return FORMATS.get("" if is_number else suffix)
 
+    # For "data.csv.gz" the inner file is "data.csv". It may not be compressed again.
     inner = path.with_suffix("")
     if inner.suffix.lower() == COMPRESSED:
         return None
+    # Only texts are read from compressed files.
     form = form_of(inner)
     return form if form and FORMS[form].is_text else None
 
@@ -137,6 +140,6 @@ def most_bytes(path: Path) -> int:
     """Find the maximum size of a file by its name.
 
     :param path: The path of the file. The file is not opened.
-    :returns: The maximum size in bytes. It is that of a text if files with this name are not read.
+    :returns: The maximum size in bytes. For a name of no form, it is the maximum size of a text.
     """
     return FORMS[form_of(path) or TEXT].most_bytes

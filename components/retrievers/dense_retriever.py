@@ -87,9 +87,12 @@ class DenseRetriever(Block):
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
-        self._fields = (
-            KnownFields(retriever._document_store) if isinstance(retriever, ElasticsearchEmbeddingRetriever) else None
-        )
+        # Checks filters by the fields of the index. Only Elasticsearch needs this; None for other retrievers. The store
+        # of Haystack's retriever is not public.
+        self._filter_fields: KnownFields | None = None
+        if isinstance(retriever, ElasticsearchEmbeddingRetriever):
+            self._filter_fields = KnownFields(retriever._document_store)
+        # The embedder that is ready for use. None before `warm_up`.
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
 
@@ -120,21 +123,15 @@ class DenseRetriever(Block):
         """
         refuse_remote_models(self.text_embedder)
         with self._lock:
-            if self._embedder is None:
-                embedder = self.text_embedder
-                if isinstance(embedder, dict):
-                    try:
-                        embedder = _build(embedder, "text_embedder")
-                    except ImportError as error:
-                        raise ImportError(
-                            f"The text embedder {embedder['type']} is not installed ({error}). For the embedders "
-                            'of the shipped pipelines, run pip install "prefrag[dense]".'
-                        ) from error
-                if hasattr(embedder, "warm_up"):
-                    embedder.warm_up()
-                if hasattr(self.retriever, "warm_up"):
-                    self.retriever.warm_up()
-                self._embedder = embedder
+            if self._embedder is not None:
+                return
+            embedder = self.text_embedder
+            if isinstance(embedder, dict):
+                embedder = _build_embedder(embedder)
+            for part in (embedder, self.retriever):
+                if hasattr(part, "warm_up"):
+                    part.warm_up()
+            self._embedder = embedder
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None, filters: Filters | None = None) -> Retrieved:
@@ -148,13 +145,14 @@ class DenseRetriever(Block):
         :raises ImportError: When the embedder's package is not installed.
         :raises FilterError: When the filters cannot be understood or applied.
         """
-        if self._fields is not None:
+        if self._filter_fields is not None:
             # Elasticsearch stores titles and texts as word stems, so Haystack's retriever would filter them wrongly.
             refuse_analysed_fields(filters)
         if not query.strip():
             return {"documents": []}
-        if self._fields is not None:
-            await self._fields.check_async(filters)
+        if self._filter_fields is not None:
+            # This check may ask the server. So it comes after the test for a blank query, which needs no server.
+            await self._filter_fields.check_async(filters)
 
         embedder = self._embedder or await self._ready_async()
         embedded = await call_component(embedder, {"text": query})
@@ -175,8 +173,19 @@ class DenseRetriever(Block):
     _ready_async = in_thread_async(_ready)
 
 
+def _build_embedder(data: dict[str, Any]) -> Any:
+    """Build the embedder that a serialised dictionary describes."""
+    try:
+        return _build(data, "text_embedder")
+    except ImportError as error:
+        raise ImportError(
+            f"The text embedder {data['type']} is not installed ({error}). For the embedders "
+            'of the shipped pipelines, run pip install "prefrag[dense]".'
+        ) from error
+
+
 def _build(data: dict[str, Any], name: str) -> Any:
     """Build the component that a serialised dictionary describes."""
-    # The dictionary is copied. Some components change their parameters, and all uses of a YAML anchor share one
-    # dictionary.
+    # Some components change the dictionary. With a YAML anchor, several components have the same dictionary. So each
+    # gets a copy.
     return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

@@ -38,15 +38,16 @@ _FREQUENT = (
     "about does from have into than that their them then there these they this those were what when where which whom "
     "whose will with year"
 )
-# The same words as a set.
+# The words above as a set. :func:`words` leaves them out.
 QUESTION_WORDS = frozenset(_FREQUENT.split())
-# Words that say nothing about the topic of a question. They may be shorter than four letters.
+# Words of grammar, which say nothing about the topic of a question. Unlike the list above, this list is for texts whose
+# words of all lengths are compared, so it also has words of fewer than four letters.
 _PLAIN = (
     "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
     "whose when where how many much that this it its as has have had not into than then his her their he she they "
     "there between both same"
 )
-# The same words as a set.
+# The words of grammar as a set.
 PLAIN_WORDS = frozenset(_PLAIN.split())
 
 
@@ -94,7 +95,7 @@ def passage_text(document: Document) -> str:
     """Join the title and the content of a passage.
 
     :param document: The passage. Its title is in its metadata.
-    :returns: Title and content with a space between them. What the passage lacks is empty.
+    :returns: Title and content with a space between them. The space is there even if the title or the content is not.
     """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
@@ -130,6 +131,7 @@ def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dic
     weights = {}
     # The terms are sorted, because callers add up the weights, and the order of a set differs between processes.
     for term in sorted(unique):
-        documents = frequencies.get(term, 0)
-        weights[term] = math.log(1 + (total - documents + 0.5) / (documents + 0.5))
+        with_term = frequencies.get(term, 0)
+        without_term = total - with_term
+        weights[term] = math.log(1 + (without_term + 0.5) / (with_term + 0.5))
     return weights

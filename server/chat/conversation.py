@@ -57,8 +57,11 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
         elif role == "user" and text:
             content, files = separate_attachments(text)
             history.append({"role": role, "content": content})
-            # Drop the numbers of these files. The front end's numbers refer only to the files of the last question.
-            earlier = [file._replace(mark="") for file in files] + earlier
+            # The front end's marks, which are numbers, refer only to the files of the last question. So these files
+            # lose their marks.
+            unmarked = [file._replace(mark="") for file in files]
+            # The messages come oldest first, and the files of the newest message are to be first.
+            earlier = [*unmarked, *earlier]
 
     question, attached = separate_attachments(read_text(messages[last]))
     instructions = []
@@ -66,6 +69,7 @@ def split_conversation(messages: Sequence[Mapping[str, object]]) -> Conversation
         if message.get("role") in SYSTEM_ROLES:
             # Open WebUI can be configured to put files into the system message.
             text, files = separate_attachments(read_text(message))
+            # A description of tools is left out, because this service calls none.
             instructions.append(drop_tools(text))
             attached += files
     return Conversation(

@@ -33,9 +33,12 @@ class ReplyFormat:
     cites: ClassVar[bool] = True
     """Whether a reply in this format can cite passages."""
     searches: ClassVar[bool] = True
-    """Whether code may search for the question itself before the model is called for the first time."""
+    """Whether a first search, with the question as its query, may be made before the model is called."""
     asks_narrowly: ClassVar[bool] = False
-    """Whether each call asks only for an answer or only for a query, and shows the passages but no earlier replies."""
+    """Whether a call asks for one thing only: some calls for an answer, the others for a query.
+
+    Such a call shows the passages, but no earlier replies.
+    """
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Return the generation parameters that this format needs.
@@ -76,7 +79,7 @@ class ReplyFormat:
 
         :param tool: The tool that searches.
         :param query: The query.
-        :param thought: The reasoning in words. Empty leaves its line out.
+        :param thought: The reasoning in words. If it is empty, the reply has no line for it.
         :returns: The reply, as if the model had written it.
         """
         lines = {"Thought": thought, "Action": tool.name, "Action Input": query}
@@ -104,15 +107,17 @@ class ReplyFormat:
         if not is_cut_off(message):
             return self.read(text, tools, must_answer=must_answer)
 
-        # With `must_answer`, any text would be read as an answer, also the beginning of a thought. So the reply is read
-        # without it, and a search is refused below.
+        # With `must_answer=True`, any text is read as an answer, also the beginning of a thought that was cut off. So
+        # False is passed here, and a search is not accepted below if the model must answer.
         step = self.read(self.finished(text), tools, must_answer=False)
         usable = (Action.ANSWER,) if must_answer else (Action.ANSWER, Action.SEARCH)
         if step.action in usable:
             return step
 
-        # No step can be used. The whole text is read again for the reply and the thought, which the transcript shows.
+        # The finished part has no usable step. For the transcript, the reply and the thought are read from the whole
+        # text.
         unfinished = self.read(text, tools, must_answer=False)
+        # The limit of tokens that the call had set; 0 if the call had none.
         cut_at = int(message.meta.get("reply_limit") or 0)
         return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)
 
