@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 # Recall is also measured in the first 3, 5 and 7 documents. PrefRAG compares these numbers of documents per retrieval
 # (section 4.3).
 RANKS = (3, 5, 7)
-# The number of shown gold passages at which capped recall is 1. Some BioASQ questions have far more gold passages than
-# a model is shown. For these, full recall is out of reach.
+# This number of shown gold passages counts as all of them for capped recall, which is then 1. Some BioASQ questions
+# have far more gold passages than a model is shown. For these, full recall is out of reach.
 ENOUGH = 5
 
 
