@@ -33,18 +33,24 @@ _BEHIND_DEPUTY = re.compile(
 )
 # Words of a question for such a person.
 _ASKS_DEPUTY = re.compile(r"\b(?:stand|deput|fill|cover|act|instead|replac|succe|took|takes|place)", re.IGNORECASE)
-# Pairs of verbs for the two sides of one event, each with its forms, separated by slashes.
-_SIDES = (
+# Pairs of verbs for the two sides of one event, each with its forms, separated by slashes. What was bought was sold at
+# the same time for the same price, so the pairs of roles matter only to a question for a person.
+_ROLES = (
     "buy buys bought buying/sell sells sold selling",
-    "arrive arrives arrived arriving/leave leaves left leaving depart departs departed departing",
-    "begin begins began start starts started/end ends ended finish finishes finished",
-    "open opens opened opening/close closes closed closing",
     "lend lends lent lending/borrow borrows borrowed borrowing",
     "win wins won winning/lose loses lost losing",
     "send sends sent sending/receive receives received receiving",
-    "hire hires hired hiring/dismiss dismisses dismissed dismissing",
 )
-_CONVERSES = tuple(tuple(frozenset(side.split()) for side in pair.split("/")) for pair in _SIDES)
+_TIMES = (
+    "arrive arrives arrived arriving/leave leaves left leaving depart departs departed departing",
+    "begin begins began start starts started/end ends ended finish finishes finished",
+    "open opens opened opening/close closes closed closing",
+)
+_ROLE_PAIRS = tuple(tuple(frozenset(side.split()) for side in pair.split("/")) for pair in _ROLES)
+_TIME_PAIRS = tuple(tuple(frozenset(side.split()) for side in pair.split("/")) for pair in _TIMES)
+# Words between such a verb and an answer that belongs to something else, as in "open until 6 pm" and "starts on 3 May
+# and runs to 5 June".
+_GOES_ON = re.compile(r"[,;\u2013-]|\b(?:and|or|until|till|to|through|then|reach(?:es|ed)?)\b", re.IGNORECASE)
 # A question for a cause. It matches "What caused the flood?" and "Why did he resign?".
 _ASKS_CAUSE = re.compile(r"^\W*(?:what (?:caused|led to|made|triggered)|why)\b", re.IGNORECASE)
 # Words directly before a consequence. It matches "led to the " and "which caused ".
@@ -92,17 +98,26 @@ def _is_replaced(statement: Statement) -> bool:
 
 
 def _is_other_side(statement: Statement) -> bool:
-    """Check whether the sentence tells of the other side of an event, as "sold" is for "who bought?"."""
+    """Check whether the verb beside the answer is that of the other side, as "sold" is for "who bought?"."""
     if _PARTY.search(statement.before):
         return False
     asked = set(words_of(statement.question))
-    clause = set(words_of(" ".join(statement.own_clauses)))
     told = set(words_of(statement.sentence))
-    for first, second in _CONVERSES:
+    for first, second in _ROLE_PAIRS if ASKS_PERSON.search(statement.question) else _TIME_PAIRS:
         for side, other_side in ((first, second), (second, first)):
-            if asked & side and not asked & other_side and clause & other_side and not told & side:
+            is_asked = bool(asked & side) and not asked & other_side
+            if is_asked and not told & side and _is_beside(statement, other_side):
                 return True
     return False
+
+
+def _is_beside(statement: Statement, verbs: frozenset[str]) -> bool:
+    """Check whether one of these verbs stands before the answer with nothing else between, or directly behind it."""
+    pattern = rf"\b(?:{'|'.join(sorted(verbs))})\b"
+    before = list(re.finditer(pattern, statement.before, re.IGNORECASE))
+    if before and not _GOES_ON.search(statement.before[before[-1].end() :]):
+        return True
+    return re.match(rf"\W*(?:[^\W_]+ )?{pattern}", statement.after, re.IGNORECASE) is not None
 
 
 def _is_consequence(statement: Statement) -> bool:

@@ -46,6 +46,10 @@ _DISTINCTION = re.compile(
     re.IGNORECASE,
 )
 
+# The beginning of a part with its own verb, which is no member of a list. It matches "runs until" and "reaches York".
+# It does not match "juniors 4".
+_OWN_VERB = re.compile(r"[a-z]+s (?:[A-Z]|(?:until|till|to|on|in|at|by|from|for)\b)")
+
 
 class _Member(NamedTuple):
     """A part of a sentence between two commas, or between a comma and "and". It may be a member of a list.
@@ -71,6 +75,9 @@ def is_other_member(statement: Statement) -> bool:
         return False
 
     members = _split_into_members(statement)
+    if any(member.has_answer and _OWN_VERB.match(member.text) for member in members):
+        # "The course starts on 3 May and runs until 5 June" is no list.
+        return False
     text_of_answer = " ".join(member.text for member in members if member.has_answer)
     stems_of_answer = stems_of(text_of_answer)
 

@@ -79,6 +79,11 @@ def test_the_counterpart_raises_a_doubt_and_its_twin_none(form, question, answer
     ("Why did Ann leave?", "the loss of the grant", "Ann left because of the loss of the grant."),
     ("Who won?", "Ann Low", "The others lost to Ann Low."),
     ("What is Leo's mother allergic to?", "nuts", "Leo's mother is allergic to nuts."),
+    ("When do you close?", "17", "We are open from 9 to 17."),
+    ("When do you close?", "6 pm", "Open until 6 pm."),
+    ("When does the course end?", "5 June", "The course starts on 3 May and runs until 5 June."),
+    ("When does the train arrive?", "10.15", "The train leaves Leeds at 9.00 and reaches York at 10.15."),
+    ("When was the mill sold?", "1990", "Ann Low bought the mill in 1990."),
     ("How many staff are there besides the fitters?", "nine", "There are nine staff besides the fitters."),
 )
 def test_a_question_for_the_counterpart_raises_no_doubt(question, answer, text):
