@@ -10,13 +10,6 @@ HEAD = "Who is the head teacher?"
 @for_each(
     "form, question, answer, text, twin",
     ("compared", KILN, "310", "The new kiln is heavier than the old one, which weighed 310 kg.", "It weighs 310 kg."),
-    (
-        "compared",
-        "What does yoga cost?",
-        "8",
-        "Yoga is cheaper than Pilates at 8 pounds.",
-        "Yoga costs 8, less than Pilates.",
-    ),
     ("replaced", HEAD, "Ann Low", "The head teacher took over from Ann Low.", "The head teacher is Ann Low."),
     ("replaced", HEAD, "Ann Low", "The head teacher succeeded Mrs Ann Low.", "Ann Low succeeded the head teacher."),
     ("replaced", "Who teaches Year 4?", "Ann", "Ann is standing in for the teacher of Year 4.", "Ann teaches Year 4."),
@@ -50,13 +43,6 @@ HEAD = "Who is the head teacher?"
         "Leo's mother is allergic to nuts.",
         "Leo is allergic to nuts.",
     ),
-    (
-        "beside others",
-        "How many staff has the firm?",
-        "nine",
-        "The firm has nine staff in the shop, in addition to the fitters.",
-        "The firm has nine staff.",
-    ),
     ("limit", "How many signed?", "1,000", "The list closed just short of 1,000.", "The list closed at 1,000."),
     (
         "other time",
@@ -84,7 +70,17 @@ def test_the_counterpart_raises_a_doubt_and_its_twin_none(form, question, answer
     ("When does the course end?", "5 June", "The course starts on 3 May and runs until 5 June."),
     ("When does the train arrive?", "10.15", "The train leaves Leeds at 9.00 and reaches York at 10.15."),
     ("When was the mill sold?", "1990", "Ann Low bought the mill in 1990."),
-    ("How many staff are there besides the fitters?", "nine", "There are nine staff besides the fitters."),
+    ("When does the concert start?", "7.30 pm", "Concert 7.30 pm, ends 9.30 pm"),
+    ("Who borrowed the drill?", "Tom", "I lent Tom the drill on 3 May."),
+    ("Why did the mill close?", "railway", "Trade fell once the railway opened."),
+    ("When was Elm Close built?", "1962", "The first homes were opened in 1962."),
+    ("What does yoga cost?", "8", "Yoga is dearer than Pilates at 8 pounds."),
+    ("Who was the previous treasurer?", "Bob Hay", "Jane Roe took over from Bob Hay."),
+    ("Who is on call on Sunday?", "Dr Lee", "Dr Lee is covering for Dr Shah on Sunday."),
+    ("How old is Leo?", "7", "Leo's age is 7."),
+    ("Why was the school shut?", "a burst pipe", "The frost led to a burst pipe."),
+    ("When did Ann found the shop?", "1998", "Ann and Bo jointly founded the shop in 1998."),
+    ("How many albums did Bo make?", "4", "Ann and Bo made 4 albums together."),
 )
 def test_a_question_for_the_counterpart_raises_no_doubt(question, answer, text):
     assert doubt(question, text, answer) == ""
