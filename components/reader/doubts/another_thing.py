@@ -19,6 +19,7 @@ from prefrag.components.reader.doubts.statement import (
     CLAUSE_END,
     COMMON,
     DETERMINER,
+    MOST_CHARACTERS,
     Statement,
     words_of,
 )
@@ -27,8 +28,6 @@ from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# At most this many characters of a question are read, where the time grows with the square of its length.
-_MOST_CHARACTERS = 1_000
 # A question for the subject of a verb, which is the group. It matches "Who called the vicar?". It does not match
 # "Who was called?".
 _ACTIVE = re.compile(
@@ -240,7 +239,7 @@ def _is_described_thing(statement: Statement) -> bool:
 
     An example is "Longshore Press" for "Who founded the press that printed the memoirs?".
     """
-    question = statement.question[:_MOST_CHARACTERS]
+    question = statement.question[:MOST_CHARACTERS]
     if not _ASKS_NO_THING.match(question) or not has_description(question):
         return False
     head = question_head(question)

@@ -8,11 +8,9 @@ import re
 from itertools import groupby
 from typing import NamedTuple
 
-from prefrag.components.reader.doubts.statement import COMMON, Statement
+from prefrag.components.reader.doubts.statement import COMMON, MOST_CHARACTERS, Statement
 from prefrag.components.reader.span_features import stem
 
-# At most this many characters of a question are read, because the time grows with the square of its length.
-_MOST_CHARACTERS = 1_000
 # Marks around an option, and an article before it.
 _QUOTES = "[\"'\u201c\u201d\u2018\u2019]*"
 _ARTICLE = r"(?:\b(?:the|an?)\s)?"
@@ -163,7 +161,7 @@ def _asked_of_options(question: str, answer: str) -> _Asked | None:
 
     For "Which breed comes from Germany, the Spinone or the Hovawart?" it is "Which breed comes from Germany".
     """
-    question = question[:_MOST_CHARACTERS]
+    question = question[:MOST_CHARACTERS]
     option = answer.strip(" .,\"'\u201c\u201d\u2018\u2019")
     if not option or " or " not in question:
         return None

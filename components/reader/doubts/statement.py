@@ -16,6 +16,8 @@ from prefrag.components.text.sentences import sentence_spans
 from prefrag.components.text.term_statistics import PLAIN_WORDS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
+# At most this many characters of a question are read where the time grows with the square of its length.
+MOST_CHARACTERS = 1_000
 # A pattern for a word that may begin a noun phrase, as in "the boat" or "her boat". Other patterns contain it.
 DETERMINER = r"(?:the|an?|his|her|its|their|our|my|this|that|these|those)"
 # Words that say nothing about the topic of a question, such as "the", "is" and "what". The rules do not compare them.
