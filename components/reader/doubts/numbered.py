@@ -18,6 +18,13 @@ _NUMBERED = re.compile(
 _LETTERED = re.compile(
     r"\b([^\W\d_]{3,}) ((?!I\b)[A-Z](?:(?:, | and | or | to | & | ?[-\u2013/] ?)[A-Z])*)\b(?![.'\u2019])(?! [A-Z])"
 )
+# A noun with numbers or letters to choose from, each perhaps with the noun before it. It matches "room 12 or the room 14"
+# and "Flat B, flat C or flat D". The first group is the noun.
+_OPTIONS = re.compile(
+    r"\b([^\W\d_]{3,}) (?:\d+|[A-Z])(?:, (?:the )?\1 (?:\d+|[A-Z]))*"
+    r",? or (?:(?:at|by|for|from|in|of|on|to|with) )?(?:the )?(?:\1 )?(?:\d+|[A-Z])\b",
+    re.IGNORECASE,
+)
 # Words before a number that are no names of things: months and "around". It matches "June" in "June 7".
 _NO_THING = re.compile(
     r"(?:jan|febr|april|june|july|augus|septe|octob|novem|decem)[a-z]*|march|may|around", re.IGNORECASE
@@ -42,12 +49,16 @@ def is_other_number(statement: Statement) -> bool:
     - "How many seats has boat number 7?": "Boat number 4 has 13 seats."
     - "What is stall 3 bedded with?": "Stall 17 is free. The stall is bedded with straw."
 
+    If the question offers several numbers, as "Is the piano in room 12 or room 14?" does, the text needs one of them.
+
     :param statement: The sentence with the answer.
     :returns: Whether the sentence, or the text around it, is about another number of this noun.
     """
+    # "room 12 or in the room 14" becomes "room 12 or 14".
+    question = _OPTIONS.sub(lambda match: f"{match[1]} {' or '.join(_PART.findall(match[0]))}", statement.question)
     return any(
         _is_other_in_sentence(statement, noun, label) or _is_other_in_passage(statement, noun, label)
-        for noun, label in _labels(statement.question)
+        for noun, label in _labels(question)
     )
 
 
@@ -109,8 +120,12 @@ def _labels_of(noun: str, text: str, with_references: bool = True) -> list[str]:
 
 
 def _are_among(label: str, others: list[str]) -> bool:
-    """Check whether all numbers and letters of a question are among those of a text."""
-    return all(_is_among(part, others) for part in _PART.findall(label))
+    """Check whether all numbers and letters of a question are among those of a text, or one of them if it offers them.
+
+    A label such as "12 or 14" offers numbers.
+    """
+    enough = any if " or " in label else all
+    return enough(_is_among(part, others) for part in _PART.findall(label))
 
 
 def _is_among(part: str, others: list[str]) -> bool:

@@ -42,6 +42,23 @@ def test_another_number_or_letter_is_doubtful_and_its_twin_not(question, answer,
     assert doubt(question, twin, answer) == ""
 
 
+@for_each(
+    "question, answer, text",
+    ("Is the piano in room 12 or room 14?", "room 14", "The piano stands in room 14."),
+    ("Is the piano in room 12, or in the room 14?", "room 14", "The piano stands in room 14."),
+    ("Which is heated, flat B, flat C or flat D?", "Flat D", "Flat D is heated by gas."),
+    ("Do the tills run on Windows 10 or 11?", "Windows 11", "The tills run on Windows 11."),
+    ("Who cleans hall A or B?", "Ada Roke", "Ada Roke cleans hall B."),
+)
+def test_numbers_to_choose_from_need_only_one_in_the_text(question: str, answer: str, text: str):
+    assert doubt(question, text, answer) == ""
+
+
+def test_a_text_with_none_of_the_offered_numbers_is_doubted():
+    text = "The piano of room 16 was tuned by Ada Roke."
+    assert doubt("Who tuned the piano of room 12 or room 14?", text, "Ada Roke") == "other thing"
+
+
 def test_a_text_without_numbers_raises_no_doubt():
     assert doubt("What is stall 3 bedded with?", "The stall is bedded with straw.", "straw") == ""
 
