@@ -39,7 +39,7 @@ from prefrag.components.reasoner.product_rules import says_not_found
 from prefrag.components.reasoner.reasoner import MOST_SHOWN
 from prefrag.components.reasoner.reply_formats.steps_format import ASK_QUERY, MUST_ANSWER, StepsFormat
 from prefrag.evaluation.report.intervals import CONFIDENCE, SEED, Interval
-from prefrag.training.sufficiency import area_under_curve
+from prefrag.training.area_under_curve import area_under_curve
 
 FOLDS = 10
 LIMITS = (0.5, 0.6, 0.65, 0.7, 0.75, 0.85)

@@ -42,10 +42,10 @@ from prefrag.components.state.state import Action, Search, Step
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.trees import load_trees
 from prefrag.evaluation.report.intervals import wilson
+from prefrag.training.area_under_curve import area_under_curve
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
-from prefrag.training.sufficiency import area_under_curve
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa")
 SEED = 7

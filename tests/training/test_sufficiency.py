@@ -12,9 +12,8 @@ from prefrag.components.judge.pair_sufficiency import PairSufficiency
 from prefrag.components.judge.sufficiency_features import FEATURES
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.training import sufficiency
-from prefrag.training.sufficiency import FoundSoFar, area_under_curve, fit, measure, train_sufficiency
+from prefrag.training.sufficiency import FoundSoFar, fit, measure, train_sufficiency
 from tests.components.samples import document
-from tests.for_each import for_each
 from tests.training.towns import TOWNS, river, write_rivers
 
 pytest.importorskip("xgboost")
@@ -85,17 +84,6 @@ class TestMeasure:
         measured = measure(booster, [*unlike, *late, self.state("web", "four", 0.9, False)], 0.5)
 
         assert (measured.needless, measured.missed) == (0.5, 0.5)
-
-    @for_each(
-        "labels, scores, area",
-        ([True, False], [0.9, 0.1], 1.0),
-        ([True, False], [0.1, 0.9], 0.0),
-        ([True, False], [0.5, 0.5], 0.5),
-        ([True, True], [0.5, 0.6], 0.5),
-        ([True, False, False], [0.5, 0.5, 0.1], 0.75),
-    )
-    def test_area_counts_the_pairs_in_order(self, labels: list[bool], scores: list[float], area: float):
-        assert area_under_curve(labels, scores) == area
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from prefrag.components.judge.model_judge import read_judgement
+from prefrag.training.area_under_curve import area_under_curve
 from prefrag.training.judge_dpo.pairs import Row, canonical_reply
 
 
@@ -53,7 +54,7 @@ def measure(
     measured: dict[str, float | None] = {
         "steps": len(steps),
         "likelihood_accuracy": _share(are_likely_right),
-        "likelihood_auc": _auc(scores, gold_verdicts),
+        "likelihood_auc": _area(scores, gold_verdicts),
     }
     if reply_tokens:
         are_right = [verdict is gold for verdict, gold in zip(verdicts, gold_verdicts, strict=True)]
@@ -148,17 +149,11 @@ def tokenize_prompt(tokenizer: PreTrainedTokenizerBase, row: Row) -> list[int]:
     return list(ids)
 
 
-def _auc(scores: Sequence[float], gold_verdicts: Sequence[bool]) -> float | None:
-    """Return how often, in all pairs of a True and a False step, the True step has the higher score (the AUC).
-
-    A pair with equal scores counts half. The result is None if all steps have the same gold verdict.
-    """
-    scores_of_true = [score for score, gold in zip(scores, gold_verdicts, strict=True) if gold]
-    scores_of_false = [score for score, gold in zip(scores, gold_verdicts, strict=True) if not gold]
-    if not scores_of_true or not scores_of_false:
+def _area(scores: Sequence[float], gold_verdicts: Sequence[bool]) -> float | None:
+    """Return how well the scores tell True steps from False ones. None if all steps have the same gold verdict."""
+    if len(set(gold_verdicts)) < 2:
         return None
-    won = sum((high > low) + 0.5 * (high == low) for high in scores_of_true for low in scores_of_false)
-    return round(won / (len(scores_of_true) * len(scores_of_false)), 4)
+    return round(area_under_curve(gold_verdicts, scores), 4)
 
 
 def _share(values: Sequence[bool]) -> float | None:
