@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 # The passages suffice if the estimated probability is at least this. Below, another source may be searched.
 THRESHOLD = 0.4
+# The same after a language model has read passages of the run and has not found the answer in them.
+THRESHOLD_AFTER_NOT_FOUND = 0.75
 # The file of the trees that are used if no other file is set.
 SHIPPED_TREES = Path(__file__).parent / "sufficiency_trees.json"
 # The maximum number of passages that are compared. Each passage is paired with each other passage, so the number of
@@ -68,6 +70,7 @@ class PairSufficiency(Block):
         trees: str | None = None,
         term_statistics: TermStatistics | None = None,
         reader: Reader | None = None,
+        threshold_after_not_found: float = THRESHOLD_AFTER_NOT_FOUND,
     ):
         """Set up the estimate. The trees are not read yet.
 
@@ -80,9 +83,12 @@ class PairSufficiency(Block):
             With None, only words of at least four letters count, and all have the same weight.
         :param reader: Finds an answer in the passages. With None, the estimate uses only the words and the pairs of the
             passages.
-        :raises ValueError: When ``threshold`` is out of range, or ``trees`` is an empty text.
+        :param threshold_after_not_found: The threshold after a language model has read passages of the run and has
+            written NOT FOUND, or an answer that is too unlikely to be given. The estimate is about words, so it can be
+            high although no passage states the answer.
+        :raises ValueError: When a threshold is out of range, or ``trees`` is an empty text.
         """
-        check_range(0, 1, threshold=threshold)
+        check_range(0, 1, threshold=threshold, threshold_after_not_found=threshold_after_not_found)
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped trees.")
         if trees is None and getattr(pair_scorer, "label", "pair") != "pair":
@@ -92,6 +98,7 @@ class PairSufficiency(Block):
         self.trees = trees
         self.term_statistics = term_statistics
         self.reader = reader
+        self.threshold_after_not_found = threshold_after_not_found
 
     def warm_up(self) -> None:
         """Load the trees, the scorer of pairs and the reader.

@@ -214,7 +214,11 @@ class SourceSwitchJudge:
         )
 
         analysis = f"What was found here so far suffices with a probability of {score:.0%}"
-        if score >= sufficiency.threshold:
+        threshold = sufficiency.threshold
+        if any(step.certainty == "not_found" for step in state.steps):
+            analysis = f"The model has not found the answer here. {analysis}"
+            threshold = sufficiency.threshold_after_not_found
+        if score >= threshold:
             return Verdict(True, "sufficient", f"{analysis}, so it stays here.", score=round(score, 4))
         if verdict.judged_by == "words":
             return Verdict(False, "insufficient", f"{analysis}.", score=round(score, 4))

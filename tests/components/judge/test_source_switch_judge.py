@@ -48,6 +48,7 @@ class FixedSufficiency:
     """Estimates the same probability each time, and remembers the passages."""
 
     threshold = 0.6
+    threshold_after_not_found = 0.8
 
     def __init__(self, probability: float):
         self.probability = probability
@@ -84,6 +85,12 @@ class TestSufficiency:
 
     def test_what_does_not_suffice_switches(self):
         assert judged(self.AGAIN, True, sufficiency=suffices(0.5))[0] == "switch_web"
+
+    def test_more_is_asked_of_what_a_model_has_read_in_vain(self):
+        read_in_vain = self.AGAIN.with_last(certainty="not_found")
+
+        assert judged(read_in_vain, True, sufficiency=suffices(0.7))[0] == "switch_web"
+        assert judged(read_in_vain, True, sufficiency=suffices(0.8))[0] == "kept"
 
     @for_each(
         "reached",
