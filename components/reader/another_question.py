@@ -46,6 +46,14 @@ _TIMES = (
     # A day of the week. It matches "Mondays", too.
     re.compile(rf"\b{_WEEKDAY}", re.IGNORECASE),
 )
+# A part of a sentence up to an "and" or to the end of a clause.
+_PARTS = re.compile(r"(?:(?!\band\b)[^,;:])+")
+# Words that may stand beside a time without saying anything else. It matches "in", "of" and "still".
+_TIME_ALONE = re.compile(
+    r"\b(?:in|of|on|for|during|since|by|the|both|also|still|again|only|even|then)\b", re.IGNORECASE
+)
+# A letter or digit.
+_WORD_OR_NUMBER = re.compile(r"[^\W_]")
 # Phrases in which such a word has another meaning, so that it is not compared. It matches "how old", "10 years old",
 # "last name" and "next to".
 _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
@@ -76,11 +84,14 @@ _ASIDE = re.compile(r"\([^)]*\)")
 def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bool:
     """Check whether the clause around an answer is about another time than the question.
 
-    It is in two cases:
+    It is in three cases:
 
     - The question and the clause both name a time of the same kind, but none in common. Times are years, ordinals,
       months, weekdays, and words such as "old", "new" and "original". The case does not count if the answer itself
       names such a time, because the question may ask for it.
+    - The answer is an amount in one part of the clause, and the time that is asked for stands with something else in
+      another part, behind or before an "and". So "The fee was 2 euros in 2023 and rose to 3 euros in 2024" does not
+      answer "What was the fee in 2024?" with 2 euros.
     - The question asks about the present, and the clause is about an earlier thing: "its first chair was Ann" does not
       answer "Who is the chair?".
 
@@ -103,9 +114,37 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         both_have_times = bool(times_of_question) and bool(times_of_clause)
         differs = both_have_times and times_of_question.isdisjoint(times_of_clause)
         is_asked_for = kind_of_time.search(answer) is not None
-        if differs and not is_asked_for:
+        if is_asked_for:
+            continue
+        if differs or _stands_in_other_part(kind_of_time, times_of_question, sentence, begin, end):
             return True
     return _asks_for_present(question) and _tells_of_earlier_thing(clause, question)
+
+
+def _stands_in_other_part(
+    kind_of_time: re.Pattern[str], times_of_question: set[str], sentence: str, begin: int, end: int
+) -> bool:
+    """Check whether an "and" separates an amount from the time that is asked for, and the amount has another time.
+
+    The parts that "and" joins need a word or number of their own beside the time. So "2 euros in 2023 and in 2024" is
+    one part.
+    """
+    if not times_of_question or not _DIGIT.search(sentence[begin:end]):
+        return False
+
+    own_part = ""
+    times_elsewhere: set[str] = set()
+    for part in _PARTS.finditer(sentence):
+        if part.start() < end and begin < part.end():
+            own_part += part[0]
+        elif _WORD_OR_NUMBER.search(_TIME_ALONE.sub(" ", kind_of_time.sub(" ", part[0]))):
+            times_elsewhere |= _values(kind_of_time, part[0])
+        else:
+            # "and in 2024" belongs to the part before.
+            own_part += part[0]
+    own_times = _values(kind_of_time, own_part)
+    has_other_time = bool(own_times) and own_times.isdisjoint(times_of_question)
+    return has_other_time and not times_elsewhere.isdisjoint(times_of_question)
 
 
 def _asks_for_present(question: str) -> bool:

@@ -12,7 +12,7 @@ from haystack import Document
 
 from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import YEAR, SpanCandidate
-from prefrag.components.reader.span_features import Spans
+from prefrag.components.reader.span_features import Spans, stems_of
 from prefrag.components.state.evidence import find_whole
 from prefrag.components.state.newness import date_of, is_newer
 from prefrag.components.state.places import standing_of
@@ -156,11 +156,15 @@ def is_replaced(
 def has_rival(
     question: str, chosen: Sequence[tuple[int, float]], spans: Spans, documents: Sequence[Document], look: SecondLook
 ) -> bool:
-    """Check whether two documents give different answers in sentences of the same form, and one has no date.
+    """Check whether another answer stands in a sentence of the same form, and nothing shows which of the two holds.
 
-    Then nothing shows which of them holds, as with two copies of the same rules. The other document must have each
-    name, letter and number of the question that the best document has. Else it is about another thing, as Hall B is
-    beside Hall A.
+    There are two cases:
+
+    - Two documents give different answers, as two copies of the same rules do, and one has no date. The other document
+      must have each name, letter and number of the question that the best document has. Else it is about another thing,
+      as Hall B is beside Hall A.
+    - Two sentences of one document give the answers for two things that the question does not tell apart, as "The code
+      of the front door is 1234. The code of the back door is 5678." does for "What is the code of the door?".
 
     :param question: The question.
     :param chosen: The best answers, best first, each as the index of its span and its score.
@@ -181,7 +185,11 @@ def has_rival(
         rival = spans.candidates[place]
         spaced, rival_spaced = f" {key} ", f" {spans.keys[place]} "
         is_alike = rival_spaced in spaced or spaced in rival_spaced
-        if is_alike or rival.passage == best.passage or not _may_differ(best.text, rival.text):
+        if is_alike or not _may_differ(best.text, rival.text):
+            continue
+        if rival.passage == best.passage:
+            if look.holds_of(rival) >= look.holds_of(best) and _is_of_another_of_two(question, best, rival, look):
+                return True
             continue
 
         other = documents[rival.passage]
@@ -215,6 +223,15 @@ def _has_same_form(best: SpanCandidate, rival: SpanCandidate, look: SecondLook) 
     around_best, around_rival = look.form_of(best), look.form_of(rival)
     shared = around_best & around_rival
     return len(shared) >= _SAME_FORM * len(around_best | around_rival)
+
+
+def _is_of_another_of_two(question: str, best: SpanCandidate, rival: SpanCandidate, look: SecondLook) -> bool:
+    """Check whether the sentences of two answers are alike, and each has a word of its own that the question lacks."""
+    is_same_sentence = look.sentence_of(best) == look.sentence_of(rival)
+    if is_same_sentence or not _has_same_form(best, rival, look):
+        return False
+    around_best, around_rival, asked = look.form_of(best), look.form_of(rival), stems_of(question)
+    return bool(around_best - around_rival - asked) and bool(around_rival - around_best - asked)
 
 
 def _namings_of(document: Document) -> set[str]:

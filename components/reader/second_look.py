@@ -103,13 +103,27 @@ class SecondLook:
         """
         return sum_of_weights(self._asked, self._held(candidate))
 
+    def sentence_of(self, candidate: SpanCandidate) -> int:
+        """Find the sentence of a candidate. For a title, find the sentence that covers most of the question.
+
+        :param candidate: The candidate.
+        :returns: The index of the sentence in its passage.
+        """
+        begin = candidate.begin - self._shifts[candidate.passage]
+        if begin < 0:
+            stems = self._stems[candidate.passage]
+            return max(range(len(stems)), key=lambda place: sum_of_weights(self._asked, stems[place]))
+
+        spans = self._spans[candidate.passage]
+        return max((place for place, (first, _) in enumerate(spans) if first <= begin), default=0)
+
     def form_of(self, candidate: SpanCandidate) -> frozenset[str]:
         """List the stems of the words that stand around a candidate in its sentence.
 
         :param candidate: The candidate.
         :returns: The stems of the sentence without those of the candidate.
         """
-        return self._stems[candidate.passage][self._sentence_of(candidate)] - stems_of(candidate.text)
+        return self._stems[candidate.passage][self.sentence_of(candidate)] - stems_of(candidate.text)
 
     def most_of(self, passage: int) -> float:
         """Measure how much of the question the best sentence of a passage covers, together with the title.
@@ -131,7 +145,7 @@ class SecondLook:
         if candidate.begin < shift:
             return False
 
-        first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
+        first, last = self._spans[candidate.passage][self.sentence_of(candidate)]
         begin, end = candidate.begin - shift - first, candidate.end - shift - first
         sentence = text[first : max(last, first + end)]
 
@@ -184,7 +198,7 @@ class SecondLook:
         """
         title, text = self._passages[candidate.passage]
         shift = self._shifts[candidate.passage]
-        first, last = self._spans[candidate.passage][self._sentence_of(candidate)]
+        first, last = self._spans[candidate.passage][self.sentence_of(candidate)]
 
         begin, end = candidate.begin - shift, candidate.end - shift
         if begin < 0:
@@ -202,24 +216,14 @@ class SecondLook:
         assert self._score is not None
         return self._score(self._question, passages)
 
-    def _sentence_of(self, candidate: SpanCandidate) -> int:
-        """Find the index of a candidate's sentence. For a title, find the sentence that covers most of the question."""
-        begin = candidate.begin - self._shifts[candidate.passage]
-        if begin < 0:
-            stems = self._stems[candidate.passage]
-            return max(range(len(stems)), key=lambda place: sum_of_weights(self._asked, stems[place]))
-
-        spans = self._spans[candidate.passage]
-        return max((place for place, (first, _) in enumerate(spans) if first <= begin), default=0)
-
     def _held(self, candidate: SpanCandidate) -> frozenset[str]:
         """List the stems of a candidate's sentence and of the title of its passage."""
-        sentence = self._stems[candidate.passage][self._sentence_of(candidate)]
+        sentence = self._stems[candidate.passage][self.sentence_of(candidate)]
         return sentence | self._titles[candidate.passage]
 
     def _second(self, candidate: SpanCandidate) -> tuple[Passage | None, frozenset[str]]:
         """Return the result of :meth:`_find_second` for a candidate, from the cache if it is there."""
-        place = candidate.passage, self._sentence_of(candidate)
+        place = candidate.passage, self.sentence_of(candidate)
         if place not in self._found:
             self._found[place] = self._find_second(candidate.passage, self._held(candidate))
         return self._found[place]

@@ -33,6 +33,12 @@ from prefrag.components.text.title_mentions import FUNCTION_WORDS
 _ACTIVE = re.compile(
     r"^\W*who (?!(?:is|are|was|were|has|have|had|did|does|do|will|can|could|would)\b)([a-z]+)", re.IGNORECASE
 )
+# The same for a thing, with the words behind the verb as the second group: "What stands north of the tannery?" and
+# "Which firm supplies Tarn Ltd?". It does not match "What parts of the engine are old?" and "What time is it?".
+_ACTIVE_THING = re.compile(
+    r"^\W*(?:[Ww]hat|[Ww]hich [a-z]+) (?!(?:is|was|has|does)\b)([a-z]+(?<!s)s|[a-z]+ed) (?!of\b)"
+    rf"((?:[a-z]+ ){{0,2}}(?:{DETERMINER} [a-z]+|[A-Z]\w*))"
+)
 # What divides a sentence into parts with their own subjects.
 _PART_OF_SENTENCE = re.compile(
     r"[,;:|()/\u2013\u2014]| - |\b(?:after|as|because|before|but|that|then|when|where|which|while|who|whose)\b"
@@ -141,6 +147,7 @@ def _is_other_role(statement: Statement) -> bool:
     - "Who called the vicar?": "The vicar called Tim Nye."
     - "When did Harold conquer the isle?": "In 1066 William conquered the isle and killed Harold."
     - "What was Nora named?": "Nora named Pete Clerk of the isle."
+    - "What stands behind the barn?": "The barn stands behind the mill."
     """
     return (
         _is_doer_of_passive(statement)
@@ -148,6 +155,7 @@ def _is_other_role(statement: Statement) -> bool:
         or _is_behind_preposition(statement)
         or _is_object_of_deed(statement)
         or _is_behind_doer(statement)
+        or _is_object_of_thing(statement)
     )
 
 
@@ -210,6 +218,25 @@ def _is_object_of_deed(statement: Statement) -> bool:
     if last_word == "to":
         return verb in map(stem, before)
     return stem(last_word) == verb
+
+
+def _is_object_of_thing(statement: Statement) -> bool:
+    """Check whether the thing that stands behind the verb of a question stands before it, and the answer behind it.
+
+    "The barn stands behind the mill" does not say that the mill stands behind the barn.
+    """
+    asked = _ACTIVE_THING.search(statement.question)
+    if asked is None:
+        return False
+    verb, *behind_verb, thing = _without_articles(f"{asked[1]} {asked[2]}")
+    before = _without_articles(_PART_OF_SENTENCE.split(statement.before)[-1])
+    deed = [verb, *behind_verb]
+    return before[-len(deed) :] == deed and thing in before[: -len(deed)]
+
+
+def _without_articles(text: str) -> list[str]:
+    """List the stems of the words of a text, without articles and other determiners."""
+    return [stem(word) for word in words_of(text) if not re.fullmatch(DETERMINER, word)]
 
 
 def _is_behind_doer(statement: Statement) -> bool:

@@ -10,6 +10,7 @@ words that they do use.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from prefrag.components.reader.doubts.alternative import is_alternative
 from prefrag.components.reader.doubts.another_thing import ANOTHER
@@ -17,7 +18,7 @@ from prefrag.components.reader.doubts.counterpart import COUNTERPART
 from prefrag.components.reader.doubts.frame import is_framed
 from prefrag.components.reader.doubts.hearsay import is_hearsay
 from prefrag.components.reader.doubts.member import is_other_member
-from prefrag.components.reader.doubts.other_option import is_other_option
+from prefrag.components.reader.doubts.other_option import is_other_option, without_other_options
 from prefrag.components.reader.doubts.restriction import is_of_another_person, is_restricted
 from prefrag.components.reader.doubts.retraction import is_taken_back
 from prefrag.components.reader.doubts.statement import (
@@ -175,7 +176,12 @@ def find_doubt(question: str, title: str, text: str, begin: int, end: int, headi
     statement = statement_at(question, title, text, begin, end, heading)
     if statement is None:
         return ""
-    return next((name for name, has_form in _FORMS.items() if has_form(statement)), "")
+    # The sentence needs nothing of the options that are not the answer.
+    with_one_option = replace(statement, question=without_other_options(question, text[begin:end]))
+    for name, has_form in _FORMS.items():
+        if has_form(with_one_option if name in ANOTHER else statement):
+            return name
+    return ""
 
 
 def _is_denied(statement: Statement) -> bool:

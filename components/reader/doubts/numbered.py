@@ -18,8 +18,8 @@ _NUMBERED = re.compile(
 _LETTERED = re.compile(
     r"\b([^\W\d_]{3,}) ((?!I\b)[A-Z](?:(?:, | and | or | to | & | ?[-\u2013/] ?)[A-Z])*)\b(?![.'\u2019])(?! [A-Z])"
 )
-# A noun with numbers or letters to choose from, each perhaps with the noun before it. It matches "room 12 or the room 14"
-# and "Flat B, flat C or flat D". The first group is the noun.
+# A noun with numbers or letters to choose from, each perhaps with the noun before it. It matches "room 12 or the room
+# 14" and "Flat B, flat C or flat D". The first group is the noun.
 _OPTIONS = re.compile(
     r"\b([^\W\d_]{3,}) (?:\d+|[A-Z])(?:, (?:the )?\1 (?:\d+|[A-Z]))*"
     r",? or (?:(?:at|by|for|from|in|of|on|to|with) )?(?:the )?(?:\1 )?(?:\d+|[A-Z])\b",

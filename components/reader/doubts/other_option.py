@@ -23,8 +23,8 @@ _OR_BEFORE = re.compile(rf"{_OR}$", re.IGNORECASE)
 _OPENING = re.compile(rf"{_ARTICLE}{_QUOTES}$", re.IGNORECASE)
 # The last comma or colon, behind which the options begin.
 _BEGIN_OF_OPTIONS = re.compile(r"[,:]\s(?!.*[,:]\s)", re.DOTALL)
-# A further option before the last two. It matches ", Ada Ford" in "Who pays, Ada Ford, Bo or Cy?".
-_FURTHER_OPTION = re.compile(rf",\s{_ARTICLE}{_QUOTES}[A-Z][^,]*$")
+# A further option before the last two. It matches ", Ada Ford" in "Who pays, Ada Ford, Bo or Cy?", and ": Ada Ford".
+_FURTHER_OPTION = re.compile(rf"[,:]\s{_ARTICLE}{_QUOTES}[A-Z][^,:]*$")
 # A name at the end of a text. It matches "New York", "the Royal Bank of Scotland" and "Romeo and Juliet".
 _NAME_AT_END = re.compile(
     rf"\s{_ARTICLE}{_QUOTES}(?:[A-Z\d][^\s,]*\s(?:(?:of|and|van|von|de|in|from)\s(?=[A-Z]))?)*[A-Z\d][^\s,]*$"
@@ -137,6 +137,19 @@ def compares_options(question: str, answer: str, sentence: str = "") -> bool:
         return True
     # In "The mill is older than the inn" the inn is not the older one.
     return bool(than) and answer.strip(" .").lower() not in before.lower()
+
+
+def without_other_options(question: str, answer: str) -> str:
+    """Leave out the options of a question that are not the answer.
+
+    For example, ``without_other_options("Does it begin at 9 or at 10?", "10")`` returns ``"Does it begin at 10"``.
+
+    :param question: The question.
+    :param answer: The answer.
+    :returns: What is asked, and the answer. The question itself if the answer is none of its options.
+    """
+    asked = _asked_of_options(question, answer)
+    return question if asked is None else f"{asked.text} {answer}"
 
 
 def _is_name(word: str) -> bool:

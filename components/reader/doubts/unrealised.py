@@ -15,7 +15,7 @@ _MODAL = re.compile(
     r"\b(?:would(?! (?:later|eventually|soon|go on)\b)|(?:could|must) have|might|should|may have|going to)\b"
 )
 # A modal verb in a question.
-_ASKS_MODAL = re.compile(r"\b(?:may|might|could|would|should)\b")
+_ASKS_MODAL = re.compile(r"\b(?:may|might|could|would|should)\b|^\W*(?:May|Might|Could|Would|Should)\b")
 # A plan with a form of "to be" and an infinitive. It matches "was to open" and "is supposed to open". It does not match
 # "is to the north".
 _IS_TO = re.compile(rf"\b(?:is|are|was|were|be) (?:\w+ly )?(?:supposed |due |meant )?to (?!{DETERMINER}\b)[a-z]")

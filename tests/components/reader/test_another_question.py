@@ -101,3 +101,25 @@ def test_a_figure_is_of_another_name_that_its_clause_has(question: str, sentence
 )
 def test_a_figure_is_of_the_name_that_is_asked_or_of_none(question: str, sentence: str, answer: str):
     assert not named(question, sentence, answer)
+
+
+TURNOVER = "Turnover was 2.9 million in 2023 and rose to 3.1 million in 2024."
+
+
+@for_each(
+    "question, answer, sentence, is_other",
+    ("What was turnover in 2024?", "2.9 million", TURNOVER, True),
+    ("What was turnover in 2024?", "3.1 million", TURNOVER, False),
+    ("What was turnover in 2023?", "2.9 million", TURNOVER, False),
+    ("What was turnover in 2023?", "3.1 million", TURNOVER, True),
+    ("How many members were there in 2025?", "210", "It had 210 members in 2024 and lost some in 2025.", True),
+    ("What did the roof cost in 2024?", "40 euros", "It was built in 1990 and cost 40 euros in 2024.", False),
+    ("How many came in 2020?", "300", "In 2019 and 2020 some 300 people came.", False),
+    ("When is it open on Monday?", "8 to 10", "It is open from 8 to 10 on Mondays and Tuesdays.", False),
+    ("When is it open on Friday?", "8 to 10", "It is open from 8 to 10 on Mondays and from 9 to 12 on Fridays.", True),
+    ("Who resigned in 2024?", "Ada Roke", "Ada Roke joined in 2019 and resigned in 2024.", False),
+)
+def test_an_amount_belongs_to_the_time_in_its_part(question: str, answer: str, sentence: str, is_other: bool):
+    begin = sentence.index(answer)
+
+    assert is_of_another_time(question, sentence, begin, begin + len(answer)) is is_other

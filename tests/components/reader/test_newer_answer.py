@@ -195,3 +195,21 @@ def test_another_hall_is_no_rival(reader: ExtractiveReader):
 
     assert (alone.text, beside.text) == ("1950", "1950")
     assert beside.probability > reader.probable
+
+
+@for_each(
+    "question, text, is_open",
+    ("What is the code of the door?", "The code of the front door is 1234. The code of the back door is 5678.", True),
+    ("What is the code of the back door?", "The code of the front door is 1. The code of the back door is 5.", False),
+    ("Who is the porter?", "The day porter is Ada Roke. The night porter is Bo Lind.", True),
+    ("What do adults pay?", "Adults pay 12 euros. Children pay 6 euros.", False),
+    ("When was the mill built?", "The mill was built in 1890. The mill was rebuilt in 1920.", False),
+)
+def test_two_things_that_a_question_does_not_tell_apart(
+    reader: ExtractiveReader, question: str, text: str, is_open: bool
+):
+    document = Document(content=text, meta={"title": "Handbook"})
+
+    [best, *_] = reader.read(question, [document])
+
+    assert reader.judge(question, [document], best.text).is_doubtful is is_open

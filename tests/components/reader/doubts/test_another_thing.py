@@ -5,6 +5,36 @@ from tests.for_each import for_each
 
 
 @for_each(
+    "question, answer, text, right, twin",
+    (
+        "What stands north of the tannery?",
+        "the ropewalk",
+        "The tannery stands north of the ropewalk.",
+        "The ropewalk",
+        "The ropewalk stands north of the tannery.",
+    ),
+    (
+        "Which firm supplies Tarn Ltd?",
+        "Brae Ltd",
+        "Tarn Ltd supplies Brae Ltd.",
+        "Brae Ltd",
+        "Tarn Ltd is supplied by Brae Ltd.",
+    ),
+    ("What caused the fire?", "a power cut", "The fire caused a power cut.", "A heater", "A heater caused the fire."),
+    (
+        "What powers the mill?",
+        "the saw",
+        "The mill powers the saw.",
+        "a turbine",
+        "In winter a turbine powers the mill.",
+    ),
+)
+def test_an_object_is_no_subject_of_a_thing_s_verb(question, answer, text, right, twin):
+    assert doubt(question, text, answer) == "role"
+    assert doubt(question, twin, right) == ""
+
+
+@for_each(
     "form, question, answer, text, twin",
     (
         "role",

@@ -1,6 +1,6 @@
 """One of the things between which a question lets choose, in a sentence that does not say what is asked."""
 
-from prefrag.components.reader.doubts.other_option import compares_options
+from prefrag.components.reader.doubts.other_option import compares_options, without_other_options
 from tests.components.reader.doubts.doubt import doubt
 from tests.for_each import for_each
 
@@ -55,6 +55,7 @@ BREED = "Which breed comes from Germany, the Spinone or the Hovawart?"
     ),
     ("Who pays the toll, Ada, Bo or Cy?", "Cy", "Cy pays the rent.", "Bo", "Bo pays the toll."),
     ("Who pays the toll: Ada or Bo?", "Bo", "Bo pays the rent.", "Ada", "Ada pays the toll."),
+    ("Which team won the cup: Oak, Ash or Elm?", "Ash", "Ash lost the match.", "Elm", "Elm won the cup."),
     (
         'Which song is by Ada Ford, "Low Tide" or "High Tide"?',
         "Low Tide",
@@ -82,6 +83,29 @@ def test_the_option_without_what_is_asked_is_doubtful(question, answer, text, ri
 )
 def test_other_questions_with_or_raise_no_doubt(question, answer, text):
     assert doubt(question, text, answer) == ""
+
+
+@for_each(
+    "question, answer, text",
+    ("Does the class start at 9 or at 10?", "10", "The class starts at 10."),
+    ("Is the piano in Brae or in Ness?", "Ness", "The piano is in Ness."),
+    ("Is the supplier Hart Ltd or Combe Ltd?", "Combe Ltd", "The supplier is Combe Ltd."),
+    ("Should the samples be frozen or dried?", "dried", "The samples should be dried."),
+)
+def test_the_sentence_needs_nothing_of_the_other_options(question, answer, text):
+    assert doubt(question, text, answer) == ""
+
+
+@for_each(
+    "question, answer, left",
+    ("Does it begin at 9 or at 10?", "10", "Does it begin at 10"),
+    ("Who drives the van: Tom, Una or Vic?", "Vic", "Who drives the van Vic"),
+    ("Is the piano in room 12 or room 14?", "room 12", "Is the piano in room 12"),
+    ("Who drives the van or the bus?", "Una", "Who drives the van or the bus?"),
+    ("Who drives the van?", "Una", "Who drives the van?"),
+)
+def test_the_other_options_of_a_question_are_left_out(question, answer, left):
+    assert without_other_options(question, answer) == left
 
 
 @for_each(
