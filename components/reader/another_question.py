@@ -46,8 +46,8 @@ _TIMES = (
     # A day of the week. It matches "Mondays", too.
     re.compile(rf"\b{_WEEKDAY}", re.IGNORECASE),
 )
-# A part of a sentence up to an "and" or to the end of a clause.
-_PARTS = re.compile(r"(?:(?!\band\b)[^,;:])+")
+# A part of a clause up to an "and".
+_PARTS = re.compile(r"(?:(?!\band\b).)+", re.DOTALL)
 # Words that may stand beside a time without saying anything else. It matches "in", "of" and "still".
 _TIME_ALONE = re.compile(
     r"\b(?:in|of|on|for|during|since|by|the|both|also|still|again|only|even|then)\b", re.IGNORECASE
@@ -116,32 +116,29 @@ def is_of_another_time(question: str, sentence: str, begin: int, end: int) -> bo
         is_asked_for = kind_of_time.search(answer) is not None
         if is_asked_for:
             continue
-        if differs or _stands_in_other_part(kind_of_time, times_of_question, sentence, begin, end):
+        if differs or _stands_in_other_part(kind_of_time, times_of_question, clause, begin - begin_of_clause):
             return True
     return _asks_for_present(question) and _tells_of_earlier_thing(clause, question)
 
 
-def _stands_in_other_part(
-    kind_of_time: re.Pattern[str], times_of_question: set[str], sentence: str, begin: int, end: int
-) -> bool:
+def _stands_in_other_part(kind_of_time: re.Pattern[str], times_of_question: set[str], clause: str, begin: int) -> bool:
     """Check whether an "and" separates an amount from the time that is asked for, and the amount has another time.
 
-    The parts that "and" joins need a word or number of their own beside the time. So "2 euros in 2023 and in 2024" is
-    one part.
+    A part of the clause behind an "and" needs a word or number of its own beside the time. So "2 euros in 2023 and in
+    2024" is one part. ``begin`` is the index of the answer in the clause.
     """
-    if not times_of_question or not _DIGIT.search(sentence[begin:end]):
+    if not times_of_question or not _DIGIT.match(clause, begin):
         return False
 
     own_part = ""
     times_elsewhere: set[str] = set()
-    for part in _PARTS.finditer(sentence):
-        if part.start() < end and begin < part.end():
+    for part in _PARTS.finditer(clause):
+        without_time = _TIME_ALONE.sub(" ", kind_of_time.sub(" ", part[0]))
+        is_own = part.start() <= begin < part.end()
+        if is_own or not _WORD_OR_NUMBER.search(without_time):
             own_part += part[0]
-        elif _WORD_OR_NUMBER.search(_TIME_ALONE.sub(" ", kind_of_time.sub(" ", part[0]))):
-            times_elsewhere |= _values(kind_of_time, part[0])
         else:
-            # "and in 2024" belongs to the part before.
-            own_part += part[0]
+            times_elsewhere |= _values(kind_of_time, part[0])
     own_times = _values(kind_of_time, own_part)
     has_other_time = bool(own_times) and own_times.isdisjoint(times_of_question)
     return has_other_time and not times_elsewhere.isdisjoint(times_of_question)
