@@ -2,8 +2,8 @@
 
     python -m benchmarks.unseen_pairs [--pairs FILE] [--write FILE]
 
-`evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts that somebody wrote who knew no rule of the gate: one
-states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file of its
+`evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts by each of two writers who knew no rule of the gate: one
+text states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file of its
 own: first by the reader, then the answer is checked as if a small model had proposed it at once.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from haystack import Document
@@ -27,7 +27,7 @@ TEXTS = ("states", "not")
 _SURE = -0.05
 
 
-def read_lines(file: Path) -> list[dict[str, str]]:
+def read_lines(file: Path) -> list[dict[str, Any]]:
     """Read the pairs of a JSON Lines file."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
@@ -39,7 +39,7 @@ def main(
     """Print how many texts of each kind the reader, and the check of a proposed answer, call stated."""
     reader = ExtractiveReader()
     reader.warm_up()
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[int, str, str]] = Counter()
     results = []
     for pair in read_lines(pairs):
         question, answer = pair["question"], pair["answer"]
@@ -50,12 +50,12 @@ def main(
             judged = reader.judge(question, documents, answer)
             check = check_answer(question, answer, documents, judged, AnswerSigns(mean_logprob=_SURE))
 
-            counts[kind, "read alone: stated"] += is_stated
-            counts[kind, f"proposed: {check.certainty}"] += 1
+            counts[pair["writer"], kind, "read alone: stated"] += is_stated
+            counts[pair["writer"], kind, f"proposed: {check.certainty}"] += 1
             results.append({**pair, "kind": kind, "is_stated": is_stated, "check": check.certainty})
 
-    for (kind, result), count in sorted(counts.items()):
-        print(f"{kind}, {result}: {count}")
+    for (writer, kind, result), count in sorted(counts.items()):
+        print(f"writer {writer}, {kind}, {result}: {count}")
     if write is not None:
         write.write_text("".join(f"{json.dumps(result)}\n" for result in results), encoding="utf-8")
 
