@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
+from prefrag.components.text.title_mentions import FUNCTION_WORDS
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
 
 # Western full stops, for a regex class. The last one is the ellipsis character.
@@ -53,26 +54,75 @@ _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sgt|Rev|Hon|vs|etc|No|Nr|Fig|Vol|pp?|ca?|cf|al"
     r"|e\.g|i\.e|z\.B|d\.h|bzw|M|Mme|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec))\.$"
 )
+# German words with which a sentence begins more often than a name or a noun does. They are articles, pronouns,
+# prepositions, conjunctions and adverbs, as in "Es waren 3. Danach ging er."
+_GERMAN_BEGINNINGS = (
+    "ab alle allerdings als am an auch auf aus außerdem bei beide beim bis bitte da dabei dadurch dafür daher damit "
+    "danach dann daran darauf darin darum das dass davon davor dazu dem den denn der des deshalb die dies diese diesem "
+    "diesen dieser dieses doch dort du durch ein eine einem einen einer eines einige er erst es euer für ganz gegen "
+    "gestern heute hier hinter ich ihm ihn ihnen ihr ihre im in jede jeden jeder jedes jedoch jemand jetzt kein keine "
+    "keiner man manche mein meine mit morgen nach nachdem neben nicht nichts niemand noch nun nur ob oder ohne seit "
+    "sein seine sie sind so solche somit sonst später trotz trotzdem um und unser unsere unter viele vom von vor "
+    "vorher wann warum was weil weitere welche wenn wer wie wir wird wo zu zuerst zum zur zwar zwischen zudem zuvor"
+)
+# The words with which a German or an English sentence begins, in lower case.
+_BEGINNINGS = FUNCTION_WORDS | frozenset(_GERMAN_BEGINNINGS.split())
+# Matches the first word of a text, such as "Danach" in "Danach kam er".
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+# Matches the end of a text that ends in a German abbreviation. If one of the words above follows, the sentence ends
+# nevertheless, as in "am Fr. Danach". There is one line of the pattern for each kind of abbreviation:
+# - one that stands before a name or a noun, such as "Hr." and "Mio."
+# - one in lower or upper case, such as "lt." and "Ggf."
+# - a word in lower case that ends in two letters with which no full word ends, such as "einschl.", "monatl." and
+#   "stellv."; "kubectl.", "html." and the name "Hartl." do not match
+# - the subject of a doctor, such as "Dr. med."
+# - "u. a.", and the words "und" and "von" as letters: "Falk u." and "Roe v.", but not "love u."
+_GERMAN_ABBREVIATION = re.compile(
+    r"""
+    (?: \b (?: Abt | Bd | Dipl | Frl? | Gebr | Hrn? | Hrsg | Ing | Inh | Hd | Zt | Mio | Mrd | Tsd | Std | Stk | Pers )
+      | \b (?i: ehem | evtl | exkl | geb | gez | ggfs? | inkl | insb | lt | resp | sog | [vt]gl | [a-z]{1,2}zgl | zus )
+      | (?<!\w) [a-zäöüß]* [aeiouäöü] [a-zäöüß]+ (?: kl | schl | lv | (?<!c) tl )
+      | \b (?: Dr | rer ) \. \s? (?: i?jur | iur | med | nat | oec | phil | pol | rer | theol | vet )
+      | \b u \. \s? a
+      | (?: [A-ZÄÖÜ] \w+ | \d \.? ) \s u
+      | \b v
+    ) \. $
+    """,
+    re.VERBOSE,
+)
+# Matches the end of a text that ends in an abbreviation before a number, such as "Abs." in "Abs. 2". Behind a number,
+# "min." stands for minutes, so "It took 30 min." does not match.
+_BEFORE_NUMBER = re.compile(
+    r"(?:\b(?:Abb|Abs|Anl|Anm|Art|Aufl|Gl|Kap|Kto|Pkt|Pos|Tel|Zi|Ziff|Mo|Di|Mi|Do|Sa|So|gem|mind|rd|(?<!\d\s)(?:max|min))"
+    r"|[Ss]tr)\.$"
+)
+# Matches such a number, or a section of a law, at the beginning of a text: "0431", "+49", "(0431)", "§ 5" and "Abs.".
+_NUMBER = re.compile(r"[(+]*\d|§|(?:Abs|Art|Nr|Ziff)\.")
 # In German, a number with a full stop may be an ordinal: "3. Juni" is the third of June. Such a full stop does not end
 # a sentence. The number is an ordinal if a month follows it, or if a German article or preposition stands before it.
 # Matches the end of a text that ends in a number of one to three digits and a full stop, such as "am 3.".
 _ORDINAL = re.compile(r"\b\d{1,3}\.$")
-# Matches the same with a German article or preposition before the number, such as "aus dem 19.". The German "am" also
-# is an English word, so "I am 7." does not match.
-_BEFORE_ORDINAL = re.compile(r"\b(?:im|vom|zum|zur|beim|der|dem|den|des|das|(?<!I )am)\s\d{1,3}\.$")
+# Matches the same with a German article, pronoun or preposition before the number, such as "aus dem 19.", "Im 3." and
+# "ihr 2.". The German "am" also is an English word, so "I am 7." does not match.
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:im|vom|zum|zur|beim|d(?:er|ie|as|em|en|es)|(?:[dkms]?ein|ihr|unser|jed|dies)(?:e[mnrs]?)?|(?<!I )am)"
+    r"\s\d{1,3}\.$",
+    re.IGNORECASE,
+)
 # Matches the name of a German month at the beginning of a text, as in "Juni um 14 Uhr" or "Juni 2026". A year, a word
 # in lower case or a punctuation mark must follow the name, so "Junikäfer" does not match.
 _MONTH = re.compile(
-    r"(?:Januar|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|(?:Okt|Dez)\.)"
-    r"(?:\s(?:\d{4}\b|[a-z])|[,.;:)]|$)"
+    r"(?:Januar|Februar|M\u00e4rz|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+    r"|(?:Jan|Febr?|Apr|Aug|Sept?|Okt|Nov|Dez)\.)"
+    r"(?:\s(?:\d{4}\b|[a-z\u00e4\u00f6\u00fc])|[,.;:)]|$)"
 )
 # Matches the end of a text that ends in a single lower-case letter and a full stop, such as "gibt z.". This may be the
 # first half of an abbreviation with a blank, such as "z. B.".
 _LETTER = re.compile(r"\b[a-z]\.$")
-# Matches the second half of such an abbreviation at the beginning of a text, such as "B." in "B. den".
-_LETTER_FOLLOWS = re.compile(r"[A-Za-z]\.")
+# Matches the second half of such an abbreviation at the beginning of a text, such as "B." in "B. den" and "Hd.".
+_LETTER_FOLLOWS = re.compile(r"(?:[A-Za-z]|Hd|Zt)\.")
 # The number of characters that are read before a full stop, to see whether the full stop ends a sentence.
-_BEFORE_STOP = 10
+_BEFORE_STOP = 20
 # The number of characters that are read behind a full stop for the same purpose.
 _BEHIND_STOP = 20
 # The maximum number of characters of a sentence to show. Longer sentences are split.
@@ -141,11 +191,19 @@ def _goes_on(before: str, following: str) -> bool:
     :param before: The end of the text before the blanks. The full stop is its last character.
     :param following: The beginning of the text behind the blanks.
     """
-    if _ABBREVIATION.search(before) or _BEFORE_ORDINAL.search(before):
+    if _ABBREVIATION.search(before):
         return True
-    if _LETTER.search(before):
-        return _LETTER_FOLLOWS.match(following) is not None
-    return _ORDINAL.search(before) is not None and _MONTH.match(following) is not None
+    if _LETTER.search(before) and _LETTER_FOLLOWS.match(following):
+        return True
+    if _ORDINAL.search(before) and _MONTH.match(following):
+        return True
+    if _BEFORE_NUMBER.search(before):
+        return _NUMBER.match(following) is not None
+
+    first_word = _FIRST_WORD.match(following)
+    if first_word and first_word.group().lower() in _BEGINNINGS:
+        return False
+    return _GERMAN_ABBREVIATION.search(before) is not None or _BEFORE_ORDINAL.search(before) is not None
 
 
 def ends_with_stop(text: str) -> bool:

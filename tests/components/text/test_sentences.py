@@ -58,6 +58,47 @@ def test_sentences_end_with_stop_paragraph_or_a_line_that_ends(text: str, senten
     assert shown_sentences(text) == sentences
 
 
+@for_each(
+    "sentence",
+    # An ordinal behind an article or a preposition, in either case.
+    *(
+        "Im 3. Stock sitzt die Buchhaltung.",
+        "Am 2. Januar \xf6ffnet es.",
+        "Die 3. Auflage ist da.",
+        "Sein 2. Sieg z\xe4hlt.",
+    ),
+    # An abbreviation before a name or a noun.
+    *("Bei Fr. Lehmann, Abt. Einkauf.", "Falk u. S\xf6hne liefern f\xfcr 2 Mio. Euro.", "Hr. Ing. Holm baut lt. Plan."),
+    *(
+        "Versand kostet zzgl. Steuer evtl. Zoll.",
+        "Den stellv. Vorsitz hat Dr. med. Noll.",
+        "Kelo v. London ist ein Urteil.",
+    ),
+    # An abbreviation before a number or a section of a law.
+    *(
+        "Es gilt gem. \xa7 5 Abs. 2 weiter.",
+        "Tel. 0431 55, Bahnhofstr. 12, Mo.\u2013Fr. 8 Uhr.",
+        "Er wiegt max. 40 kg v. 8. Sept. 2025.",
+    ),
+)
+def test_german_ordinals_and_abbreviations_end_no_sentence(sentence: str):
+    assert shown_sentences(f"{sentence} Dann ist es gut.") == [sentence, "Dann ist es gut."]
+
+
+@for_each(
+    "first, second",
+    ("Die Frist endet am 30.", "Danach ist Schluss."),
+    ("Er kommt am Fr.", "Dann geht er."),
+    ("Er wohnt in der Hafenstr.", "Ada wohnt dort auch."),
+    ("Hans Hartl.", "Maria kommt."),
+    ("It took 30 min.", "5 people came."),
+    ("I would love u.", "Tom would too."),
+    ("Run it with kubectl.", "Open the page."),
+)
+def test_true_ends_stay_ends_beside_german_short_forms(first: str, second: str):
+    assert shown_sentences(f"{first} {second}") == [first, second]
+
+
 @for_each("sentence", *SHOWN)
 def test_the_one_at_a_place_is_whole(sentence: str):
     begin = TEXT.index(sentence)
