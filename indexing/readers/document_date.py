@@ -9,33 +9,91 @@ import re
 from collections.abc import Mapping
 from datetime import date
 
-from prefrag.components.text.dates import find_dates
+from prefrag.components.text.dates import WrittenDate, find_dates
 from prefrag.components.text.sentences import ends_with_stop
 
+# The pattern of a day of the week with the blank behind it, long or short: "Monday, ", "Tue ", "Dienstag, den " and
+# "Di., ".
+_WEEKDAY = (
+    r"(?:(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|mittwoch"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag|(?:mo|di|mi|do|fr|sa|so)(?=\.)),?\.?,?\s(?:(?:the|de[rmn])\s)?)"
+)
+# The patterns of words for a change of a document, and for the state in which a date finds it.
+_CHANGED = r"(?:updated|aktualisiert|modified|changed|amended|ge\u00e4ndert|revised)"
+_STATE = rf"(?:stand|as\s(?:of|at)|(?:last|zuletzt)\s{_CHANGED}|as\s(?:last\s)?{_CHANGED})"
+# The pattern of a number of a version, such as "edition 3".
+_NUMBERED = r"(?:version|edition|revision|rev\.|fassung|ausgabe)"
+# The pattern of the kinds of documents that are often named by their date, as in "Circular of 3 May 2026".
+_WRITING = (
+    r"(?:minutes|protokoll|report|bericht|memo(?:randum)?|notes|notice|circular|letter|newsletter|rules|statutes"
+    r"|rundschreiben|mitteilung|satzung)"
+)
 # Matches the words that may stand between the beginning of a line and the date of the document. A date behind other
 # words, as in "Valid until 3 May 2026", is about something else. Two kinds of words may follow each other:
-# - a word about the date or the document, as in "Last updated 3 May 2026" or "Published on 3 May 2026",
+# - group `label`: a word about the date or the document, as in "Last updated 3 May 2026" or "Published on 3 May 2026",
+#   or that a body has agreed to it, as in "Approved by the board on 3 May 2026",
 # - the place where a letter was written ("Berlin, "), the day of the week ("Monday, "), or what the document is
 #   ("Minutes of the board, ").
 _DATED = re.compile(
-    r"(?:(?:(?:last|zuletzt|date|datum)\s)?(?:date|datum|dated|stand|as\s(?:of|at)|version|edition|ausgabe|fassung|issued"
-    r"|published|ver\u00f6ffentlicht|written|posted|created|erstellt|updated|aktualisiert|modified|changed|ge\u00e4ndert"
-    r"|revised|revision|minutes|protokoll|report|bericht)(?:\s(?:on|of|am|vom))?[:,.]?\s)?"
+    r"(?P<label>(?:(?:last|zuletzt|date|datum|print|issue)\s)?(?:date|datum|dated|stand|as\s(?:of|at)|version|edition"
+    r"|ausgabe|fassung|issued|published|ver\u00f6ffentlicht|written|posted|printed|sent|gesendet|created|erstellt|updated"
+    r"|aktualisiert|modified|changed|amended|ge\u00e4ndert|revised|revision|minutes|protokoll|report|bericht)"
+    r"(?:\s(?:on|of|am|vom))?[:,.]?\s"
+    # A line of running text may begin with "approved by", but not with a capital.
+    r"|(?-i:Approved|Adopted|Agreed|Ratified|Signed|Beschlossen|Genehmigt|Verabschiedet|Angenommen)"
+    r"\s(?:by|von|durch)\s[^.,:;()]{2,50}\s(?:on|am)\s)?"
     # The place where a letter was written, the day of the week, or what the document is.
-    r"(?:(?:(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+\s?){1,3},\s(?:den\s)?|(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mittwoch"
-    r"|(?:mon|diens|donners|frei|sams|sonn)tag),?\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
+    r"(?:(?:(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+\s?){1,3},\s(?:den\s)?"
+    rf"|{_WEEKDAY}|the\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
     re.IGNORECASE,
 )
-# Matches what stands before the date of the document in a title: the beginning of the title, a comma, a bracket, a
-# dash, or words about the document. Examples are "Will of Ada, 3 May 2026", "Rules (as of 3 May 2026)" and "Version of
-# 3 May 2026". Does not match in "The meeting of 3 May 2026".
+# Matches the words before a month or a year that is the date of the document: "Stand: Mai 2026", "Last updated June
+# 2026", "Edition 2026", and the place where a letter was written, as in "Kiel, im Mai 2026".
+_ROUGHLY_DATED = re.compile(
+    rf"(?:{_STATE}|{_CHANGED}|edition|ausgabe|fassung)(?:\s(?:of|vom|in|im))?:?\s|(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+,\sim\s",
+    re.IGNORECASE,
+)
+# Matches what may stand behind the date in a line with a label: a time, as in mails ("10:02:11 +0100"), and the writer,
+# as in "Posted: 3 May 2026 by Ada".
+_BEHIND_LABEL = re.compile(
+    r"(?:,?\s\d{1,2}:\d\d(?::\d\d)?(?:\s?(?:uhr|[ap]m|gmt|utc|[+-]\d{4}|\([a-z]+\)))*)?(?:\s(?:by|von)\s[^.,:;]{2,40})?",
+    re.IGNORECASE,
+)
+# Matches what stands before the date of the document in a title. There is one line of the pattern for each kind:
+# - the beginning of the title, a comma, a bracket or a dash: "Will of Ada, 3 May 2026"
+# - a number of the document: "Protocol no. 17 of 3 May 2026"
+# - words about the document: "Rules (as of 3 May 2026)", "Version of 3 May 2026", "Statutes as amended on 3 May 2026"
+# - the kind of the document, which begins the title: "Circular of 3 May 2026", "Minutes of the meeting on 3 May 2026"
+# - a meeting, or the kind of the document, without a preposition: "Team meeting 2026-05-03"
+# Does not match in "The meeting of 3 May 2026" and "Copy of a letter of 3 May 2026".
 _BEFORE = re.compile(
-    r"(?:^|,\s|[(\[]|\s[-\u2013\u2014]\s|\d\s(?:of|vom)\s|\b(?:as\s(?:of|at)|dated|stand"
-    r"|(?:version|edition|revision|fassung|ausgabe)(?:\s(?:of|vom))?)[:,]?\s(?:den\s)?)$",
-    re.IGNORECASE,
+    rf"""
+    (?: ^ | ,\s | [(\[] | \s[-\u2013\u2014]\s
+      | \d\s(?:of|vom)\s
+      | \b (?: {_STATE} (?:\s(?:on|am))? | dated | print\sdate | {_NUMBERED} (?:\s(?:of|vom))? ) [:,]?\s (?:den\s)?
+      | ^ (?: {_WRITING} \s(?:of|vom|dated) | (?:minutes|protokoll)\s[^,:]*\s(?:on|of|am|vom) ) \s
+      | ^ (?: (?! (?:after|before|for|nach|of|the|to|vor|zur) \b ) [\w-]+\s ){{0,3}}
+        (?: meeting | sitzung | {_WRITING} ) ,? \s {_WEEKDAY}?
+    ) $
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+# Matches words before a date that is the date of the document, whatever other dates the title has: "Rules of 3 May
+# 2020, last changed on ".
+_LAST_CHANGED = re.compile(rf"\b(?:last|zuletzt)\s{_CHANGED}(?:\s(?:on|am))?:?\s$", re.IGNORECASE)
+# Matches words about the document before a date. With them, a title may begin with a lower-case letter.
+_LABELLED = re.compile(rf"\b{_STATE}:?\s$", re.IGNORECASE)
+# Matches the words before a month in brackets, as in "Handbook, revision 4 (May 2026)".
+_BEFORE_MONTH = re.compile(rf"\b{_NUMBERED}\s[\w.]{{1,6}},?\s\($", re.IGNORECASE)
 # Matches what stands behind the date of the document in a title: the end, a comma, a bracket or a dash.
 _BEHIND = re.compile(r"$|[,)\]]|\s[-\u2013\u2014]\s")
+# Matches what else may stand behind a date with which a title begins: a colon, or a time as machines write it, such as
+# "T09:30".
+_BEHIND_FIRST = re.compile(r":\s|T\d\d:\d\d")
+# Matches the end of the words before the date in "Circular of 3 May 2026 on expenses".
+_OF = re.compile(rf"(?:^{_WRITING}|\d)\s(?:of|vom)\s$", re.IGNORECASE)
+# Matches what else may stand behind the date in "Circular of 3 May 2026 on expenses".
+_ABOUT = re.compile(r"\s(?:on|about|for|to|zu[mr]?|\u00fcber|f\u00fcr|an)\s")
 # Matches a word such as "until", "deadline" or "birth". A title with such a word may have the date of another event.
 _ANOTHER_DAY = re.compile(
     r"\b(?:next|n\u00e4chst\w+|until|till|bis|due|deadline|valid|g\u00fcltig|expir\w+|born|birth|geboren|your|ihre?)\b",
@@ -72,6 +130,8 @@ _WRITING_BEFORE = re.compile(
 )
 # An earlier date is not the date of a document.
 _EARLIEST = date(1900, 1, 1)
+# The signs that may stand around a heading.
+_AROUND = "#*_= \t"
 # The date is looked for in this many lines at the beginning of a document.
 _FIRST_LINES = 12
 # A line with more characters than this does not state the date.
@@ -91,9 +151,8 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
     :param text: The text of the document, or its beginning.
     :param name: The file name.
     :param title: The title of the document.
-    :returns: The metadata fields `date` and `date_in`. `date` is written as 2026-03-04. A date from a file name may
-        have no day (2026-03) or no month (2026). `date_in` is "document" or "name". The dictionary is empty if no date
-        is found.
+    :returns: The metadata fields `date` and `date_in`. `date` is written as 2026-03-04. It may have no day (2026-03) or
+        no month (2026). `date_in` is "document" or "name". The dictionary is empty if no date is found.
     """
     beginning = text[: _FIRST_LINES * _LONGEST]
     lines = beginning.splitlines()[:_FIRST_LINES]
@@ -106,8 +165,10 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
             return {"date": document_date, "date_in": IN_DOCUMENT}
 
     first_line = next(filter(str.strip, lines), "")
+    # Several lines that begin with a date are a list of events.
+    is_list = sum(map(_begins_with_date, lines)) > 1
     for line in (title, first_line):
-        document_date = _read_title(line.strip("#*_= \t"))
+        document_date = _read_title(line.strip(_AROUND), is_list=is_list)
         if document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
 
@@ -142,43 +203,78 @@ def _is_of_event(before: str) -> bool:
 def _read_line(line: str) -> str:
     """Return the date in a line that has nothing else, except words such as "Last updated"; "" without a date.
 
-    For example, "Berlin, 3 May 2026" gives "2026-05-03". A date in the future or before 1900 does not count.
+    For example, "Berlin, 3 May 2026" gives "2026-05-03", and "Stand: May 2026" gives "2026-05". A date in the future or
+    before 1900 does not count.
     """
     dates = find_dates(line)
-    if not dates:
+    if not dates or not _may_be_of_document(dates[0]):
         return ""
     written = dates[0]
     behind = line[written.end :]
-    is_alone = _DATED.fullmatch(line, 0, written.begin) is not None and behind in ("", ".")
-    is_single_day = written.first == written.last
-    if is_alone and is_single_day and _may_be_of_document(written.first):
-        return written.first.isoformat()
+    ends_line = behind in ("", ".")
+    if written.first != written.last:
+        is_alone = ends_line and _ROUGHLY_DATED.fullmatch(line, 0, written.begin) is not None
+        return _write_date(written) if is_alone else ""
+
+    dated = _DATED.fullmatch(line, 0, written.begin)
+    if dated and (ends_line or (dated["label"] and _BEHIND_LABEL.fullmatch(behind))):
+        return _write_date(written)
     return ""
 
 
-def _may_be_of_document(day: date) -> bool:
-    """Check that a day is not before 1900 and not in the future."""
-    return _EARLIEST <= day <= date.today()
+def _may_be_of_document(written: WrittenDate) -> bool:
+    """Check that a date is not before 1900 and not in the future."""
+    return _EARLIEST <= written.first <= date.today()
 
 
-def _read_title(line: str) -> str:
+def _write_date(written: WrittenDate) -> str:
+    """Return a date as in 2026-03-04, or without the parts that it lacks, as in 2026-03 or 2026."""
+    if written.first == written.last:
+        return written.first.isoformat()
+    return f"{written.first:%Y}" if written.is_number else f"{written.first:%Y-%m}"
+
+
+def _begins_with_date(line: str) -> bool:
+    """Check whether a line begins with a date that is more than a year."""
+    dates = find_dates(line.strip(_AROUND))
+    return bool(dates) and dates[0].begin == 0 and not dates[0].is_number
+
+
+def _read_title(line: str, *, is_list: bool) -> str:
     """Return the date in a title, such as "2026-05-03" for "Rules (as of 3 May 2026)"; "" without a date.
 
-    A title with several dates, or a title that is a sentence, gives "".
+    A title with several dates, or a title that is a sentence, gives "". But "last changed 3 May 2026" at the end of a
+    title decides, whatever other dates it has.
+
+    :param line: The title.
+    :param is_list: Whether several lines begin with a date. In "3 May 1990: It opened", this is the date of an event.
     """
-    if len(line) > _LONGEST_TITLE or ends_with_stop(line):
+    if len(line) > _LONGEST_TITLE or ends_with_stop(line) or _ANOTHER_DAY.search(line):
         return ""
-    if line[:1].islower() or _ANOTHER_DAY.search(line):
+    dates = find_dates(line)
+    if not dates:
         return ""
-    days = [span for span in find_dates(line) if span.first == span.last]
-    if len(days) != 1:
+
+    last = dates[-1]
+    ends_title = line[last.end :] in ("", ")")
+    before_last = line[: last.begin]
+    is_rough = last.first != last.last and not last.is_number
+    decides = _BEFORE_MONTH.search(before_last) if is_rough else _LAST_CHANGED.search(before_last)
+    if ends_title and decides and _may_be_of_document(last):
+        return _write_date(last)
+
+    days = [span for span in dates if span.first == span.last]
+    if len(days) != 1 or not _may_be_of_document(days[0]):
         return ""
     [written] = days
-    if not _may_be_of_document(written.first):
-        return ""
     before, behind = line[: written.begin], line[written.end :]
-    is_apart = _BEFORE.search(before) and _BEHIND.match(behind)
-    return written.first.isoformat() if is_apart else ""
+    if line[:1].islower() and not _LABELLED.search(before):
+        return ""
+    if not before:
+        is_apart = _BEHIND.match(behind) or (not is_list and _BEHIND_FIRST.match(behind))
+    else:
+        is_apart = _BEFORE.search(before) and (_BEHIND.match(behind) or (_OF.search(before) and _ABOUT.match(behind)))
+    return _write_date(written) if is_apart else ""
 
 
 def _to_iso(match: re.Match[str]) -> str:

@@ -42,6 +42,11 @@ def test_is_the_one_that_it_states_or_that_in_its_name(
     *("Minutes of the yard committee, 6 November 2023", "Cork, 6 November 2023", "New York, November 6, 2023"),
     *("Stand: 6. November 2023", "Stand 06.11.2023", "Datum: 6.11.2023", "Kiel, den 6. November 2023"),
     *("Zuletzt ge\u00e4ndert am 6.11.2023", "Protokoll vom 6. November 2023", "Erstellt am: 06.11.2023"),
+    # With a time or a writer behind a label, as in mails.
+    *("Sent: Monday, 6 November 2023 09:12", "Date: Mon, 6 Nov 2023 10:02:11 +0100", "Datum: 06.11.2023, 14:30 Uhr"),
+    *("Gesendet: Montag, 6. November 2023 10:11", "Posted: 6 November 2023 by Ada Lund", "Mo., 6.11.2023"),
+    *("Monday the 6th of November, 2023", "Print date: 06.11.2023", "Adopted by the members on 6 November 2023"),
+    "Beschlossen von der Mitgliederversammlung am 6. November 2023",
 )
 def test_line_dates_the_document_by_what_precedes_the_date(line: str):
     assert find_date({}, f"The yard\n{line}\nText.", "a.txt") == {"date": "2023-11-06", "date_in": "document"}
@@ -62,6 +67,24 @@ def test_another_line_with_a_date_does_not(line: str):
 
 
 @for_each(
+    "line, date",
+    ("Stand: M\u00e4rz 2023", "2023-03"),
+    ("Last updated: June 2023", "2023-06"),
+    ("Kiel, im Mai 2021", "2021-05"),
+    ("Edition 2022", "2022"),
+    ("Stand 2022", "2022"),
+    ("Handbook, revision 4 (May 2022)", "2022-05"),
+    ("Handbook (Edition 4 (May 2098)", None),
+    ("Published: 1950", None),
+    ("Deadline: March 2023", None),
+    ("Trip to Rome, May 2019", None),
+    ("Room 2022", None),
+)
+def test_a_month_or_a_year_dates_it_behind_a_label(line: str, date: str | None):
+    assert find_date({}, f"{line}\nText.", "a.txt").get("date") == date
+
+
+@for_each(
     "title",
     *("Minutes of the yard committee of Eskdale, Halden and Norwick, 6 November 2023", "Rules as of 6 November 2023"),
     *(
@@ -75,6 +98,10 @@ def test_another_line_with_a_date_does_not(line: str):
         "# Report \u2013 6 November 2023",
         "Budget, dated 2023-11-06",
     ),
+    *("Team meeting 2023-11-06", "Board meeting, Monday 2023-11-06", "Circular of 6 November 2023 on expenses"),
+    *("Letter of 6 November 2023", "Minutes of the meeting on 6 November 2023", "2023-11-06T09:30 Status of the pumps"),
+    *("November 6, 2023: news from the zoo", "Rules of 1 May 2015, last changed 6 November 2023"),
+    *("stock_north, as at 6 November 2023", "Statutes as amended on 6 November 2023", "Sheet - print date 06.11.2023"),
 )
 def test_a_title_may_have_it_behind_other_words(title: str):
     dated = {"date": "2023-11-06", "date_in": "document"}
@@ -93,6 +120,14 @@ def test_a_title_may_have_it_behind_other_words(title: str):
         "Minutes, November 2023",
         "the day after, 6 November 2023",
     ),
+    # Events, and references to another document.
+    *("The flood of 6 November 2023", "Battle of 6 November 1923 at Eskdale", "Wedding of Ada and Bo 2023-11-06"),
+    *("Copy of a letter of 6 November 2023", "Invitation to the meeting 6 November 2023", "Start of work 2023-11-06"),
+    *("Your letter of 6 November 2023", "The meeting of 6 November 2023 on the dam", "Departure 2023-11-06T09:30"),
+    *("Rules of 1 May 2015, repealed 6 November 2023", "The sheet as of 6 November 2023 for the new rules"),
+    # Several lines that begin with dates, and a line of running text.
+    "3 May 1990: the bridge opens\n4 June 1995: it closes",
+    "The yard\nThe new dam was\napproved by the council on 3 May 1990\nand built.",
 )
 def test_a_title_with_another_date_does_not_date_it(title: str):
     assert find_date({}, f"{title}\nText.", "a.txt") == {}
