@@ -18,9 +18,11 @@ from prefrag.components.state.newness import date_of, is_newer
 from prefrag.components.state.places import standing_of
 
 # Words of a question that may ask about the past. No newer answer is then preferred. The list is incomplete. It matches
-# "Who was the first chair?" and "What did it use to be before?". It does not match "before starting the engine".
+# "Who was the first chair?" and "What did it use to be before?". It does not match "before starting the engine",
+# or "until" in "Until when is it open?".
 _BEFORE = re.compile(
-    r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before(?! [a-z]+ing\b)|until|old(?:er)?"
+    r"\b(?:first|original(?:ly)?|previous(?:ly)?|former(?:ly)?|earlier|before(?! [a-z]+ing\b)"
+    r"|until(?! (?:when|what time) (?:is|are|can|do|does|may|must|will)\b)|old(?:er)?"
     r"|used to)\b",
     re.IGNORECASE,
 )

@@ -102,6 +102,16 @@ def test_contradicted_or_marked_answers_are_not_stated(reader: ExtractiveReader)
     assert both.probability >= reader.threshold > reader.probable >= turned.probability
 
 
+def test_until_when_asks_for_now_in_any_order_of_documents(reader: ExtractiveReader):
+    documents = [
+        _decision("The swimming bath is open until 8 pm.", "2022-10-01"),
+        _decision("The swimming bath is open until 6 pm.", "2025-10-01"),
+    ]
+    question = "Until when is the swimming bath open?"
+
+    assert {reader.read(question, order)[0].text for order in (documents, documents[::-1])} == {"6 pm"}
+
+
 @for_each(
     "question, old_meta, other, replaced",
     ("What does a key cost?", {"standing": "superseded"}, {}, True),
