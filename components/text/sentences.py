@@ -98,6 +98,9 @@ _BEFORE_NUMBER = re.compile(
 )
 # Matches such a number, or a section of a law, at the beginning of a text: "0431", "+49", "(0431)", "§ 5" and "Abs.".
 _NUMBER = re.compile(r"[(+]*\d|§|(?:Abs|Art|Nr|Ziff)\.")
+# Matches the end of a text that ends in "no." or "nos.", such as "drill no.". Before a figure this means "number". The
+# text "yes or no." does not match.
+_NUMBER_SIGN = re.compile(r"(?<!\bor )\bnos?\.$")
 # In German, a number with a full stop may be an ordinal: "3. Juni" is the third of June. Such a full stop does not end
 # a sentence. The number is an ordinal if a month follows it, or if a German article or preposition stands before it.
 # Matches the end of a text that ends in a number of one to three digits and a full stop, such as "am 3.".
@@ -193,6 +196,8 @@ def _goes_on(before: str, following: str) -> bool:
     """
     if _ABBREVIATION.search(before):
         return True
+    if _NUMBER_SIGN.search(before):
+        return following[:1].isdigit()
     if _LETTER.search(before) and _LETTER_FOLLOWS.match(following):
         return True
     if _ORDINAL.search(before) and _MONTH.match(following):
