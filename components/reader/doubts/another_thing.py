@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from prefrag.components.reader.doubts.coded import is_other_code
 from prefrag.components.reader.doubts.numbered import is_other_number
 from prefrag.components.reader.doubts.statement import (
     ASKS_PERSON,
@@ -651,6 +652,7 @@ def _is_other_thing(statement: Statement) -> bool:
     """
     return (
         is_other_number(statement)
+        or is_other_code(statement)
         or _has_other_first_name(statement)
         or _has_other_kind(statement)
         or _has_opposite(statement)

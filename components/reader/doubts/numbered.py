@@ -7,10 +7,10 @@ from prefrag.components.reader.doubts.statement import COMMON, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# A noun with the numbers behind it. It matches "boat number 7", "part 8" and "rooms 10 to 14". It does not match
-# "7 boats".
+# A noun with the numbers behind it. It matches "boat number 7", "part 8", "batch #77" and "rooms 10 to 14". It does
+# not match "7 boats".
 _NUMBERED = re.compile(
-    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
+    r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?) )?#?(\d+(?:(?:, | and | or | to | & | ?[-\u2013] ?)\d+)*)\b",
     re.IGNORECASE,
 )
 # A noun with the letters behind it. It matches "flat B" and "Flats A and B". It does not match "Malcolm X." with a full

@@ -30,6 +30,7 @@ from tests.for_each import for_each
         "Mast 5 is old. Mast 6 is new. The mast is 12 metres high.",
         "Mast 6 is new. Mast 5 is old. The mast is 12 metres high.",
     ),
+    ("Who checked batch #77?", "Rita Moor", "Batch #78 was checked by Rita Moor.", "Rita Moor checked batch #77."),
     (
         "Who sleeps in room 1?",
         "Kai Noll",
