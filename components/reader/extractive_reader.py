@@ -52,6 +52,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
 from prefrag.components.reader.tables.row_answer import answer_from_rows, row_limits
+from prefrag.components.reader.whole_token import extend_to_tokens
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import heading_of, standing_of
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
@@ -413,6 +414,9 @@ class ExtractiveReader(Block):
         probabilities = [probability, *(min(probability, share) for share in shares)]
         candidates: list[Candidate] = []
         for span, own_probability in zip(shown, probabilities, strict=False):
+            # Two parts of the same token, such as an address, become the same answer.
+            if any(candidate.text == span.text for candidate in candidates):
+                continue
             sentence = self._sentence_of(question, span)
             candidates.append(Candidate(span.text, "span", span.document, sentence, own_probability))
 
@@ -552,7 +556,11 @@ def _shown_spans(choice: _Choice, documents: Sequence[Document]) -> list[_ShownS
         # The number of characters that stand before the text in what the encoder reads.
         shift = len(passage_text(title, text)) - len(text)
         begin, end = span.begin - shift, span.end - shift
-        shown.append(_ShownSpan(span.text, documents[span.passage], begin, end, choice.look.holds_of(span)))
+        words = span.text
+        if begin >= 0:
+            begin, end = extend_to_tokens(text, begin, end)
+            words = text[begin:end]
+        shown.append(_ShownSpan(words, documents[span.passage], begin, end, choice.look.holds_of(span)))
     return shown
 
 
