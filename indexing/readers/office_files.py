@@ -106,6 +106,8 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _NO_TITLE = "PowerPoint Presentation"
 # The element that repeats a part of a Word file for older programs.
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+# The elements of a Word file that wrap paragraphs, tables, rows or cells, such as the content control of a date.
+_WRAPPERS = tuple(f"{_WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "ins"))
 # The elements of a Word file that stand for a character.
 _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
 
@@ -482,7 +484,7 @@ def _word_blocks(document: Document, outline: Outline) -> Iterator[str]:
     """
     levels, lists = _word_style_kinds(document.styles)
     bold_styles, header_styles = _word_marking_styles(document.styles.element)
-    for element in _body_elements(document.element.body):
+    for element in _elements_inside(document.element.body, (f"{_WORD}p", f"{_WORD}tbl")):
         if element.tag == f"{_WORD}tbl":
             lines = list(write_grid(_word_grid(element, bold_styles, header_styles), outline))
             if lines:
@@ -556,11 +558,11 @@ def _word_grid(
     # For each column in which a merged cell may go on downwards: the position of the merged cell in `spans`.
     open_spans: dict[int, int] = {}
     headers = set()
-    for number, row in enumerate(table.iterchildren(f"{_WORD}tr")):
+    for number, row in enumerate(_elements_inside(table, (f"{_WORD}tr",))):
         line: list[str] = []
         if row.find(f"{_WORD}trPr/{_WORD}tblHeader") is not None:
             headers.add(number)
-        for cell in row.iterchildren(f"{_WORD}tc"):
+        for cell in _elements_inside(row, (f"{_WORD}tc",)):
             column = len(line)
             width = _word_cell_width(cell)
             is_marked = has_marked_row and number == 0
@@ -636,13 +638,16 @@ def _word_value(cell: LxmlElement, name: str) -> str | None:
     return None if element is None else element.get(f"{_WORD}val", "")
 
 
-def _body_elements(parent: LxmlElement) -> Iterator[LxmlElement]:
-    """Yield the elements that are paragraphs or tables, including those inside forms and cover pages."""
+def _elements_inside(parent: LxmlElement, tags: Collection[str]) -> Iterator[LxmlElement]:
+    """Yield the elements with one of the tags inside an element of a Word file, such as the rows of a table.
+
+    Those inside forms, cover pages, content controls and tracked insertions are included.
+    """
     for element in parent.iterchildren():
-        if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
+        if element.tag in tags:
             yield element
-        elif element.tag in (f"{_WORD}sdt", f"{_WORD}sdtContent", f"{_WORD}customXml", f"{_WORD}ins"):
-            yield from _body_elements(element)
+        elif element.tag in _WRAPPERS:
+            yield from _elements_inside(element, tags)
 
 
 def _word_text(element: LxmlElement) -> str:

@@ -24,6 +24,56 @@ def make_docx(write: Callable[[Any], None], title: str = "") -> bytes:
     return _save(document)
 
 
+def make_docx_of(*elements: str) -> bytes:
+    """
+    Write a Word file of elements that python-docx cannot make.
+
+    :param elements: the XML of the paragraphs and tables, with the prefixes of Word files.
+    :returns: the bytes of the file.
+    """
+    from docx.oxml import parse_xml
+
+    spaces = {
+        "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+        "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+    }
+    declared = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in spaces.items())
+
+    def write(document: Any) -> None:
+        body = document.element.body
+        for element in parse_xml(f"<w:body {declared}>{''.join(elements)}</w:body>"):
+            body.insert(len(body) - 1, element)
+
+    return make_docx(write)
+
+
+def word_paragraph(*runs: str) -> str:
+    """Return the XML of a paragraph of a Word file. A run is a text, or the XML of a run."""
+    xml = (run if run.startswith("<") else word_run(run) for run in runs)
+    return f"<w:p>{''.join(xml)}</w:p>"
+
+
+def word_run(text: str, properties: str = "") -> str:
+    """Return the XML of a run of a Word file, which is a text with properties such as `<w:b/>`."""
+    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def word_row(*cells: str, properties: str = "") -> str:
+    """Return the XML of a row of a table in a Word file. A cell is a text, or the XML of a cell."""
+    xml = (cell if cell.startswith("<") else f"<w:tc>{word_paragraph(cell)}</w:tc>" for cell in cells)
+    return f"<w:tr><w:trPr>{properties}</w:trPr>{''.join(xml)}</w:tr>"
+
+
+def word_table(*rows: str) -> str:
+    """Return the XML of a table in a Word file."""
+    return f"<w:tbl><w:tblPr/><w:tblGrid/>{''.join(rows)}</w:tbl>"
+
+
+def content_control(content: str, properties: str = "") -> str:
+    """Return the XML of a content control of a Word file, such as a date picker."""
+    return f"<w:sdt><w:sdtPr>{properties}</w:sdtPr><w:sdtContent>{content}</w:sdtContent></w:sdt>"
+
+
 def make_pptx(slides: Sequence[tuple[str, str]], notes: str = "") -> bytes:
     """
     Write a presentation.

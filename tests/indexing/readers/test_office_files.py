@@ -21,7 +21,18 @@ from prefrag.indexing.readers import office_files
 from prefrag.indexing.readers.office_files import show_cell
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
-from tests.indexing.office import ROWS, make_docx, make_pptx, make_xlsx, with_part
+from tests.indexing.office import (
+    ROWS,
+    content_control,
+    make_docx,
+    make_docx_of,
+    make_pptx,
+    make_xlsx,
+    with_part,
+    word_paragraph,
+    word_row,
+    word_table,
+)
 
 pytest.importorskip("docx", reason="the extra 'files' is not installed")
 pytest.importorskip("pptx", reason="the extra 'files' is not installed")
@@ -30,6 +41,8 @@ pytest.importorskip("openpyxl", reason="the extra 'files' is not installed")
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 
+# The XML of a cell in a Word file.
+CELL = f"<w:tc>{word_paragraph('4 May')}</w:tc>"
 LONG = "A sentence of six words is. " * 30
 
 
@@ -163,6 +176,33 @@ class TestWord:
         [passage] = converter.passages(Path("/a.docx"), data)
 
         assert passage.content == "The price is six\nIn a form."
+
+    @for_each(
+        "rows",
+        # Around a cell, as the date picker; around the first cell.
+        (word_row("Task", "Due", "Owner"), word_row("Crane", content_control(CELL), "Una")),
+        (word_row("Due", "Task", "Owner"), word_row(content_control(CELL), "Crane", "Una")),
+        # Around a row; around several rows, each of which is one of a repeated part.
+        (word_row("Task", "Due", "Owner"), content_control(word_row("Crane", "4 May", "Una"))),
+        (
+            word_row("Task", "Due", "Owner"),
+            content_control(
+                content_control(word_row("Crane", "4 May", "Una")) + content_control(word_row("Pier", "9 May", "Ben"))
+            ),
+        ),
+        # Around the names of the columns.
+        (content_control(word_row("Task", "Due", "Owner")), word_row("Crane", "4 May", "Una")),
+        # Elements of another program.
+        (
+            word_row("Task", "Due", "Owner"),
+            word_row("Crane", f'<w:customXml w:element="due">{CELL}</w:customXml>', "Una"),
+        ),
+    )
+    def test_cells_and_rows_in_content_controls_are_read(self, converter: FileConverter, rows: tuple[str, ...]) -> None:
+        [passage] = converter.passages(Path("/a.docx"), make_docx_of(word_table(*rows)))
+
+        first_line = (passage.content or "").split("\n")[0]
+        assert sorted(first_line.split("; ")) == ["Due: 4 May", "Owner: Una", "Task: Crane"]
 
 
 class TestPowerPoint:
