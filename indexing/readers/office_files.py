@@ -559,12 +559,14 @@ def _word_grid(
     open_spans: dict[int, int] = {}
     headers = set()
     for number, row in enumerate(_elements_inside(table, (f"{_WORD}tr",))):
-        line: list[str] = []
+        # A row may begin to the right of the first column.
+        line = [""] * _word_columns(row.find(f"{_WORD}trPr/{_WORD}gridBefore"))
         if row.find(f"{_WORD}trPr/{_WORD}tblHeader") is not None:
             headers.add(number)
         for cell in _elements_inside(row, (f"{_WORD}tc",)):
             column = len(line)
-            width = _word_cell_width(cell)
+            # A cell without the property covers one column.
+            width = max(_word_columns(cell.find(f"{_WORD}tcPr/{_WORD}gridSpan")), 1)
             is_marked = has_marked_row and number == 0
             if is_marked or _is_bold_cell(cell, bold_styles):
                 bold.add((number, column))
@@ -622,11 +624,11 @@ def _is_filled_cell(cell: LxmlElement) -> bool:
     return shading is not None and shading.get(f"{_WORD}fill", "auto").upper() not in _WHITE
 
 
-def _word_cell_width(cell: LxmlElement) -> int:
-    """Return how many columns a cell of a table in a Word file covers."""
+def _word_columns(element: LxmlElement | None) -> int:
+    """Return the number of columns in a property of a cell or a row of a Word file; 0 without the property."""
     # A hostile file may have a number of a million digits.
-    digits = (_word_value(cell, "gridSpan") or "")[:5]
-    return min(int(digits), MOST_COLUMNS) if digits.isdecimal() else 1
+    digits = "" if element is None else element.get(f"{_WORD}val", "")[:5]
+    return min(int(digits), MOST_COLUMNS) if digits.isdecimal() else 0
 
 
 def _word_value(cell: LxmlElement, name: str) -> str | None:

@@ -204,6 +204,41 @@ class TestWord:
         first_line = (passage.content or "").split("\n")[0]
         assert sorted(first_line.split("; ")) == ["Due: 4 May", "Owner: Una", "Task: Crane"]
 
+    @for_each(
+        "rows, lines",
+        (
+            (
+                word_row("Hall", "Mon", "Tue", "Wed"),
+                word_row("North", "9", "10", "11"),
+                word_row("12", "13", properties='<w:gridBefore w:val="2"/>'),
+            ),
+            ["Hall: North; Mon: 9; Tue: 10; Wed: 11", "Tue: 12; Wed: 13"],
+        ),
+        # The names of the columns begin above the second one.
+        (
+            (
+                word_row("Mon", "Tue", properties='<w:gridBefore w:val="1"/>'),
+                word_row("North", "9", "10"),
+                word_row("South", "8", "7"),
+            ),
+            ["North; Mon: 9; Tue: 10", "South; Mon: 8; Tue: 7"],
+        ),
+        (
+            (
+                word_row("Hall", "Mon", "Tue"),
+                word_row("North", "9", properties='<w:gridAfter w:val="1"/>'),
+                word_row("South", "8", "7", properties='<w:gridBefore w:val="no number"/>'),
+            ),
+            ["Hall: North; Mon: 9", "Hall: South; Mon: 8; Tue: 7"],
+        ),
+    )
+    def test_rows_that_begin_further_right_keep_their_columns(
+        self, converter: FileConverter, rows: tuple[str, ...], lines: list[str]
+    ) -> None:
+        [passage] = converter.passages(Path("/a.docx"), make_docx_of(word_table(*rows)))
+
+        assert (passage.content or "").split("\n") == lines
+
 
 class TestPowerPoint:
     def test_every_slide_is_headed_and_its_number_is_the_page(self, converter: FileConverter) -> None:
