@@ -25,6 +25,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.office_notes import sheet_comments, word_notes
+from prefrag.indexing.readers.raised_word_text import mark_raised_digits, raising_styles
 from prefrag.indexing.readers.struck_office_text import (
     FILTER,
     STRUCK,
@@ -147,12 +148,15 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     title = document.core_properties.title if has_properties else ""
 
     styles = word_styles(document.styles.element)
+    raised = raising_styles(document.styles.element)
     n_struck = strike_word_text(document.element.body, styles)
+    mark_raised_digits(document.element.body, raised)
 
     def note_text(element: LxmlElement) -> str:
         """Return the text of a note, and count what is struck out in it."""
         nonlocal n_struck
         n_struck += strike_word_text(element, styles)
+        mark_raised_digits(element, raised)
         return _word_text(element)
 
     blocks = [*_word_blocks(document, outline), *word_notes(document, note_text)]
