@@ -9,6 +9,7 @@ would take too much memory.
 from __future__ import annotations
 
 import io
+import operator
 import re
 import zipfile
 from calendar import month_name
@@ -709,17 +710,29 @@ def _slide_blocks(shapes: Any, title_id: int | None, outline: Outline) -> Iterat
 
 
 # A number format is the text that tells Excel how to show the value of a cell, such as `0.0%`.
-# A cell may have several number formats with semicolons between them. This expression matches the first one, which is
-# `0.0` in `0.0;-0.0;"none; empty"`. A semicolon in quotation marks does not end a number format.
-_SECTION = re.compile(r'(?:"[^"]*"|[^;"])+')
+# A cell may have several number formats with semicolons between them. Matches such a semicolon, and what may hold a
+# semicolon that divides nothing: words in quotation marks, and a backslash with its character.
+_DIVIDER = re.compile(r'"[^"]*"|\\.|;')
 # Matches a number format that shows no number, such as `;;;` or `;;;@`.
 _NO_NUMBER = re.compile(r";;(?:;.*)?")
 # The number format that shows neither a number nor a text.
 _NO_CELL = ";;;"
-# Matches a condition that says for which numbers a part of a format is, such as `[>100]`. Conditions are not followed.
-_CONDITION = re.compile(r"\[[<>=]")
-# Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`.
-_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?")
+# Matches the condition that says for which numbers a part of a format is, such as `[>=100]`.
+_CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d+(?:\.\d+)?)\]")
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
+_COMPARISONS["<>"] = operator.ne
+# Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`. Commas at their end show
+# the number in thousands or millions, as in `0.0,,"M"`.
+_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?,*")
+# Matches the placeholders of a part of a long number, such as the `000` in `000-00-0000`.
+_PART_DIGITS = re.compile(r"[#0]+")
+# Matches the unit of a number in thousands or millions, such as "k" or " Mio. EUR", and not the code of a currency.
+_SCALED_UNIT = re.compile(r"\s*(?![A-Z]{3}\b)[^\W\d_]")
+# A number is shown in units of at most so many powers of a thousand.
+_MOST_THOUSANDS = 4
+# In a number format, the characters of literal words are moved to these places, so that they are no placeholders.
+_MOVED = {code: 0xE000 + code for code in range(33, 127)}
+_MOVED_BACK = {moved: code for code, moved in _MOVED.items()}
 # Matches the other parts of a number format that are not shown as they are written. Excel shows only what the groups
 # match. For example, `[Red]0 "kg"` is shown with the unit "kg" and without "[Red]".
 _LITERAL = re.compile(
@@ -749,24 +762,66 @@ def show_cell(value: object, form: str) -> str:
         return "" if value is None or form == _NO_CELL else str(value)
     if _NO_NUMBER.fullmatch(form):
         return ""
-    sections = _SECTION.findall(form)
-    first = sections[0] if sections else ""
     if isinstance(value, date | time):
+        first = _divide_format(form)[0]
         return _show_time(value, _LITERAL.sub("", first).lower())
     if isinstance(value, timedelta):
         return _show_duration(value)
     if isinstance(value, float) and not isfinite(value):
         return str(value)
-
-    positive = _LITERAL.sub(_literal_text, first)
-    has_negative_form = len(sections) > 1 and _DIGITS.search(sections[1]) is not None
-    if value < 0 and has_negative_form and not _CONDITION.search(form):
-        negative = _LITERAL.sub(_literal_text, sections[1])
-        return _show_negative(value, negative, positive)
-    return _show_number(value, positive)
+    shown = _show_in_format(value, form)
+    return _show_plain(value) if shown is None else shown
 
 
-def _show_negative(value: float, negative: str, positive: str) -> str:
+def _divide_format(form: str) -> list[str]:
+    """Return the parts of a number format between its semicolons."""
+    return _DIVIDER.sub(lambda match: "\0" if match[0] == ";" else match[0], form).split("\0")
+
+
+def _show_in_format(value: float, form: str) -> str | None:
+    """Write a number in a number format; None if it is not sure how Excel shows it."""
+    sections = _divide_format(form)
+    patterns = [_LITERAL.sub(_literal_text, section) for section in sections]
+    if _CONDITION.search(form):
+        conditions = [_CONDITION.search(section) for section in sections]
+        return _show_by_condition(value, conditions, patterns)
+
+    # Excel can also show words for a number: `"yes";;"no"`.
+    sign = (value < 0) + 2 * (value == 0)
+    words = _only_words(patterns[sign]) if sign < len(patterns) else ""
+    if words:
+        return words
+    has_negative_form = len(patterns) > 1 and _DIGITS.search(patterns[1]) is not None
+    if value < 0 and has_negative_form:
+        return _show_negative(value, patterns[1], patterns[0])
+    return _show_number(value, patterns[0])
+
+
+def _show_by_condition(value: float, conditions: list[re.Match[str] | None], patterns: list[str]) -> str | None:
+    """Write a number in the first part of a format whose condition it meets, such as the first of `[<9]0.0;0`.
+
+    :param value: The number.
+    :param conditions: The condition of each part of the format. Only the last part may have none.
+    :param patterns: The parts of the format.
+    :returns: The text; None for a negative number, because the condition decides about its sign.
+    """
+    if value < 0 or None in conditions[:-1]:
+        return None
+    for condition, pattern in zip(conditions, patterns, strict=True):
+        if condition is None or _COMPARISONS[condition[1]](value, float(condition[2])):
+            return _only_words(pattern) or _show_number(value, pattern)
+    return None
+
+
+def _only_words(pattern: str) -> str:
+    """Return the words of a part of a number format that shows only words; "" if it shows anything else."""
+    words = pattern.translate(_MOVED_BACK).strip()
+    # All other signs of number formats are ASCII.
+    has_only_literals = not any(map(str.isascii, "".join(pattern.split())))
+    return words if has_only_literals and any(map(str.isalpha, words)) else ""
+
+
+def _show_negative(value: float, negative: str, positive: str) -> str | None:
     """Write a negative number in a format that has a part for negative numbers.
 
     This part says itself how they are marked, as in `0;(0)`. If only a colour marks them, as in `0;[Red]0`, a minus is
@@ -775,8 +830,11 @@ def _show_negative(value: float, negative: str, positive: str) -> str:
     :param value: The number.
     :param negative: The part of the format for negative numbers.
     :param positive: The part of the format for positive numbers.
+    :returns: The text; None if it is not sure how Excel shows it.
     """
     text = _show_number(-value, negative)
+    if text is None:
+        return None
     # The signs that mark a negative number are those that a positive number does not have, such as "-" or "owed".
     marking_signs = set(_words(negative)) - set(_words(positive))
     is_zero = not re.search(r"[1-9]", text)
@@ -785,12 +843,16 @@ def _show_negative(value: float, negative: str, positive: str) -> str:
 
 def _words(pattern: str) -> list[str]:
     """Return the words and signs of a number format. For example, ``_words("(#,##0 kg)")`` gives "(", "kg" and ")"."""
-    return re.findall(r"[^\W\d_]+|[^\w\s]", _DIGITS.sub(" ", pattern))
+    without_digits = _DIGITS.sub(" ", pattern).translate(_MOVED_BACK)
+    return re.findall(r"[^\W\d_]+|[^\w\s]", without_digits)
 
 
 def _literal_text(literal: re.Match[str]) -> str:
-    """Return the part of a match of `_LITERAL` that Excel shows. For example, `[$EUR-407]` gives "EUR"."""
-    return "".join(filter(None, literal.groups()))
+    """Return the part of a match of `_LITERAL` that Excel shows, in characters that are no placeholders.
+
+    For example, `[$EUR-407]` gives "EUR". :data:`_MOVED_BACK` makes these characters readable again.
+    """
+    return "".join(filter(None, literal.groups())).translate(_MOVED)
 
 
 def _show_duration(value: timedelta) -> str:
@@ -802,22 +864,65 @@ def _show_duration(value: timedelta) -> str:
     return f"{sign}{hours}:{minutes:02}{shown_seconds}"
 
 
-def _show_number(value: float, pattern: str) -> str:
-    """Write a number in a number format. For example, ``_show_number(1234.5, "#,##0.00 kg")`` gives "1,234.50 kg"."""
-    digits = _DIGITS.search(pattern)
-    # Formats with powers of ten, with fractions or in thousands are not followed. The number is written in full.
-    is_scaled = "E+" in pattern or "/" in pattern
-    if digits is None or is_scaled or digits[0].endswith(","):
-        return f"{value:.15g}" if isinstance(value, float) else str(value)
+def _show_plain(value: float) -> str:
+    """Write a number without a number format, in full."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
+
+def _show_number(value: float, pattern: str) -> str | None:
+    """Write a number in a number format. For example, ``_show_number(1234.5, "#,##0.00 kg")`` gives "1,234.50 kg".
+
+    :param value: The number.
+    :param pattern: The number format, or a part of it, with its literal words as :func:`_literal_text` writes them.
+    :returns: The text; None if it is not sure how Excel shows the number.
+    """
+    blocks = list(_DIGITS.finditer(pattern))
+    # Formats with powers of ten and with fractions are not followed.
+    if not blocks or "E+" in pattern or "/" in pattern:
+        return None
+    if len(blocks) > 1:
+        return _show_parts(value, pattern)
+
+    [digits] = blocks
     before, after = pattern[: digits.start()], pattern[digits.end() :]
-    number = Decimal(repr(value))
+    placeholders = digits[0].rstrip(",")
+    thousands = len(digits[0]) - len(placeholders)
+    unit = after.translate(_MOVED_BACK)
+    # Without a unit such as "M", nobody would know from the text that the number is in millions.
+    if thousands > _MOST_THOUSANDS or (thousands > 0 and not _SCALED_UNIT.match(unit)):
+        return None
+    number = Decimal(repr(value)).scaleb(-3 * thousands)
     if "%" in after:
         number *= 100
-    text = _show_digits(number, digits[0])
+    text = _show_digits(number, placeholders)
     is_zero = text.strip("0.,") == ""
     sign = "-" if number < 0 and not is_zero else ""
-    return f"{sign}{before}{text}{after}".strip()
+    return f"{sign}{before.translate(_MOVED_BACK)}{text}{unit}".strip()
+
+
+def _show_parts(value: float, pattern: str) -> str | None:
+    """Write a whole number in a format with signs between its digits, such as `000-00-0000`.
+
+    :param value: The number.
+    :param pattern: The number format.
+    :returns: The text; None if the number has too few digits, or if the format has other placeholders.
+    """
+    n_placeholders = sum(map(len, _PART_DIGITS.findall(pattern)))
+    digits = _show_plain(value)
+    if "#" not in pattern:
+        digits = digits.zfill(n_placeholders)
+    has_other_placeholders = any(sign in pattern for sign in "?.,%")
+    if has_other_placeholders or not digits.isdecimal() or len(digits) < n_placeholders:
+        return None
+    # The first part has all digits that have no placeholder.
+    place = len(digits) - n_placeholders
+    pieces: list[str] = []
+    begin = 0
+    for part in _PART_DIGITS.finditer(pattern):
+        end = place + len(part[0])
+        pieces += (pattern[begin : part.start()], digits[place if pieces else 0 : end])
+        place, begin = end, part.end()
+    return "".join([*pieces, pattern[begin:]]).translate(_MOVED_BACK).strip()
 
 
 def _show_digits(number: Decimal, placeholders: str) -> str:
@@ -829,6 +934,10 @@ def _show_digits(number: Decimal, placeholders: str) -> str:
         number = number.quantize(last_digit, ROUND_HALF_UP)
     separator = "," if "," in whole else ""
     text = f"{abs(number):{separator}.{len(decimals)}f}"
+    # Each `0` stands for a digit that is shown even if it is zero, as in a postcode.
+    if not separator:
+        width = whole.count("0") + len(decimals) + len(decimals[:1])
+        text = text.zfill(width)
 
     # A `#` at the end of the format stands for a digit that is left out if the digit is zero. So 0.5 in the format
     # `0.0##` becomes "0.5".

@@ -59,7 +59,10 @@ def test_note_marks_in_a_table_get_a_sign() -> None:
     cell = f"<w:tc>{word_paragraph('12', raised('1'))}</w:tc>"
     table = word_table(word_row("Line", "Fare"), word_row("Red", cell))
 
-    assert read(make_docx_of(table, word_paragraph(raised("1"), " before noon"))) == "Line: Red; Fare: 12^1\n1 before noon"
+    assert (
+        read(make_docx_of(table, word_paragraph(raised("1"), " before noon")))
+        == "Line: Red; Fare: 12^1\n\n1 before noon"
+    )
 
 
 def test_digits_that_a_style_raises_get_a_sign() -> None:
