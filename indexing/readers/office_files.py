@@ -89,6 +89,25 @@ _UNCOMPUTED = re.compile(
     """,
     re.VERBOSE,
 )
+# Matches a formula in the XML of a sheet whose stored result is an empty text: `<c t="str"><f>A1</f><v></v></c>`.
+_EMPTY_TEXT = re.compile(
+    rb"""
+    <(?:\w+:)?c\s [^<>]{0,200}? \bt="str" [^<>]{0,200} > \s*
+    (?: <(?:\w+:)?f\b[^<>]{0,500}/> | <(?:\w+:)?f\b[^<>]{0,500}> [^<]* </(?:\w+:)?f> ) \s*
+    <(?:\w+:)?v\s*(?: /> | ></(?:\w+:)?v> ) \s*
+    </(?:\w+:)?c>
+    """,
+    re.VERBOSE,
+)
+# Matches the end of each formula in the XML of a sheet.
+_FORMULA = re.compile(rb"</(?:\w+:)?f>|<(?:\w+:)?f\b[^<>]{0,500}/>")
+# Matches a formula with the stored result 0. Group 1 is the end of the formula, and group 2 the name of the result.
+_ZERO_RESULT = re.compile(rb"(</(?:\w+:)?f>|<(?:\w+:)?f\b[^<>]{0,500}/>)\s*<((?:\w+:)?v)>0</\2>")
+# Matches the setting of an Excel file that makes a program compute all formulas when it opens the file.
+_COMPUTED_WHEN_OPENED = re.compile(rb'\bfullCalcOnLoad="(?:1|true)"')
+_WORKBOOK_PART = "xl/workbook.xml"
+# Matches the name of a part of an Excel file that is a sheet, such as "xl/worksheets/sheet1.xml".
+_SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 # Matches the name of a part of an Excel file that may strike words through or have a filter, such as
 # "xl/sharedStrings.xml" or "xl/tables/table1.xml".
 _MAY_STRIKE = re.compile(r"xl/(?:sharedStrings|tables/[^/]+)\.xml", re.IGNORECASE)
@@ -224,6 +243,7 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     import openpyxl
 
     check_package(data)
+    data = _without_presumed_zeros(data)
     has_struck_words, has_filter = _check_strikes_and_filters(data)
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, rich_text=has_struck_words)
     left_out = Counter[str]()
@@ -234,7 +254,7 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
         for sheet in worksheets:
             with zipfile.ZipFile(io.BytesIO(data)) as package:
                 xml = package.read(sheet._worksheet_path)
-            n_uncomputed += len(_UNCOMPUTED.findall(xml))
+            n_uncomputed += len(_UNCOMPUTED.findall(xml)) - len(_EMPTY_TEXT.findall(xml))
             # Ignore the size of the sheet that the file states, because that size is often wrong.
             sheet.reset_dimensions()
 
@@ -255,6 +275,33 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
     finally:
         book.close()
+
+
+def _without_presumed_zeros(data: bytes) -> bytes:
+    """Remove the results of formulas from an Excel file in which a program wrote 0 as the result of each formula.
+
+    XlsxWriter does so, because it computes no formulas. It leaves this to Excel, which does it when it opens the file
+    and removes the setting for that when it saves the file. If a single result is no zero, all zeros stay.
+
+    :param data: The bytes of the file.
+    :returns: The bytes of the file without these zeros, or the same bytes.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        names = package.namelist()
+        if _WORKBOOK_PART not in names or not _COMPUTED_WHEN_OPENED.search(package.read(_WORKBOOK_PART)):
+            return data
+        sheets = {name: package.read(name) for name in names if _SHEET_PART.fullmatch(name)}
+        n_formulas = sum(len(_FORMULA.findall(xml)) for xml in sheets.values())
+        n_zeros = sum(len(_ZERO_RESULT.findall(xml)) for xml in sheets.values())
+        if n_zeros == 0 or n_zeros < n_formulas:
+            return data
+
+        changed = io.BytesIO()
+        with zipfile.ZipFile(changed, "w") as copy:
+            for part in package.infolist():
+                xml = sheets.get(part.filename)
+                copy.writestr(part, package.read(part) if xml is None else _ZERO_RESULT.sub(rb"\1<\2/>", xml))
+        return changed.getvalue()
 
 
 def _comments(data: bytes, worksheets: list[Any], outline: Outline) -> list[str]:

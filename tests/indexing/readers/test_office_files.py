@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 import zipfile
 from collections.abc import Callable
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.readers import office_files
-from prefrag.indexing.readers.office_files import show_cell
+from prefrag.indexing.readers.headings import Outline
+from prefrag.indexing.readers.office_files import read_xlsx, show_cell
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.office import (
@@ -60,6 +62,19 @@ def _book(write: Callable[[Any], None]) -> bytes:
     made = io.BytesIO()
     book.save(made)
     return made.getvalue()
+
+
+def _with_results(setting: str, results: tuple[str, str], kind: str = "") -> bytes:
+    """Write a workbook with two formulas, the second of which stores a result of the kind."""
+    rows = [["Hall", "Net", "Gross", "Rest"], ["North", 50, "first", "second"]]
+    book = make_xlsx({"Halls": rows})
+    sheet, workbook = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
+    with zipfile.ZipFile(io.BytesIO(book)) as package:
+        xml, settings = package.read(sheet).decode(), package.read(workbook).decode()
+    for cell, result, attribute in (("C2", results[0], ""), ("D2", results[1], kind)):
+        xml = re.sub(rf'<c r="{cell}".*?</c>', f'<c r="{cell}" {attribute}><f>B2*2</f>{result}</c>', xml)
+    settings = re.sub(r'fullCalcOnLoad="1"', setting, settings)
+    return with_part(with_part(book, sheet, xml.encode()), workbook, settings.encode())
 
 
 def _whole(passages: list[Document]) -> str:
@@ -331,6 +346,32 @@ class TestExcel:
 
         assert "Item: Anchor; Net: 100" in text
         assert converter.loss == "2 formulas without a stored value: open the file in its program, and save it"
+
+    @for_each(
+        "setting, results, line, loss",
+        # XlsxWriter stores 0 for each formula, and lets Excel compute it.
+        ('fullCalcOnLoad="1"', ("<v>0</v>", "<v>0</v>"), "Hall: North; Net: 50", "2 formulas without a stored value"),
+        # Zeros that Excel has saved, and zeros beside another result, are results.
+        ("", ("<v>0</v>", "<v>0</v>"), "Hall: North; Net: 50; Gross: 0; Rest: 0", ""),
+        ('fullCalcOnLoad="1"', ("<v>0</v>", "<v>9</v>"), "Hall: North; Net: 50; Gross: 0; Rest: 9", ""),
+        ('fullCalcOnLoad="1"', ("<v></v>", "<v></v>"), "Hall: North; Net: 50", "2 formulas without a stored value"),
+    )
+    def test_zeros_that_nobody_computed_are_no_results(
+        self, setting: str, results: tuple[str, str], line: str, loss: str
+    ) -> None:
+        outline = Outline()
+
+        text, _ = outline.read(read_xlsx(_with_results(setting, results), outline).text)
+
+        assert text.split("\n")[1:] == [line]
+        assert outline.loss.partition(":")[0] == loss
+
+    def test_an_empty_text_is_the_result_of_a_formula(self) -> None:
+        outline = Outline()
+
+        read_xlsx(_with_results("", ("<v>9</v>", "<v></v>"), 't="str"'), outline)
+
+        assert outline.loss == ""
 
     def test_a_hidden_sheet_is_named_as_hidden(self, converter: FileConverter) -> None:
         def write(sheet: Any) -> None:
