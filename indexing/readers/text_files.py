@@ -9,8 +9,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile, groupby, islice
 from typing import Any
 
 from prefrag.components.text.unicode_form import is_text
@@ -21,6 +21,14 @@ from prefrag.indexing.report import CannotRead
 
 # The characters that may separate the values of a CSV file.
 _SEPARATORS = ",;\t|"
+# Up to this many lines below the first line of a CSV file show which character separates the values.
+_MOST_SHOWING_LINES = 100
+# Matches a comma that cannot stand inside a number such as "3,50".
+_SURE_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
+# Matches a value in quotation marks, which may have other separators.
+_QUOTED = re.compile(r'"[^"]*"')
+# A CSV file with at least so many lines may have a blank line behind each row.
+_LEAST_SPACED_LINES = 5
 # Matches the line above a table in which Excel names the separator, such as "sep=;". Group 1 is the separator.
 _SEPARATOR_LINE = re.compile(rf"sep=([{_SEPARATORS}])\s*", re.IGNORECASE)
 # Matches a rule, which is a line drawn between two rows of a table, such as "|---|:--:|" or "+====+====+". Matches a
@@ -40,16 +48,16 @@ def read_csv(text: str, outline: Outline) -> list[str]:
     """
     # Only line breaks must end a line. `StringIO` does that, but `splitlines` ends lines at other separators, too.
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)
-    # The first line with text. Reading it moves the position in `lines` behind it.
-    first_line = next(filter(str.strip, lines), "")
-    # A value in quotation marks may have other separators.
-    without_quoted = re.sub(r'"[^"]*"', "", first_line)
-    declared = _SEPARATOR_LINE.fullmatch(without_quoted)
+    # Reading lines moves the position in `lines` behind them.
+    lines_with_text = filter(str.strip, lines)
+    first_line = next(lines_with_text, "")
+    declared = _SEPARATOR_LINE.fullmatch(_QUOTED.sub("", first_line))
     if declared:
         separator = declared[1]
     else:
-        separator = max(_SEPARATORS, key=without_quoted.count)
-        # The first line belongs to the table.
+        beginning = first_line + "".join(islice(lines_with_text, _MOST_SHOWING_LINES))
+        separator = _find_separator(_QUOTED.sub("", beginning).split("\n"))
+        # These lines belong to the table.
         lines.seek(0)
 
     try:
@@ -58,7 +66,35 @@ def read_csv(text: str, outline: Outline) -> list[str]:
         # An example is a quotation mark that is never closed. The rest of the file is then one value, which may be too
         # long for the reader. So the lines are returned as they are.
         return list(filter(None, map(_one_line, text.splitlines())))
-    return list(write_grid(Grid(rows), outline))
+    return list(write_grid(Grid(_without_spacing(rows)), outline))
+
+
+def _find_separator(lines: Sequence[str]) -> str:
+    """Return the character that separates the values of a CSV file.
+
+    It is the one in most lines, because a title above the table has none, or another one. A comma counts less than
+    another character in as many lines if it may stand inside numbers, as in the line ``Tea;3,50``.
+
+    :param lines: The first lines of the file, without the values in quotation marks.
+    """
+
+    def rank(separator: str) -> tuple[int, int, int]:
+        """Return the numbers that are greatest for the separator of the file."""
+        having = [line for line in lines if separator in line]
+        sure = [line for line in having if separator != "," or _SURE_COMMA.search(line)]
+        return len(having), len(sure), lines[0].count(separator)
+
+    return max(_SEPARATORS, key=rank)
+
+
+def _without_spacing(rows: list[list[str]]) -> list[list[str]]:
+    """Remove the blank lines of a CSV file that has one behind each row.
+
+    Such a file comes from a program that wrote each line end twice. Its blank lines divide no tables.
+    """
+    from_first = list(dropwhile(lambda row: not any(row), rows))
+    is_spaced = len(from_first) >= _LEAST_SPACED_LINES and not any(map(any, from_first[1::2]))
+    return from_first[::2] if is_spaced else rows
 
 
 def write_bar_tables(text: str, outline: Outline) -> str:

@@ -39,6 +39,31 @@ def grid_rows(rows: list[list[str]]) -> list[str]:
     ),
     ('name;note\n"Ada; of London";"two\nlines"\n', ["name: Ada; of London; note: two lines"]),
     ("1,2\n3,4\n", ["1; 2", "3; 4"]),
+    # A title has no separator, or another one.
+    (
+        "Sales 2026\n\nWare;Price\nRope;3,50\nSail;14,00\n",
+        ["Sales 2026; Ware: Rope; Price: 3,50", "Sales 2026; Ware: Sail; Price: 14,00"],
+    ),
+    (
+        "Sales, north hall\n\nWare;Price\nRope;3,50\nSail;14,00\n",
+        ["Sales, north hall; Ware: Rope; Price: 3,50", "Sales, north hall; Ware: Sail; Price: 14,00"],
+    ),
+    ("Fleet\nBoat\tLength\nTern\t7,5\nAuk\t9,2\n", ["Fleet; Boat: Tern; Length: 7,5", "Fleet; Boat: Auk; Length: 9,2"]),
+    ("Fleet\nBoat,Crew\nTern,3\nAuk,4\n", ["Fleet; Boat: Tern; Crew: 3", "Fleet; Boat: Auk; Crew: 4"]),
+    # Other separators among the values, also in most lines.
+    (
+        "Name,Skills\nUna,sails;ropes\nBen,oars;maps\n",
+        ["Name: Una; Skills: sails;ropes", "Name: Ben; Skills: oars;maps"],
+    ),
+    ("No;Text\n1;Well, yes, it is.\n2;No, not now.\n", ["No: 1; Text: Well, yes, it is.", "No: 2; Text: No, not now."]),
+    ("1,5;2,5\n3,5;4,5\n", ["1,5; 2,5", "3,5; 4,5"]),
+    # A blank line behind each row, as of a program that writes each line end twice.
+    ("Boat,Crew\r\r\nTern,3\r\r\nAuk,4\r\r\n", ["Boat: Tern; Crew: 3", "Boat: Auk; Crew: 4"]),
+    ("\nFleet\n\nBoat;Crew\n\nTern;3\n\nAuk;4", ["Fleet; Boat: Tern; Crew: 3", "Fleet; Boat: Auk; Crew: 4"]),
+    (
+        "Boat,Crew\nTern,3\nAuk,4\n\nHall,Seats\nNorth,30\nSouth,40\n",
+        ["Boat: Tern; Crew: 3", "Boat: Auk; Crew: 4", "Hall: North; Seats: 30", "Hall: South; Seats: 40"],
+    ),
     ("a\nb\n", ["a", "b"]),
     ("name,name\nAda,Bob\n", ["name; name", "Ada; Bob"]),
     ("name,city\n", ["name; city"]),
