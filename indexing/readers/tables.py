@@ -246,7 +246,10 @@ def _write(grid: Grid, outline: Outline) -> Iterator[str]:
             if len(runs) > 1:
                 _restore_lone_cells(rows_of_run, hints.merged_columns)
             for part in _split_at_blank_rows(rows_of_run):
-                yield from _write_part(part, hints, above, earlier, outline)
+                first_section, *sections = _split_at_repeated_names(part)
+                yield from _write_part(first_section, hints, above, earlier, outline)
+                for section in sections:
+                    yield from _write_part(section, hints._replace(is_later=True), (), earlier, outline)
         above = []
         is_later = True
     yield from above
@@ -466,6 +469,34 @@ def _split_at_blank_rows(rows: Sequence[_NumberedRow]) -> Iterator[list[_Numbere
     for has_text, block in groupby(rows, key=lambda row: any(row.cells)):
         if has_text:
             yield list(block)
+
+
+def _split_at_repeated_names(part: list[_NumberedRow]) -> Iterator[list[_NumberedRow]]:
+    """Yield the sections of a table in which the same names of columns stand again below a title.
+
+    For example, this table has two sections::
+
+        Income
+        Item   Plan
+        Fees    900
+        Costs
+        Item   Plan
+        Rope    300
+
+    :param part: The rows of the table, without a blank row between them.
+    """
+    names = next((row.cells for row in part if not _is_lone(row.cells)), [])
+    may_be_names = len(names) > 1 and not any(value and _is_plain_number(value) for value in names)
+    _, *repeated = [place for place, row in enumerate(part) if row.cells == names] if may_be_names else [0]
+    begin = 0
+    for place in repeated:
+        end = place
+        while end > begin + 1 and _names_group(part[end - 1].cells):
+            end -= 1
+        if end < place:
+            yield part[begin:end]
+            begin = end
+    yield part[begin:]
 
 
 def _runs_of_columns(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

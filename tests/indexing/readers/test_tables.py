@@ -35,6 +35,31 @@ def test_a_title_above_a_table_stands_in_each_row() -> None:
     assert rows_of(f"Fleet of 2026 |\n{BOATS}", Span(0, 0, 1, 2)) == [f"Fleet of 2026; {row}" for row in READ]
 
 
+def test_names_that_stand_again_below_a_title_begin_a_table() -> None:
+    text = "Plan |\nFees |\nItem | Cost\nRope | 7\nSail | 9\nSpare parts |\nItem | Cost\nOar | 5\nMast | 8"
+
+    assert rows_of(text) == [
+        "Plan, Fees; Item: Rope; Cost: 7",
+        "Plan, Fees; Item: Sail; Cost: 9",
+        "Spare parts; Item: Oar; Cost: 5",
+        "Spare parts; Item: Mast; Cost: 8",
+    ]
+
+
+@for_each(
+    "text, last",
+    # Names without a title above them; a title without names below it; values that stand again.
+    ("Item | Cost\nRope | 7\nItem | Cost\nOar | 5", "Item: Oar; Cost: 5"),
+    ("Item | Cost\nRope | 7\nSpare parts |\nOar | 5", "Item: Oar; Cost: 5"),
+    ("Rope | 7\nSpare parts |\nRope | 7", "Rope; 7"),
+)
+def test_other_rows_that_stand_again_begin_no_table(text: str, last: str) -> None:
+    lines, tables = read(Grid([[cell.strip() for cell in line.split("|")] for line in text.split("\n")]))
+
+    assert lines[-1] == last
+    assert len(tables) == 1
+
+
 def test_preamble_is_written_once_and_its_last_line_is_the_title() -> None:
     preamble = "A note on how the seats were counted, " * 4
 
