@@ -14,7 +14,8 @@ asks for evidence. It takes none from the words, and only this from the cells:
 3. The values below each other are of kinds that no column mixes, such as a date, a number and an address.
 4. In two columns, the first value is a day, an address or a sentence, as values below it are. So it is no name of a
    column.
-5. Each row has the same label twice.
+5. In two columns, the first value is a day, a time of day or a long number, and all values below it are words.
+6. Each row has the same label twice.
 
 Boxes of sentences are read here, too. They have neither labels nor names of columns.
 """
@@ -38,6 +39,8 @@ _LONGEST_OWN_LABEL = 40
 _MOST_CELLS = 0.75
 # With more rows than this, a mixture of values is no evidence.
 _MOST_MIXED_ROWS = 40
+# With more rows than this, a day above words is no evidence.
+_MOST_FACTS = 12
 # A column of a table has values of one kind in at least this share of its cells, and in at least so many cells.
 _OF_ONE_KIND = 0.75
 _LEAST_OF_ONE_KIND = 2
@@ -58,6 +61,10 @@ _NUMBER = re.compile(
 _QUANTITY = re.compile(r"\d+(?:[.,]\d+)*\s?[^\W\d_]{1,6}")
 # Matches a year, which may be a number or a date.
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+# Matches a time of day, such as "19:30" and "9 am".
+_CLOCK = re.compile(r"\d{1,2}:\d\d(?:\s?(?:[ap]\.?m\.?|Uhr|h))?|\d{1,2}\s?(?:[ap]\.?m\.?|Uhr)", re.IGNORECASE)
+# Matches a number that is so long that it counts nothing, such as that of an order.
+_LONG_NUMBER = re.compile(r"\d{5,}")
 # Matches a day in digits with slashes.
 _SLASHED_DAY = re.compile(r"\d{1,2}/\d{1,2}/(?:\d\d|\d{4})")
 # Matches a phone number, such as "0471 220 11" and "+44 (0)1539 7220".
@@ -221,6 +228,9 @@ def _has_mixed_values(rows: Sequence[_Row]) -> bool:
         return False
     # Without names of columns, the rows of a wider table also begin with a name and a day or a phone number.
     is_narrow = width == 1
+    texts = [value.text for _, value in columns[0] if value.text]
+    if is_narrow and texts and _are_facts(texts):
+        return True
     return any(_mixes(kinds, len(rows), is_narrow) for kinds in kinds_of_columns)
 
 
@@ -261,6 +271,20 @@ def _mixes(kinds: Sequence[str], n_rows: int, is_narrow: bool) -> bool:
     # Sentences stand among all kinds of values, in a column of remarks.
     mixed = {*kinds} - {"", _SENTENCE}
     return len(mixed) > 1 and n_rows <= _MOST_MIXED_ROWS
+
+
+def _are_facts(values: Sequence[str]) -> bool:
+    """Check whether the first value is one that hardly names a column, and all values below it are different words.
+
+    An example is the head of minutes: "3 May 2026" above "Boathouse" and "Una, Arne". Numbers below a day may be those
+    of that day, and a word that stands there twice, such as "Present", may be one of few values of a column.
+
+    :param values: The values of a block of two columns.
+    """
+    first, *below = values
+    is_fact = _is_day(first) or any(kind.fullmatch(first) for kind in (_CLOCK, _LONG_NUMBER))
+    are_words = all(_is_value(value) and _kind_of(value) not in (_DAY, _AMOUNT) for value in below)
+    return is_fact and are_words and len(set(below)) == len(below) and 0 < len(below) < _MOST_FACTS
 
 
 def _kind_of(text: str) -> str:

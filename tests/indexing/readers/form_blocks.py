@@ -55,6 +55,14 @@ FORMS = (
     ("Bow | The front of the boat.\nStern | Its back, where the engine is.", None),
     ("Christmas | 21 December 2026\nEaster | 29 March 2027", "Christmas: 21 December 2026; Easter: 29 March 2027"),
     ("Office | 0471 220 11\nYard | 0471 220 12", "Office: 0471 220 11; Yard: 0471 220 12"),
+    # A day, a time or a long number above words.
+    (
+        "Date | 3 May 2026\nPlace | Boathouse\nPresent | Una, Arne",
+        "Date: 3 May 2026; Place: Boathouse; Present: Una, Arne",
+    ),
+    ("Begin | 19:30\nPlace | Boathouse", "Begin: 19:30; Place: Boathouse"),
+    ("Begin | 7 pm\nPlace | Boathouse\nFee | None", "Begin: 7 pm; Place: Boathouse; Fee: None"),
+    ("Order | 47112093\nClient | Castle Green", "Order: 47112093; Client: Castle Green"),
     # The same labels on both sides.
     (
         "Name | Ada | Name | Tomasz\nRole | Owner | Role | Tenant",
@@ -81,6 +89,14 @@ TABLES = (
     ("Cost | 2025\nRent | 900\nFood | 80", "Cost: Rent; 2025: 900"),
     ("Cost | May 2026\nRent | 900\nHeat | n/a", "Cost: Rent; May 2026: 900"),
     ("Meter | 3 May 2026\nGas | 512\nWater | 77\nPower | n/a", "Meter: Gas; 3 May 2026: 512"),
+    # Few words that occur again below a day, or words in small letters.
+    ("Name | 3 May 2026\nUna | Present\nBen | Away\nIda | Present", "Name: Una; 3 May 2026: Present"),
+    ("Name | 3 May 2026\nUna | yes\nBen | no", "Name: Una; 3 May 2026: yes"),
+    (
+        "Name | 3 May 2026 | 9 May 2026\nUna | Bar | Door\nBen | Door | Bar",
+        "Name: Una; 3 May 2026: Bar; 9 May 2026: Door",
+    ),
+    ("Rope | 12\nColour | Red", "Rope; 12"),
     ("Item | Price\nTea | 3\nCake | 5\nSoup | 6\nPie | 7\nValid until | 3 May 2026", "Item: Tea; Price: 3"),
     ("Test | Result\nPressure | Pass\nFlow | 5", "Test: Pressure; Result: Pass"),
     ("Monday | Tuesday\nAda | Bob\nCleo | Ada", "Monday: Ada; Tuesday: Bob"),
