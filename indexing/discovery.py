@@ -35,6 +35,8 @@ LIST_SUFFIX = ".json"
 _KNOWN_SUFFIXES = {*_FORM_SUFFIXES, COMPRESSED, CORPUS_SUFFIX}
 # Folders with these names are skipped. Tools fill them with thousands of files that the user did not write.
 _TOOL_FOLDERS = {"node_modules", "bower_components", "site-packages", "__pycache__"}
+# Hidden files begin with a dot. Files that Microsoft Office makes while a document is open begin with the other signs.
+_HIDDEN = (".", "~$")
 # The suffixes of the files that are left out, with blanks between them, by the reason.
 _REASONS = {
     "pictures hold no text": ".png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .heic .ico .psd .ai .raw",
@@ -302,7 +304,7 @@ def _list(path: Path, report: IndexReport) -> list[Path]:
     if not os.path.isdir(path):
         return [path]
     try:
-        return [path / name for name in sorted(os.listdir(path)) if not name.startswith(".")]
+        return [path / name for name in sorted(os.listdir(path)) if not name.startswith(_HIDDEN)]
     except OSError as error:
         report.skipped.append(Skipped(printable(path), f"the folder cannot be read ({error.strerror})"))
         return []

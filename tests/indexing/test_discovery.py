@@ -15,6 +15,8 @@ class TestAPath:
     def test_that_is_hidden_is_left_out_unless_it_is_named(self, make: Make, tmp_path: Path) -> None:
         make(".git/a.txt", "Hidden folder.")
         hidden = make(".b.txt", "Hidden file.")
+        # Word has such a file beside each document that is open.
+        make("~$lease.docx", "\x05Ada")
         make("c.txt", "Seen.")
 
         report = index([tmp_path / "docs"])
