@@ -14,7 +14,7 @@ import re
 import zipfile
 from calendar import month_name
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -794,8 +794,14 @@ _NO_NUMBER = re.compile(r";;(?:;.*)?")
 _NO_CELL = ";;;"
 # Matches the condition that says for which numbers a part of a format is, such as `[>=100]`.
 _CONDITION = re.compile(r"\[(<=|>=|<>|<|>|=)(-?\d+(?:\.\d+)?)\]")
-_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
-_COMPARISONS["<>"] = operator.ne
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
 # Matches the placeholders for digits in a number format. In `#,##0.00 kg` they are `#,##0.00`. Commas at their end show
 # the number in thousands or millions, as in `0.0,,"M"`.
 _DIGITS = re.compile(r"[#0?][#0?,]*(?:\.[#0?]+)?,*")
