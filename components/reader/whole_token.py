@@ -33,6 +33,12 @@ _NUMBER_SIGN = re.compile(r"(?<=[^\d\s][^\S\n])[-+\u2212\u00b1]|(?<=[(])[-+\u221
 # The rest of a code with a blank, if its number has at least three digits and counts nothing. It matches " 45001.". It
 # does not match " 3-0" and " 450 people".
 _LONG_NUMBER = re.compile(r" \d{3,}(?:[-./_]\d+)*(?![^\W_])(?!\s[\da-z])")
+# What an amount is counted by. It matches " a second" and " per head". It does not match " a year later".
+_RATE = re.compile(
+    r" (?:per [a-z]+|an? (?:second|minute|hour|day|night|week|month|quarter|year))\b"
+    r"(?! (?:later|ago|before|after|earlier|old)\b)"
+)
+_DIGIT = re.compile(r"\d")
 
 
 def extend_to_tokens(text: str, begin: int, end: int) -> tuple[int, int]:
@@ -50,6 +56,10 @@ def extend_to_tokens(text: str, begin: int, end: int) -> tuple[int, int]:
         if left < end and begin < right:
             begin, end = min(begin, left), max(end, right)
 
+    # 38 cubic metres are not 38 cubic metres a second.
+    rate = _RATE.match(text, end)
+    if rate and _DIGIT.search(text, begin, end):
+        end = rate.end()
     if begin and text[begin].isdigit() and _NUMBER_SIGN.match(text, begin - 1):
         begin -= 1
     return begin, end

@@ -24,6 +24,8 @@ def extended(text: str, span: str) -> str:
     ("The account is DE44 5001 0517 5407 3249 31.", "DE44", "DE44 5001 0517 5407 3249 31"),
     ("The order is PO 45001.", "45001", "PO 45001"),
     ("The seal is SP-4417/C.", "4417", "SP-4417/C"),
+    ("Above 38 cubic metres a second it shuts.", "38 cubic metres", "38 cubic metres a second"),
+    ("The fee is 12 euros per head.", "12 euros", "12 euros per head"),
 )
 def test_a_part_of_a_token_becomes_the_whole_token(text: str, span: str, whole: str):
     assert extended(text, span) == whole
@@ -43,6 +45,8 @@ def test_a_part_of_a_token_becomes_the_whole_token(text: str, span: str, whole: 
     ("Ann/Bo lead it.", "Ann"),
     ("It opened in Q3 2024.", "2024"),
     ("It was built c.1920.", "1920"),
+    ("It closed on 3 May a year later.", "3 May"),
+    ("Ada ran it, a year in all.", "Ada"),
 )
 def test_a_span_that_ends_at_words_or_in_a_range_stays(text: str, span: str):
     assert extended(text, span) == span
