@@ -27,6 +27,9 @@ _TAG = re.compile(r"</?(?!(?:br|hr|img|input|link|meta|wbr|col|area|base|source|
 # Group 1 is "utf-8".
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
+# Matches the opening or closing tag of an element that the extraction drops with its text, such as `<figure class="a">`
+# or `</figure>`. Group 1 is the slash of a closing tag.
+_DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption)\b[^<>]{0,1000}>", re.IGNORECASE)
 # Matches the opening or closing tag of a table, such as `<table class="wide">`. Group 1 is the slash of a closing tag.
 _TABLE_TAG = re.compile(r"<(/?)table\b[^<>]{0,1000}>", re.IGNORECASE)
 # A table with one of these elements in its cells has no data. It only places the parts of a page side by side.
@@ -110,7 +113,8 @@ def without_tags(page: str) -> str:
 def mark_page(page: str, outline: Outline) -> str:
     """Mark the headings of a page, and replace each table of data by a paragraph for each row.
 
-    Struck-out and hidden elements are removed first. The struck-out elements are counted in ``outline.loss``.
+    Struck-out and hidden elements are removed first. The struck-out elements are counted in ``outline.loss``. Elements
+    that the extraction would drop with their text are written so that the text stays.
 
     For example, a table with the columns "Item" and "Price" gives paragraphs such as ``<p>Item: Tea; Price: 3</p>``,
     with a mark before each row.
@@ -122,6 +126,7 @@ def mark_page(page: str, outline: Outline) -> str:
     """
     page, struck = strike_page(page)
     note_left_out(outline, struck, STRUCK)
+    page = _keep_texts(page)
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_TABLE_TAG.finditer(page)):
@@ -141,6 +146,15 @@ def mark_page(page: str, outline: Outline) -> str:
         end = closing.end()
     pieces.append(page[end:])
     return mark_html("".join(pieces), outline)
+
+
+def _keep_texts(page: str) -> str:
+    """Write the elements of a page that the extraction would drop with their text as other elements.
+
+    For example, ``<figcaption class="wide">The quay</figcaption>`` becomes ``<div>The quay</div>``. The class goes too,
+    because the extraction drops elements of some classes.
+    """
+    return _DROPPED_TAG.sub(r"<\1div>", page)
 
 
 class _Cell(NamedTuple):

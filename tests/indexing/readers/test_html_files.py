@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.html_files import mark_page
 from tests.for_each import for_each
 
 CELLS = "<tr><th>Boat</th><th>Seats</th></tr><tr><td>Tern</td><td>48</td></tr><tr><td>Skua</td><td>7<b>2</b></td></tr>"
+LONG = "The harbour office publishes the fees of each season in March, after the committee has decided about them."
 
 
 def read(page: str) -> str:
     """Return a page with its tables as paragraphs, without marks."""
     outline = Outline()
     return outline.read(mark_page(page, outline))[0].strip()
+
+
+def lines_of(part: str) -> list[str]:
+    """Return the lines that a page with a part between two paragraphs gives for this part."""
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    page = f"<html><body><article><p>{LONG}</p>{part}<p>{LONG} Visitors pay.</p></article></body></html>"
+    passages = FileConverter().passages(Path("/a.html"), page.encode())
+    return "\n".join(passage.content or "" for passage in passages).split("\n")[1:-1]
 
 
 def test_row_of_a_table_is_a_paragraph_with_column_names() -> None:
@@ -97,3 +109,17 @@ def test_hostile_tables_are_read_in_seconds(table: str) -> None:
 )
 def test_any_order_of_tags_is_read(tags: list[str]) -> None:
     assert read("".join(tags)).count("a") >= 0
+
+
+@for_each(
+    "figure, lines",
+    (
+        f'<figure class="wp-block-table"><table>{CELLS}</table></figure>',
+        ["Boat: Tern; Seats: 48", "Boat: Skua; Seats: 72"],
+    ),
+    ("<figure><img src=a.png><figcaption>The old quay.</figcaption></figure>", ["The old quay."]),
+    ('<FIGURE class="code"><pre>pump --rate 7\npump --stop</pre></FIGURE>', ["pump --rate 7", "pump --stop"]),
+    ('<figure><img src=a.png alt="A quay"></figure>', []),
+)
+def test_the_text_of_a_figure_stays(figure: str, lines: list[str]) -> None:
+    assert lines_of(figure) == lines
