@@ -30,6 +30,9 @@ _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*
 # Matches the opening or closing tag of an element that the extraction drops with its text, such as `<figure class="a">`
 # or `</figure>`. Group 1 is the slash of a closing tag.
 _DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption)\b[^<>]{0,1000}>", re.IGNORECASE)
+# Matches the opening or closing tag of a date or time, such as `<time datetime="2026-11-05">`. The extraction drops the
+# element with its words.
+_TIME_TAG = re.compile(r"</?time\b[^<>]{0,1000}>", re.IGNORECASE)
 # Matches the opening or closing tag of a table, such as `<table class="wide">`. Group 1 is the slash of a closing tag.
 _TABLE_TAG = re.compile(r"<(/?)table\b[^<>]{0,1000}>", re.IGNORECASE)
 # A table with one of these elements in its cells has no data. It only places the parts of a page side by side.
@@ -152,9 +155,9 @@ def _keep_texts(page: str) -> str:
     """Write the elements of a page that the extraction would drop with their text as other elements.
 
     For example, ``<figcaption class="wide">The quay</figcaption>`` becomes ``<div>The quay</div>``. The class goes too,
-    because the extraction drops elements of some classes.
+    because the extraction drops elements of some classes. ``<time>5 May</time>`` becomes ``5 May``.
     """
-    return _DROPPED_TAG.sub(r"<\1div>", page)
+    return _DROPPED_TAG.sub(r"<\1div>", _TIME_TAG.sub("", page))
 
 
 class _Cell(NamedTuple):

@@ -123,3 +123,9 @@ def test_any_order_of_tags_is_read(tags: list[str]) -> None:
 )
 def test_the_text_of_a_figure_stays(figure: str, lines: list[str]) -> None:
     assert lines_of(figure) == lines
+
+
+def test_the_words_of_a_date_or_time_stay() -> None:
+    part = '<h2>Dance on <time>3 May</time></h2><p>Tea at <time datetime="16:15">a quarter past four</time>.</p>'
+
+    assert lines_of(part) == ["Dance on 3 May", "Tea at a quarter past four."]
