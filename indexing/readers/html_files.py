@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_html
+from prefrag.indexing.readers.raised_page_text import write_raised
 from prefrag.indexing.readers.struck_office_text import STRUCK, note_left_out
 from prefrag.indexing.readers.struck_page_text import strike_page
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, PlacedCell, place_cells, write_grid
@@ -76,7 +77,7 @@ def html_title(text: str) -> str:
         if end is None:
             continue
 
-        without_inner_tags = re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])
+        without_inner_tags = re.sub(r"<[^<>]*>", "", write_raised(text[start.end() : end.start()]))
         title = html.unescape(without_inner_tags).strip()
         if title:
             return title
@@ -107,7 +108,9 @@ def without_tags(page: str) -> str:
     :returns: The words.
     """
     # A match contains no second opening tag. Otherwise a page with very many unclosed tags would take hours.
-    body = re.sub(r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", page, flags=re.IGNORECASE | re.DOTALL)
+    body = re.sub(
+        r"<(script|style|head)\b(?:(?!<\1\b).)*?</\1\s*>", " ", write_raised(page), flags=re.IGNORECASE | re.DOTALL
+    )
     with_line_breaks = re.sub(r"<(?:br|p|div|li|tr|h[1-6])\b[^<>]{0,1000}>", "\n", body, flags=re.IGNORECASE)
     words = re.sub(r"<[^<>]{0,5000}>", " ", with_line_breaks)
     return re.sub(r"\n\s*", "\n", html.unescape(words)).strip()
@@ -129,7 +132,7 @@ def mark_page(page: str, outline: Outline) -> str:
     """
     page, struck = strike_page(page)
     note_left_out(outline, struck, STRUCK)
-    page = _keep_texts(page)
+    page = _keep_texts(write_raised(page))
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_TABLE_TAG.finditer(page)):
