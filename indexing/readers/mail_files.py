@@ -20,8 +20,18 @@ from prefrag.indexing.readers.text_decoding import decode_text
 from prefrag.indexing.report import TOO_DEEP, CannotRead
 
 # Matches the line that begins each mail in a mailbox, such as "From ada@example.org Wed Mar 4 2026". Except for the
-# first mail, a blank line stands before it.
-_FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+# first mail, a blank line stands before it, and it has a date as programs write it, or an address above a header field.
+# So "From Tuesday on" in a mail begins no mail.
+_FROM = re.compile(
+    rb"""
+    \A From\x20 [^\n]* \n
+    | (?: (?<=\n\n) | (?<=\r\n\r\n) ) From\x20
+      (?: \S [^\n]{0,500}? \s (?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ,? \s [^\n]{0,60} \b (?:19|20)\d\d \b [^\n]{0,60} \n
+        | [^\s@]+ @ [^\n]{1,500} \n (?= [\w-]{1,60} : )
+      )
+    """,
+    re.VERBOSE,
+)
 # Matches the beginning of a line of a mail that would look like such a line. A mailbox writes ">" before it. For
 # example, the line "From here" of a mail is stored as ">From here". Group 1 is the line without the first ">".
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)

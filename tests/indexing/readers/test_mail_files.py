@@ -172,3 +172,25 @@ def test_a_line_that_a_mailbox_escapes_has_its_own_words(converter: FileConverte
     [passage] = converter.passages(Path("/a.mbox"), text)
 
     assert (passage.content or "").endswith("From Monday on it is laid.\n>From is quoted.")
+
+
+@for_each(
+    "line, titles",
+    ("From Tuesday on the key is with Una.", ["Keel"]),
+    ("From 3 May 2026 the gate is open.", ["Keel"]),
+    ("From what I hear, it is done: yes.", ["Keel"]),
+    ("From ada@example.org Sun May  3 10:00:00 2026\nSubject: Mast", ["Keel", "Mast"]),
+    ("From - Sun May 03 10:00:00 2026\nSubject: Mast", ["Keel", "Mast"]),
+    ("From MAILER-DAEMON Sun May  3 10:00:00 +0200 2026\nSubject: Mast", ["Keel", "Mast"]),
+    ("From ada@example.org Sun, 3 May 2026\nSubject: Mast", ["Keel", "Mast"]),
+    ("From ada@example.org\nSubject: Mast", ["Keel", "Mast"]),
+)
+def test_a_line_of_a_mailbox_begins_a_mail_if_it_is_dated(
+    converter: FileConverter, line: str, titles: list[str]
+) -> None:
+    box = f"From ada\nSubject: Keel\n\nDear all,\n\n{line}\n\nThe gate is green.\n"
+
+    passages = converter.passages(Path("/a.mbox"), box.encode())
+
+    assert [passage.meta["title"] for passage in passages] == titles
+    assert (passages[-1].content or "").endswith("The gate is green.")
