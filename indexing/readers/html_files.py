@@ -243,10 +243,16 @@ class _TableReader(HTMLParser):
 
         placed_rows: list[list[PlacedCell]] = []
         headers = []
+        # How many columns the widest row so far has.
+        width = 0
         for number, row in enumerate(rows):
             placed_rows.append([cell.placed() for cell in row])
-            if all(_IS_NAME in cell.marks for cell in row):
+            # A single cell over the whole width, below other cells, is the name of a group and not of a column.
+            is_group = len(row) == 1 and row[0].across >= width > 1
+            if all(_IS_NAME in cell.marks for cell in row) and not is_group:
                 headers.append(number)
+            if len(row) > 1:
+                width = max(width, sum(cell.across for cell in row))
         if any(len(cell.text) > _LONGEST_CELL for row in placed_rows for cell in row):
             return None
 

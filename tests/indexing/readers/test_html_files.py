@@ -52,6 +52,30 @@ def test_cells_over_several_rows_and_columns_repeat_their_text() -> None:
     ]
 
 
+def test_a_group_below_the_column_names_is_no_part_of_them() -> None:
+    rows = (
+        "<tr><th>Day<th>Event</tr><tr><th colspan=2>Spring</tr><tr><td>3 May<td>Regatta</tr>"
+        "<tr><th colspan=2>Summer</tr><tr><td>5 June<td>Dance</tr>"
+    )
+
+    assert read(f"<table>{rows}</table>").split("\n") == [
+        "<p>Spring; Day: 3 May; Event: Regatta</p>",
+        "<p>Summer; Day: 5 June; Event: Dance</p>",
+    ]
+
+
+@for_each(
+    "rows, line",
+    ("<tr><th colspan=2>Fees</tr><tr><th>Plot<th>Fee</tr><tr><td>A<td>3</tr>", "Fees; Plot: A; Fee: 3"),
+    (
+        "<tr><th rowspan=2>Plot<th colspan=2>Rent</tr><tr><th colspan=2>Net</tr><tr><td>A<td>3<td>2</tr>",
+        "Plot: A; Rent Net: 3; Rent Net: 2",
+    ),
+)
+def test_a_wide_name_at_another_place_is_read_as_before(rows: str, line: str) -> None:
+    assert read(f"<table>{rows}</table>") == f"<p>{line}</p>"
+
+
 def test_signs_of_html_in_cells_stay_text() -> None:
     table = "<table><tr><th>Sign<th>Use</tr><tr><td>&lt;b&gt;<td>bold &amp; more</tr></table>"
 
