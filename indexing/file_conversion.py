@@ -261,6 +261,7 @@ class FileConverter:
                 is_empty = False
                 yield normalize_unicode(text), {**meta_of_mail, "kind": forms.MAIL}
 
+            refused.update(f"{kind}: it is of a kind that is not read" for kind in mail.unread)
             for name, content in mail.attachments:
                 attached = Path(name)
                 try:
@@ -304,19 +305,21 @@ class FileConverter:
         """Return the text of a mail without its header lines.
 
         :param texts: The parts of the mail in plain text.
-        :param page: The HTML of the mail without struck-out texts. Empty if the mail has plain text.
+        :param page: The HTML of the mail without struck-out texts. Empty if it says the same as the plain text.
         """
+        plain = "\n\n".join(map(unwrap_lines, texts))
         if not page:
-            return "\n\n".join(map(unwrap_lines, texts))
+            return plain
 
         all_words = without_tags(page)
-        if forms.HTML in self._missing:
-            return all_words
-        outline = Outline()
-        main_text, _ = outline.read(self._page(page, outline))
+        main_text = ""
+        if forms.HTML not in self._missing:
+            outline = Outline()
+            main_text, _ = outline.read(self._page(page, outline))
         # The extraction is made for web pages. It may lose most of a short mail, and then all words of the mail are
         # used.
-        return main_text if len(main_text) > _LEAST_SHARE * len(all_words) else all_words
+        words = main_text if len(main_text) > _LEAST_SHARE * len(all_words) else all_words
+        return f"{plain}\n\n{words}" if plain else words
 
     def _page(self, text: str, outline: Outline) -> str:
         """Extract the main text of an HTML page, with marks."""

@@ -6,7 +6,7 @@ attachment. A mail that cannot be read does not stop the others.
 
 import email
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from email.header import decode_header, make_header
 from email.message import Message
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from prefrag.components.text.sentences import cut_text
 from prefrag.components.text.unicode_form import is_text
+from prefrag.indexing.readers.html_files import without_tags
 from prefrag.indexing.readers.text_decoding import decode_text
 from prefrag.indexing.report import TOO_DEEP, CannotRead
 
@@ -43,6 +44,11 @@ _MOST_HEAD = 500
 _MOST_FIELD = 2_000
 # At most this many parts of a mail are read. Further parts are ignored.
 _MOST_PARTS = 1_000
+# A part in HTML is left out if at least this share of its words stands in the plain text, too: of a part that the mail
+# offers in place of the plain text, and of any other part.
+_SAME_TEXT, _REPEATED_TEXT = 0.5, 0.9
+# Matches a word.
+_WORD = re.compile(r"\w+")
 # The content type of a forwarded mail.
 _FORWARDED = "message/rfc822"
 # The header fields that are shown, in this order.
@@ -56,8 +62,9 @@ class Mail(NamedTuple):
     :param head: The header lines From, To, Cc, Date and Subject, as far as the mail has them.
     :param fields: The same header fields, with names in small letters. The date is written as in 2026-03-04.
     :param texts: The parts in plain text.
-    :param html: The parts in HTML. Empty if the mail has plain text.
+    :param html: The parts in HTML, except those that say the same as the plain text.
     :param attachments: The file name and the content of each attachment.
+    :param unread: The content types of the parts that are not read, such as "text/calendar".
     """
 
     subject: str
@@ -66,6 +73,7 @@ class Mail(NamedTuple):
     texts: list[str]
     html: str
     attachments: list[tuple[str, bytes]]
+    unread: list[str]
 
 
 class _ShortFields(Compat32):
@@ -123,9 +131,11 @@ def _read_mail(data: bytes) -> Mail:
         fields["date"] = parsedate_to_datetime(head.get("Date", "")).date().isoformat()
 
     texts: list[str] = []
-    pages: list[str] = []
+    # The parts in HTML. With each stands whether the mail offers it in place of another part.
+    pages: list[tuple[str, bool]] = []
     attachments: list[tuple[str, bytes]] = []
-    for part in _leaves(message):
+    unread: list[str] = []
+    for part, is_alternative in _leaves(message):
         # The name of an attachment may be a path on the sender's machine, so keep only the file name.
         name = re.split(r"[\\/]", _words(part.get_filename()))[-1]
         kind = part.get_content_type()
@@ -137,30 +147,57 @@ def _read_mail(data: bytes) -> Mail:
         elif kind == "text/plain":
             texts.append(_decode(part))
         elif kind == "text/html":
-            pages.append(_decode(part))
+            pages.append((_decode(part), is_alternative))
+        elif not _repeats_others(kind):
+            unread.append(kind)
 
     texts = [text for text in texts if text.strip()]
-    pages = [page for page in pages if page.strip()]
+    words_of_texts = set(_WORD.findall(" ".join(texts).lower()))
+    html = "\n".join(page for page, is_alternative in pages if _says_more(page, words_of_texts, is_alternative))
     lines = "\n".join(f"{name}: {value}" for name, value in head.items())
-    html = "" if texts else "\n".join(pages)
-    return Mail(head.get("Subject", ""), lines, fields, texts, html, attachments)
+    return Mail(head.get("Subject", ""), lines, fields, texts, html, attachments, unread)
 
 
-def _leaves(message: Message) -> Iterator[Any]:
-    """Yield the parts of a mail that have content. A forwarded mail counts as a single part."""
-    waiting: list[Any] = [message]
+def _says_more(page: str, words_of_texts: Set[str], is_alternative: bool) -> bool:
+    """Check whether a part in HTML says more than the plain text of the mail.
+
+    Mostly both say the same. But the plain text may only say that the mail is in HTML, or be another text.
+
+    :param page: The part in HTML.
+    :param words_of_texts: The words of the plain text in small letters. Empty if the mail has none.
+    :param is_alternative: Whether the mail offers the part in place of another part.
+    """
+    words = set(_WORD.findall(without_tags(page).lower())) if words_of_texts else set()
+    if not words:
+        return not words_of_texts and bool(page.strip())
+    most = _SAME_TEXT if is_alternative else _REPEATED_TEXT
+    return len(words & words_of_texts) < most * len(words)
+
+
+def _repeats_others(kind: str) -> bool:
+    """Check whether parts of a content type only repeat or sign other parts, such as "text/x-amp-html"."""
+    return kind.endswith("-signature") or (kind.startswith("text/") and "html" in kind)
+
+
+def _leaves(message: Message) -> Iterator[tuple[Any, bool]]:
+    """Yield the parts of a mail that have content, and whether the mail offers the part in place of another part.
+
+    A forwarded mail counts as a single part.
+    """
+    waiting: list[tuple[Any, bool]] = [(message, False)]
     for _ in range(_MOST_PARTS):
         if not waiting:
             return
-        part = waiting.pop()
+        part, is_alternative = waiting.pop()
         content = part.get_payload()
         has_parts = isinstance(content, list)
         if has_parts and part.get_content_type() != _FORWARDED:
-            waiting += reversed(content)
+            is_alternative |= part.get_content_type() == "multipart/alternative"
+            waiting += [(inner, is_alternative) for inner in reversed(content)]
             continue
         is_empty = has_parts and not content
         if not is_empty:
-            yield part
+            yield part, is_alternative
 
 
 def _decode(part: Message) -> str:

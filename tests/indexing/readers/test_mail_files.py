@@ -132,6 +132,44 @@ def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
     assert texts[3].splitlines()[-1] == "name: Ada; city: Cork"
 
 
+def make_parts(subtype: str, *parts: tuple[str, str]) -> bytes:
+    """Return a mail with parts, each of which is its content type and its text."""
+    head = f"Subject: Keel\nContent-Type: multipart/{subtype}; boundary=x\n\n"
+    return (head + "".join(f"--x\nContent-Type: {kind}\n\n{text}\n" for kind, text in parts) + "--x--\n").encode()
+
+
+@for_each(
+    "subtype, plain, page, lines",
+    (
+        "alternative",
+        "Please view it in HTML.",
+        "<p>The pump costs 90.</p>",
+        ["Please view it in HTML.", "The pump costs 90."],
+    ),
+    ("mixed", "The pump is blue.", "<p>The valve is red.</p>", ["The pump is blue.", "The valve is red."]),
+    ("alternative", "The *pump* costs 90.", "<p>The <b>pump</b> costs 90. Unsubscribe</p>", ["The *pump* costs 90."]),
+    ("mixed", "The pump is blue.", "<p>The pump is <b>blue</b>.</p>", ["The pump is blue."]),
+    ("mixed", "The pump is blue.", "<br>", ["The pump is blue."]),
+)
+def test_html_is_read_beside_plain_text_if_it_says_more(
+    converter: FileConverter, subtype: str, plain: str, page: str, lines: list[str]
+) -> None:
+    mail = make_parts(subtype, ("text/plain", plain), ("text/html", page))
+
+    [passage] = converter.passages(Path("/a.eml"), mail)
+
+    assert (passage.content or "").splitlines()[1:] == lines
+    assert converter.loss == ""
+
+
+def test_a_part_of_a_kind_that_is_not_read_is_reported(converter: FileConverter) -> None:
+    parts = [("text/plain", "Come."), ("text/x-amp-html", "<p>Come.</p>"), ("text/calendar", "BEGIN:VCALENDAR")]
+
+    converter.passages(Path("/a.eml"), make_parts("alternative", *parts))
+
+    assert converter.loss == "1 part not read (1 text/calendar: it is of a kind that is not read)"
+
+
 @for_each("data, reason", (b"no mail", "there is no mail in it"), (b"From a\n\n", "no text"))
 def test_a_mailbox_without_mails_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(CannotRead, match=reason):
