@@ -47,6 +47,8 @@ _MOST_PARTS = 1_000
 # A part in HTML is left out if at least this share of its words stands in the plain text, too: of a part that the mail
 # offers in place of the plain text, and of any other part.
 _SAME_TEXT, _REPEATED_TEXT = 0.5, 0.9
+# Matches the declaration of an encoding. Group 1 is its name.
+_CHARSET = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 # Matches a word.
 _WORD = re.compile(r"\w+")
 # The content type of a forwarded mail.
@@ -77,12 +79,24 @@ class Mail(NamedTuple):
 
 
 class _ShortFields(Compat32):
-    """Cuts long header fields. The time to read the parameters of a field grows with the square of its length."""
+    """Cuts long header fields, and decodes those with letters that are not encoded for a mail.
+
+    The time to read the parameters of a field grows with the square of its length.
+    """
+
+    # The encoding that the mail declares for its text. Some programs write the header fields in it, too.
+    charset = ""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         """Return the name and the cut value of a header field."""
         name, value = super().header_source_parse(sourcelines)
-        return name, value[:_MOST_FIELD]
+        value = value[:_MOST_FIELD]
+        if not value.isascii():
+            data = value.encode("ascii", "surrogateescape")
+            # A cut may have divided the last letter.
+            with suppress(CannotRead):
+                value = decode_text(data, None if _is_utf8(data) else self.charset)
+        return name, value
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:
@@ -123,7 +137,9 @@ def _places_of_mails(data: bytes) -> list[tuple[int, int]]:
 
 def _read_mail(data: bytes) -> Mail:
     """Read the header fields, the texts and the attachments of one mail."""
-    message = email.message_from_bytes(data, policy=_ShortFields())
+    declared = _CHARSET.search(data)
+    settings: dict[str, Any] = {"charset": declared[1].decode()} if declared else {}
+    message = email.message_from_bytes(data, policy=_ShortFields(**settings))
     headers = {name: _header(message, name) for name in _HEAD}
     head = {name: value for name, value in headers.items() if value}
     fields = {name.lower(): value for name, value in head.items() if name != "Date"}
@@ -198,6 +214,15 @@ def _leaves(message: Message) -> Iterator[tuple[Any, bool]]:
         is_empty = has_parts and not content
         if not is_empty:
             yield part, is_alternative
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Check whether bytes are text in UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decode(part: Message) -> str:

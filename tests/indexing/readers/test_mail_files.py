@@ -232,3 +232,28 @@ def test_a_line_of_a_mailbox_begins_a_mail_if_it_is_dated(
 
     assert [passage.meta["title"] for passage in passages] == titles
     assert (passages[-1].content or "").endswith("The gate is green.")
+
+
+@for_each(
+    "encoding, declaration",
+    ("latin-1", "; charset=iso-8859-1"),
+    ("latin-1", ""),
+    ("utf-8", ""),
+    ("utf-8", "; charset=iso-8859-1"),
+)
+def test_header_fields_with_letters_as_they_are_keep_them(
+    converter: FileConverter, encoding: str, declaration: str
+) -> None:
+    mail = f"From: J\u00f6rg <j@x.de>\nSubject: Z\u00e4une f\u00fcr\n alle\nContent-Type: text/plain{declaration}\n\nNeu.\n"
+
+    [passage] = converter.passages(Path("/a.eml"), mail.encode(encoding))
+
+    assert (passage.meta["title"], passage.meta["from"]) == ("Z\u00e4une f\u00fcr alle", "J\u00f6rg <j@x.de>")
+
+
+def test_names_of_attachments_may_have_letters_as_they_are(converter: FileConverter) -> None:
+    head = 'Subject: Plan\nContent-Type: text/plain\nContent-Disposition: attachment; filename="R\u00e4ume.txt"\n'
+
+    _, passage = converter.passages(Path("/a.eml"), f"{head}\nThe hall.\n".encode())
+
+    assert passage.meta["attachment"] == "R\u00e4ume.txt"
