@@ -11,6 +11,7 @@ import unicodedata
 
 from charset_normalizer import from_bytes
 
+from prefrag.indexing.readers.language_letters import encoding_of_letters
 from prefrag.indexing.report import CannotRead
 
 # The encoding for each byte order mark. UTF-32 must come before UTF-16, because its mark begins with that of UTF-16.
@@ -37,6 +38,9 @@ _CANDIDATES = [
     "gb18030",
     "big5",
 ]
+# Encodings of Hebrew, Arabic and Cyrillic letters that are considered last, because a short text in Greek or in another
+# encoding of Cyrillic letters fits them as well.
+_LAST_CANDIDATES = ["cp1255", "cp1256", "iso8859_6", "iso8859_5", "koi8_u"]
 # The encoding of Windows for Western European languages. Nearly all older texts in Latin letters use it.
 _WESTERN = "cp1252"
 # Another encoding is chosen only if its scores are better than those of the Western encoding by more than this. The
@@ -242,7 +246,23 @@ def _likely_encodings(data: bytes) -> list[str]:
     beginning = data[: 20 * _SAMPLE_BYTES]
     lines = [line for line in beginning.splitlines() if not line.isascii()]
     sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
-    matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
+    by_letters = encoding_of_letters(sample)
+    by_scores = _encodings_by_scores(sample)
+    return [by_letters, *by_scores] if by_letters else by_scores
+
+
+def _encodings_by_scores(sample: bytes) -> list[str]:
+    """Return the names of the older encodings that fit a text, those with the best scores of charset_normalizer first.
+
+    The scores hardly differ between the encodings of Latin letters.
+    """
+    candidates = [*_CANDIDATES, *_LAST_CANDIDATES]
+    matches = []
+    last_matches = []
+    for match in from_bytes(sample, cp_isolation=candidates, preemptive_behaviour=False):
+        is_last = set(match.could_be_from_charset) <= set(_LAST_CANDIDATES)
+        (last_matches if is_last else matches).append(match)
+
     western_matches = [match for match in matches if _WESTERN in match.could_be_from_charset]
     if western_matches:
         western = western_matches[0]
@@ -251,4 +271,6 @@ def _likely_encodings(data: bytes) -> list[str]:
         is_as_tidy = all(western.chaos <= match.chaos + _CLEARLY for match in matches)
         if is_as_coherent and is_as_tidy:
             return [_WESTERN]
-    return [match.encoding for match in matches]
+    best_coherence = max((match.coherence for match in matches), default=0.0)
+    clear_matches = [match for match in last_matches if match.coherence > best_coherence + _CLEARLY]
+    return [match.encoding for match in (*clear_matches, *matches)]

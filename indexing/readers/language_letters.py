@@ -1,0 +1,152 @@
+"""Find the encoding of a text by the letters of the languages that are written in Latin letters, and of Hebrew.
+
+In the older encodings, the same byte is another letter for each part of Europe. For example, the byte for the Turkish
+letter "ş" is the Icelandic letter "þ" in the encoding of Western Europe. So the right encoding is the one in
+which the letters of the text belong to one language. The decoding of texts calls :func:`encoding_of_letters`.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+# The encoding of Windows for Western Europe.
+_WESTERN = "cp1252"
+# For each language of Western Europe, its letters that are not ASCII: German, Dutch, French, Catalan, Italian, Spanish,
+# Portuguese, Irish, Albanian, Swedish and Finnish, Danish and Norwegian, Icelandic, Faroese. Foreign words bring
+# further letters into some languages.
+_WESTERN_LETTERS = (
+    "äöüßéèàç",
+    "ëïéèöüêó",
+    "àâæçéèêëîïôœùûüÿ",
+    "àçéèíïóòúü",
+    "àèéìíîòóùúªº",
+    "áéíñóúüªº",
+    "àáâãçéêíóôõúüªº",
+    "áéíóú",
+    "çë",
+    "åäöéà",
+    "æøåéèêóòôâ",
+    "áðéíóúýþæö",
+    "áðíóúýæø",
+)
+# The same for Central Europe: Polish, Czech, Slovak, Hungarian, Romanian, and Croatian and Slovene.
+_CENTRAL_LETTERS = (
+    "ąćęłńóśźż",
+    "áčďéěíňóřšťúůýž",
+    "áäčďéíĺľňóôŕšťúýž",
+    "áéíóöőúüű",
+    "ăâîşţ",
+    "čćđšž",
+)
+# Turkish.
+_TURKISH_LETTERS = ("çğıİöşüâîû",)
+# Lithuanian, Latvian and Estonian.
+_BALTIC_LETTERS = (
+    "ąčęėįšųūž",
+    "āčēģīķļņšūž",
+    "äöõüšž",
+)
+# The other encodings, with the letters of their languages. Of two that fit equally well, the first is taken.
+_OTHERS = {
+    "cp1250": _CENTRAL_LETTERS,
+    "iso8859_2": _CENTRAL_LETTERS,
+    "cp1254": _TURKISH_LETTERS,
+    "cp1257": _BALTIC_LETTERS,
+}
+# The encoding of Windows for Hebrew.
+_HEBREW = "cp1255"
+# Matches a letter of Hebrew.
+_HEBREW_LETTER = re.compile("[א-ת]")
+# Matches a letter of Hebrew that only ends words, with the letter behind it. In Hebrew there is no such pair. In a text
+# in Cyrillic or Greek letters that is read as Hebrew, there are many.
+_FINAL_INSIDE = re.compile("[ךםןףץ](?=[א-ת])")
+# A text is in Hebrew only if it has at least this many letters of Hebrew.
+_LEAST_HEBREW = 20
+# Signs that may stand behind a letter: quotation marks, dashes, dots, currencies and the soft hyphen.
+_SIGNS = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e«»\u2013\u2014…·•°€£¥™®©§\u00ad")
+# A language fits if at least this share of the characters that are not ASCII are its letters.
+_NEARLY_ALL = 0.98
+# The letters of a text tell its language only if they are at least this many, of this many kinds, and at least this
+# share of all letters. In an English text with some foreign names they are fewer.
+_LEAST_LETTERS = 6
+_LEAST_KINDS = 3
+_LEAST_SHARE = 0.02
+
+
+def encoding_of_letters(data: bytes) -> str | None:
+    """Find the encoding of a text in Hebrew, Turkish, or a language of Central Europe or the Baltic.
+
+    :param data: The bytes of the text, or of its lines that are not ASCII.
+    :returns: The name of the encoding. None if the letters fit a language of Western Europe as well, if they are too
+        few, or if no language fits.
+    """
+    if _is_hebrew(data):
+        return _HEBREW
+    western_share, _ = _best_share(data, _WESTERN, _WESTERN_LETTERS)
+    if western_share >= _NEARLY_ALL:
+        return None
+    best: str | None = None
+    best_share = _NEARLY_ALL
+    for encoding, languages in _OTHERS.items():
+        share, is_enough = _best_share(data, encoding, languages)
+        if is_enough and (share > best_share or (best is None and share == best_share)):
+            best, best_share = encoding, share
+    return best
+
+
+def _is_hebrew(data: bytes) -> bool:
+    """Check whether a text is in Hebrew, if its bytes are read as Hebrew letters."""
+    try:
+        text = data.decode(_HEBREW)
+    except UnicodeDecodeError:
+        return False
+    n_letters = len(_HEBREW_LETTER.findall(text))
+    is_enough = n_letters >= max(_LEAST_HEBREW, _NEARLY_ALL * _special_characters(text).total())
+    # A few pairs may come from words that are written together by mistake.
+    return is_enough and len(_FINAL_INSIDE.findall(text)) <= (1 - _NEARLY_ALL) * n_letters
+
+
+def _best_share(data: bytes, encoding: str, languages: Sequence[str]) -> tuple[float, bool]:
+    """Return how well the letters of a text fit the language that they fit best.
+
+    :param data: The bytes of the text.
+    :param encoding: The encoding in which they are read.
+    :param languages: The letters of each language.
+    :returns: The share of the characters that are not ASCII that are letters of the language, and whether there are
+        enough letters to tell it. The share is 0 if the bytes do not fit the encoding.
+    """
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return 0.0, False
+    characters = _special_characters(text)
+    total = characters.total()
+    if not total:
+        return 0.0, False
+    share = max(_count_letters(characters, letters) / total for letters in languages)
+    n_letters = sum(map(str.isalpha, text))
+    is_enough = total >= max(_LEAST_LETTERS, _LEAST_SHARE * n_letters) and len(characters) >= _LEAST_KINDS
+    return share, is_enough
+
+
+def _count_letters(characters: Counter[str], letters: str) -> int:
+    """Count the characters that are letters of a language, large or small."""
+    return sum(n for character, n in characters.items() if character in letters or character.lower() in letters)
+
+
+def _special_characters(text: str) -> Counter[str]:
+    """Count the letters of a text that are not ASCII, and the characters that a wrong encoding brings into words.
+
+    Those are control characters, and signs behind a letter other than quotation marks, dashes and the like.
+    """
+    characters = Counter[str]()
+    before = ""
+    for character in text:
+        if not character.isascii():
+            is_control = unicodedata.category(character) == "Cc"
+            is_sign_in_word = before.isalpha() and character not in _SIGNS and not character.isspace()
+            if character.isalpha() or is_control or is_sign_in_word:
+                characters[character] += 1
+        before = character
+    return characters
