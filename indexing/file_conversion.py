@@ -62,7 +62,7 @@ from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 
 # The number of the recipe, which is the way in which this version makes passages. Increase this number whenever you
 # change how passages are made. Then all files count as changed and are read again.
-_RECIPE = 18
+_RECIPE = 19
 # The class name and the settings of Haystack's converter, by the form of the file.
 _CONVERTERS: dict[str, tuple[str, dict[str, object]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
@@ -100,6 +100,8 @@ _MOST_REASONS = 3
 _MOST_SECTIONS = 2_000
 # Matches the beginning of a tag such as `<aside class="note">` or `</footer>`. Group 1 is "<" or "</".
 _ASIDE_OR_FOOTER = re.compile(r"(</?)(?:aside|footer)\b", re.IGNORECASE)
+# Matches the beginning of the element that holds a whole page, or of the declaration before it.
+_ROOT = re.compile(r"<(?:html|!doctype)\b", re.IGNORECASE)
 # If the extraction keeps no more than this share of the characters of an HTML mail, all words of the mail are used.
 _LEAST_SHARE = 0.9
 # At most this many files of a folder are looked at to find an original of a file such as "rules draft".
@@ -328,6 +330,9 @@ class FileConverter:
 
     def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, object]]:
         """Run Haystack's converter for a form of file. Return the text with marks, and the metadata."""
+        # Otherwise, the first element of the page would count as the whole page, and the text in it as none.
+        if form == forms.HTML and not _ROOT.search(text):
+            text = f"<html>{text}</html>"
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
         if not converted:

@@ -30,7 +30,13 @@ _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*
 
 # Matches the opening or closing tag of an element that the extraction drops with its text, such as `<figure class="a">`
 # or `</figure>`. Group 1 is the slash of a closing tag.
-_DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption)\b[^<>]{0,1000}>", re.IGNORECASE)
+_DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption|center)\b[^<>]{0,1000}>", re.IGNORECASE)
+# Matches the beginning of a heading with a button, as in `<h2><button>Fees</button></h2>`. Group 1 is what stands
+# before the button, and group 2 is the words of the button.
+_HEADING_BUTTON = re.compile(
+    r"(<h[1-6]\b[^<>]{0,1000}>\s*)<button\b[^<>]{0,1000}>((?:(?!</?(?:button|h[1-6])\b).){0,2000})</button\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
 # Matches the opening or closing tag of a date or time, such as `<time datetime="2026-11-05">`. The extraction drops the
 # element with its words.
 _TIME_TAG = re.compile(r"</?time\b[^<>]{0,1000}>", re.IGNORECASE)
@@ -159,8 +165,10 @@ def _keep_texts(page: str) -> str:
 
     For example, ``<figcaption class="wide">The quay</figcaption>`` becomes ``<div>The quay</div>``. The class goes too,
     because the extraction drops elements of some classes. ``<time>5 May</time>`` becomes ``5 May``.
+    Of a heading that is a button, the words stay.
     """
-    return _DROPPED_TAG.sub(r"<\1div>", _TIME_TAG.sub("", page))
+    with_buttons = _HEADING_BUTTON.sub(r"\1\2", page)
+    return _DROPPED_TAG.sub(r"<\1div>", _TIME_TAG.sub("", with_buttons))
 
 
 class _Cell(NamedTuple):

@@ -153,3 +153,25 @@ def test_the_words_of_a_date_or_time_stay() -> None:
     part = '<h2>Dance on <time>3 May</time></h2><p>Tea at <time datetime="16:15">a quarter past four</time>.</p>'
 
     assert lines_of(part) == ["Dance on 3 May", "Tea at a quarter past four."]
+
+
+@for_each(
+    "part, lines",
+    (
+        "<h2> <button class=fold><span>Fees</span></button></h2><div><p>A berth costs 9.</p></div>",
+        ["Fees", "A berth costs 9."],
+    ),
+    ("<center><b>The key hangs behind the door.</b></center>", ["The key hangs behind the door."]),
+    ("<button>Share</button><nav><a href=/>Home</a></nav>", []),
+)
+def test_a_heading_in_a_button_and_centred_words_stay(part: str, lines: list[str]) -> None:
+    assert lines_of(part) == lines
+
+
+@for_each("page", "<p>The dam is safe.</p>", "<body><p>The dam is safe.</p></body>", "<h1>The dam is safe.</h1>")
+def test_a_page_of_a_single_element_is_read(page: str) -> None:
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+
+    [passage] = FileConverter().passages(Path("/a.html"), page.encode())
+
+    assert passage.content == "The dam is safe."
