@@ -56,8 +56,9 @@ _OTHERS = {
 }
 # The encoding of Windows for Hebrew.
 _HEBREW = "cp1255"
-# Matches a letter of Hebrew.
-_HEBREW_LETTER = re.compile("[א-ת]")
+# Matches a word of Hebrew letters. In a text in Latin letters that is read as Hebrew, they stand alone or beside ASCII
+# letters.
+_HEBREW_WORD = re.compile("(?<![A-Za-zא-ת])[א-ת]{2,}(?![A-Za-z])")
 # Matches a letter of Hebrew that only ends words, with the letter behind it. In Hebrew there is no such pair. In a text
 # in Cyrillic or Greek letters that is read as Hebrew, there are many.
 _FINAL_INSIDE = re.compile("[ךםןףץ](?=[א-ת])")
@@ -101,7 +102,7 @@ def _is_hebrew(data: bytes) -> bool:
         text = data.decode(_HEBREW)
     except UnicodeDecodeError:
         return False
-    n_letters = len(_HEBREW_LETTER.findall(text))
+    n_letters = sum(map(len, _HEBREW_WORD.findall(text)))
     is_enough = n_letters >= max(_LEAST_HEBREW, _NEARLY_ALL * _special_characters(text).total())
     # A few pairs may come from words that are written together by mistake.
     return is_enough and len(_FINAL_INSIDE.findall(text)) <= (1 - _NEARLY_ALL) * n_letters

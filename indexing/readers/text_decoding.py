@@ -9,7 +9,7 @@ import codecs
 import re
 import unicodedata
 
-from charset_normalizer import from_bytes
+from charset_normalizer import CharsetMatch, from_bytes
 
 from prefrag.indexing.readers.language_letters import encoding_of_letters
 from prefrag.indexing.report import CannotRead
@@ -257,8 +257,8 @@ def _encodings_by_scores(sample: bytes) -> list[str]:
     The scores hardly differ between the encodings of Latin letters.
     """
     candidates = [*_CANDIDATES, *_LAST_CANDIDATES]
-    matches = []
-    last_matches = []
+    matches: list[CharsetMatch] = []
+    last_matches: list[CharsetMatch] = []
     for match in from_bytes(sample, cp_isolation=candidates, preemptive_behaviour=False):
         is_last = set(match.could_be_from_charset) <= set(_LAST_CANDIDATES)
         (last_matches if is_last else matches).append(match)

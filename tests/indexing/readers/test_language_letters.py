@@ -52,7 +52,8 @@ def test_a_text_of_western_europe_is_left_to_its_encoding(text: str) -> None:
     data = text.encode("cp1252")
 
     assert encoding_of_letters(data) is None
-    assert decode_text(data) == text
+    assert encoding_of_letters(data * 20) is None
+    assert decode_text(data * 20) == text * 20
 
 
 @for_each(
