@@ -330,9 +330,6 @@ class FileConverter:
 
     def _run(self, form: str, text: str, outline: Outline) -> tuple[str, dict[str, object]]:
         """Run Haystack's converter for a form of file. Return the text with marks, and the metadata."""
-        # Otherwise, the first element of the page would count as the whole page, and the text in it as none.
-        if form == forms.HTML and not _ROOT.search(text):
-            text = f"<html>{text}</html>"
         source = ByteStream(text.encode(), meta={"encoding": "utf-8"})
         converted: list[Document] = self._converters[form].run(sources=[source])["documents"]
         if not converted:
@@ -376,6 +373,9 @@ class FileConverter:
 
         title = _one_line(html_title(text)) if form == forms.HTML else ""
         source = _MARK_HEADINGS[form](text, outline) if form in _MARK_HEADINGS else text
+        # Otherwise, the only element of a page would count as the whole page, and the text in it as none.
+        if form == forms.HTML and not _ROOT.search(source):
+            source = f"<html>{source}</html>"
         content, meta = self._run(form, source, outline)
         if form == forms.TEXT:
             content = unwrap_lines(content)

@@ -132,6 +132,17 @@ def test_no_text_of_a_mail_is_lost(converter: FileConverter) -> None:
     assert texts[3].splitlines()[-1] == "name: Ada; city: Cork"
 
 
+def test_html_that_begins_with_a_table_is_read_in_lines(converter: FileConverter) -> None:
+    pytest.importorskip("trafilatura", reason="the extra 'files' is not installed")
+    mail = make_mail()
+    page = "<table><tr><td><p>Thank you.</p></td></tr><tr><td><table><tr><td>Rope</td><td>3</td></tr></table></td></tr></table>"
+    mail.set_content(page, subtype="html")
+
+    [passage] = converter.passages(Path("/a.eml"), bytes(mail))
+
+    assert "|" not in (passage.content or "")
+
+
 def make_parts(subtype: str, *parts: tuple[str, str]) -> bytes:
     """Return a mail with parts, each of which is its content type and its text."""
     head = f"Subject: Keel\nContent-Type: multipart/{subtype}; boundary=x\n\n"
