@@ -2,9 +2,9 @@
 
     python -m benchmarks.unseen_pairs [--pairs FILE] [--write FILE]
 
-`evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts by each of two writers who knew no rule of the gate: one
-text states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file of its
-own: first by the reader, then the answer is checked as if a small model had proposed it at once.
+`evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts by each of two writers who knew no rule of the gate:
+one text states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file
+of its own: first by the reader, then the answer is checked as if a small model had proposed it at once.
 """
 
 from __future__ import annotations
