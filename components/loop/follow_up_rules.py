@@ -14,7 +14,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, pairwise
 
-from prefrag.components.text.title_mentions import FUNCTION_WORDS
+from prefrag.components.loop.noun_phrases import (
+    AUXILIARIES,
+    GRAMMAR_WORDS,
+    PREPOSITIONS,
+    NounPhrase,
+    find_noun_phrases,
+)
 
 # The maximum number of words of an answer that is searched for names. A longer answer is not searched.
 _MAX_NAME_WORDS = 8
@@ -26,6 +32,8 @@ _CAPITAL = r"[^\W\d_a-z\u00df-\u00ff][\w'\u2019&-]*|\d+(?:\.\d+)+"
 _SMALL_WORDS = "(?:(?:of|the|de|von|van|and|for)[ ]){0,2}"
 # An article at the end of a text. It matches "the" in "Is the".
 _ARTICLE_AT_END = re.compile(r"\b(?:the|an?)$", re.IGNORECASE)
+# An article at the beginning of a phrase such as "the Alma".
+_ARTICLE_AT_BEGIN = re.compile(r"the ", re.IGNORECASE)
 # What looks like a name. The three lines of the expression match, in this order:
 # - words in quotation marks: "Blue Hall" with its marks;
 # - a path or an e-mail address: "/etc/hosts", "a@b.org";
@@ -40,12 +48,6 @@ _NAME = re.compile(
 )
 # A word between blanks, without quotation marks.
 _WORD = re.compile(r"[^\s\"\u201c\u201d]+")
-# Auxiliary verbs. The main verb of the question comes after the noun: "does the trailer weigh".
-_AUXILIARIES = frozenset(
-    ["can", "could", "did", "do", "does", "may", "might", "must", "shall", "should", "will", "would"]
-)
-# English function words, with the auxiliary verbs. A noun phrase ends before the next of these words.
-_GRAMMAR_WORDS = FUNCTION_WORDS | _AUXILIARIES
 # An article or possessive and up to six words behind it: "the blue trailer", "my car".
 _PHRASE = re.compile(r"\b(?:the|our|my|your)((?: [\w'\u2019-]+){1,6})", re.I)
 # A pronoun for a person.
@@ -90,14 +92,23 @@ _NAMED_YEAR = re.compile(rf"\b(?:in|for|of|from|since|until|than|and|year) ({_YE
 _STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
 # A question that begins with "who", or with one word and "who": "Who was", "And who is", but not "in 1990 who".
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
+# An auxiliary verb anywhere in a question.
+_HAS_AUXILIARY = re.compile(rf"\b(?:{'|'.join(sorted(AUXILIARIES))})\b", re.I)
 # The same with "which" or "what": "Which ship", "in which year".
 _ASKED_WHICH = re.compile(r"\W*(?:\w+ )?(?:which|what)\b", re.I)
+# The beginnings of questions, up to the noun phrase: "Who is the captain", "What is the price", "Where are the keys".
+_IS = r"(['\u2019]s| is| are| was| were) $"
+_ASKS_WHO_IS = re.compile(rf"\bwho{_IS}", re.I)
+_ASKS_WHAT_IS = re.compile(rf"\bwhat{_IS}", re.I)
+_ASKS_WHAT_OR_WHERE_IS = re.compile(rf"\bwh(?:at|ere){_IS}", re.I)
+# A question about several things, of which the answer names the right thing: "Which rules apply in Sweden?"
+_BEGINS_WITH_WHICH = re.compile(r"\W*(?:and )?which\b", re.I)
 # Pronouns that may stand before a noun, as in "this ship".
 _DEMONSTRATIVES = ("this", "that", "these", "those")
 # The groups of pronouns that stand for the same thing.
-_FORMS_OF_PRONOUNS = tuple(
-    frozenset(forms.split()) for forms in ("he him his", "she her hers", "it its", "they them their theirs these those")
-)
+_SINGULAR = frozenset(["it", "its"])
+_PLURAL = frozenset(["they", "them", "their", "theirs", "these", "those"])
+_FORMS_OF_PRONOUNS = (frozenset(["he", "him", "his"]), frozenset(["she", "her", "hers"]), _SINGULAR, _PLURAL)
 
 # What is put before a text, so that a word with a capital at its beginning counts as a name. Otherwise the capital may
 # only show that a sentence begins.
@@ -126,7 +137,7 @@ def find_reference(question: str) -> str:
 
     # A question of function words alone, such as "why?", names nothing.
     has_pronoun = _PERSON.search(question) or _THING.search(question)
-    has_only_grammar = bool(words) and set(words) <= _GRAMMAR_WORDS
+    has_only_grammar = bool(words) and set(words) <= GRAMMAR_WORDS
     if has_only_grammar and not has_pronoun:
         return question.strip(" ?.!")
 
@@ -142,7 +153,7 @@ def _is_fragment(words: Sequence[str]) -> bool:
     if not 0 < len(words) <= _MAX_FRAGMENT_WORDS:
         return False
     first_word = words[0]
-    return first_word in _BEGIN_FRAGMENTS or first_word not in _GRAMMAR_WORDS
+    return first_word in _BEGIN_FRAGMENTS or first_word not in GRAMMAR_WORDS
 
 
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
@@ -167,9 +178,22 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
         return _complete_fragment(reference, turns)
 
     pronoun = reference.casefold()
+    if _has_other_pronoun(question, pronoun):
+        return None
     find_name = _find_person if _PERSON.fullmatch(pronoun) else _find_thing
     name = find_name(turns, pronoun)
     return _insert_name(name, match, turns) if name else None
+
+
+def _has_other_pronoun(question: str, pronoun: str) -> bool:
+    """Check whether a pronoun for a thing stands beside another, as in "how do they pay it".
+
+    The rules cannot tell which of the two is the thing of the earlier question.
+    """
+    if pronoun not in _SINGULAR | _PLURAL:
+        return False
+    others = {match.group().casefold() for match in _THING.finditer(_EMPTY_IT.sub("", question))}
+    return bool(others & _SINGULAR) and bool(others & _PLURAL)
 
 
 def _insert_name(name: str, pronoun: re.Match[str], turns: Turns) -> str | None:
@@ -182,7 +206,7 @@ def _insert_name(name: str, pronoun: re.Match[str], turns: Turns) -> str | None:
     noun = ""
     if word in _DEMONSTRATIVES:
         next_word = re.match(r" (\w+)", after)
-        if next_word and next_word[1].casefold() not in _GRAMMAR_WORDS:
+        if next_word and next_word[1].casefold() not in GRAMMAR_WORDS:
             noun = next_word[1]
     if noun:
         last_question, _ = turns[-1]
@@ -190,6 +214,10 @@ def _insert_name(name: str, pronoun: re.Match[str], turns: Turns) -> str | None:
         if not re.search(rf"\b{noun}s?\b", last_question, re.I):
             return None
         after_noun = after.removeprefix(f" {noun}")
+        # "This boiler" becomes "the boiler in hall 2".
+        if re.search(rf"\b{noun}\b", name, re.I):
+            return f"{before}{name}{after_noun}"
+        name = _ARTICLE_AT_BEGIN.sub("", name)
         return f"{before}the {noun} ({name}){after_noun}"
     if _POSSESSIVE.match(question, pronoun.start()):
         return f"{before}{name}'s{after}"
@@ -269,7 +297,7 @@ def _name_places(text: str) -> Iterator[slice]:
 
 def _is_grammar_word(match: re.Match[str]) -> bool:
     """Check whether a match is a function word or an auxiliary verb."""
-    return match.group().casefold() in _GRAMMAR_WORDS
+    return match.group().casefold() in GRAMMAR_WORDS
 
 
 def _begins_sentence(match: re.Match[str], text: str) -> bool:
@@ -301,14 +329,14 @@ def _phrase_places(text: str) -> Iterator[slice]:
         # The words behind the article or possessive, up to the next function word.
         words = []
         for word in match[1].split():
-            if word.casefold() in _GRAMMAR_WORDS:
+            if word.casefold() in GRAMMAR_WORDS:
                 break
             words.append(word)
 
         # After "does" or "may", the last word is taken for a verb, which is no part of the phrase.
         if len(words) > 1:
             words_before = text[: match.start()].casefold().split()
-            if not _AUXILIARIES.isdisjoint(words_before):
+            if not AUXILIARIES.isdisjoint(words_before):
                 words.pop()
         if words:
             # Each word has one blank before it.
@@ -338,18 +366,30 @@ def _find_person(turns: Turns, pronoun: str) -> str:
         if len(names_in_answer) > 1:
             return ""
         if names_in_answer:
-            return names_in_answer[0]
+            # "Ada Quill and Ben Marsh" are two persons.
+            is_pair = " and " in names_in_answer[0]
+            return "" if is_pair else names_in_answer[0]
 
+        # The person is asked for and not known, so "the Alma" in "Who is the captain of the Alma?" is not meant.
+        asks_doer = _asks_doer(question)
         # The first of several names is most likely the subject of the question.
-        name = next(_names(question), None)
-        if name is not None:
-            return name
+        for place in _name_places(question):
+            is_thing = asks_doer and _ARTICLE_AT_END.search(question[: place.start].rstrip())
+            if not is_thing:
+                return " ".join(question[place].split())
 
     # No turn has a name, so the first phrase of the newest question with a phrase is taken.
     for question, _ in reversed(turns):
-        for phrase in _phrases(question):
-            return phrase
+        if _asks_doer(question):
+            return ""
+        for phrase in find_noun_phrases(question):
+            return question[phrase.begin : phrase.end]
     return ""
+
+
+def _asks_doer(question: str) -> bool:
+    """Check whether a question asks who does something, as in "Who leads it?", but not in "Who did she marry?"."""
+    return bool(_ASKED_WHO.match(question)) and not _HAS_AUXILIARY.search(question)
 
 
 def _find_thing(turns: Turns, pronoun: str) -> str:
@@ -363,11 +403,60 @@ def _find_thing(turns: Turns, pronoun: str) -> str:
         if names_in_answer:
             return names_in_answer[0]
 
-        names = [name for name in _names(question) if not _is_label(name, question)]
-        things = names or list(_phrases(question))
-        if things:
-            return things[-1]
+        places = [place for place in _name_places(question) if not _is_label(question[place], question)]
+        phrases = _phrases_outside_names(question)
+        # A name before the last phrase counts more than the phrase, but not a name in it or behind it.
+        if phrases and (not places or places[-1].start >= phrases[-1].begin):
+            return _choose_in_phrase(question, phrases[-1], places, pronoun)
+        if places:
+            # In "Which rules apply in Sweden?", the rules are asked for, and the name is only where they apply.
+            word_before = question[: places[-1].start].casefold().split()[-1:]
+            is_place_of_answer = _BEGINS_WITH_WHICH.match(question) and not PREPOSITIONS.isdisjoint(word_before)
+            return "" if is_place_of_answer else " ".join(question[places[-1]].split())
     return ""
+
+
+def _phrases_outside_names(question: str) -> list[NounPhrase]:
+    """List the noun phrases of a question that do not begin inside a name, such as "Museum of the City"."""
+    places = list(_name_places(question))
+    return [
+        phrase
+        for phrase in find_noun_phrases(question)
+        if not any(place.start < phrase.begin < place.stop for place in places)
+    ]
+
+
+def _choose_in_phrase(question: str, phrase: NounPhrase, names: Sequence[slice], pronoun: str) -> str:
+    """Choose what a pronoun for a thing stands for: a noun phrase or its end, such as "the Alma".
+
+    The result is empty if the phrase does not tell.
+    """
+    if not phrase.is_clear:
+        return ""
+    whole = question[phrase.begin : phrase.end]
+    if len(phrase.parts) == 1:
+        return whole
+
+    without_first = question[phrase.parts[1].begin : phrase.end]
+    parts_with_name = [part for part in phrase.parts if any(part.begin <= place.start < part.end for place in names)]
+    before = question[: phrase.begin]
+    # In "Who is the captain of the Alma?", the first noun is a person, so it is not meant.
+    if _ASKS_WHO_IS.search(before):
+        return without_first
+    if pronoun == "there" and parts_with_name:
+        last_part = parts_with_name[-1]
+        return question[last_part.begin : last_part.end]
+    # In "What is the length of the Alma?", the first noun may be no thing, but in "of the oak table" it may be one.
+    has_owner = phrase.parts[1].preposition in ("at", "of")
+    if has_owner and phrase.parts[1] in parts_with_name and _ASKS_WHAT_OR_WHERE_IS.search(before):
+        return without_first
+    asks_what = _ASKS_WHAT_IS.search(before)
+    if has_owner and asks_what:
+        # The number may tell: in "What are the opening hours of the pool?", "it" is the pool.
+        is_plural = asks_what[1].strip().casefold() in ("are", "were")
+        has_other_number = pronoun in (_PLURAL if not is_plural else _SINGULAR)
+        return without_first if has_other_number and len(phrase.parts) == 2 else ""
+    return whole
 
 
 def _is_label(name: str, text: str) -> bool:
@@ -378,7 +467,7 @@ def _is_label(name: str, text: str) -> bool:
     if len(name) != 1:
         return False
     word_before = re.search(rf"([a-z]+) {name}\b", text)
-    return word_before is not None and word_before[1] not in _GRAMMAR_WORDS
+    return word_before is not None and word_before[1] not in GRAMMAR_WORDS
 
 
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
