@@ -17,8 +17,10 @@ from itertools import dropwhile, pairwise
 from prefrag.components.loop.noun_phrases import (
     AUXILIARIES,
     GRAMMAR_WORDS,
+    PARTICIPLE,
     PREPOSITIONS,
     NounPhrase,
+    Part,
     find_noun_phrases,
 )
 
@@ -78,6 +80,15 @@ _CONJUNCTION = re.compile(
 _POSSESSIVE = re.compile(r"(?:his|its|their|her(?= (?!(?:and|as|at|by|for|from|in|on|or|to|with)\b)\w))\b", re.I)
 # The words with which a follow-up may begin: "And what about " in "And what about Vienna?".
 _LEAD = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
+# Prepositions of a place or an aim, which may belong to the whole phrase: "the bus from Ness to Brae". The empty string
+# stands for a phrase of its own.
+_LOOSE_PREPOSITIONS = frozenset(["", "at", "for", "from", "in", "on", "to"])
+# Polite words before such a word: "thanks. " in "thanks. and when was it built?"
+_OPENING = re.compile(
+    r"\W*(?:(?:ok|okay|thanks|thank you|great|good|fine|yes|no|right|well)\b[\s,.!;\u2013-]+)+"
+    r"(?=(?:and|but|or|so|what about|how about)\b)",
+    re.I,
+)
 # The function words that can begin a fragment, such as "in Vienna?". Any other function word begins a full question.
 _BEGIN = "a an at between by during for from in my of on our since the to until with your"
 _BEGIN_FRAGMENTS = frozenset(_BEGIN.split())
@@ -88,6 +99,23 @@ _IN_A_YEAR = re.compile(rf"\W*(?:(?:in|for|of|from|since|until) )?({_YEAR.patter
 # A year after one of these words: "in 1990", "than 1990". Without such a word, the number may count something, as in
 # "built 1990 ships".
 _NAMED_YEAR = re.compile(rf"\b(?:in|for|of|from|since|until|than|and|year) ({_YEAR.pattern})", re.I)
+# A word for a time in a fragment, as in "the year before".
+_TIME_WORD = re.compile(rf"\b({_TIME})s?\b", re.I)
+# A question word alone, perhaps with "was that": "When?", "When was that?"
+_ADVERB = re.compile(r"(?:(?:and|but|so) )?(when|where|why|how)(?: (?:is|was) that)?", re.I)
+# The beginning of a question with such a word and a verb: "Where was", "And when did".
+_ASKED_ADVERB = re.compile(
+    rf"(\W*(?:(?:and|but|so) )?)(when|where|why|how) (is|are|was|were|{'|'.join(sorted(AUXILIARIES))})\b", re.I
+)
+# What stands for the noun of the previous question before a preposition: "the one " in "the one in hall 2".
+_SAME_NOUN = re.compile(rf"(?:(?:the )?ones?|that|those) (?=(?:{'|'.join(sorted(PREPOSITIONS))})\b)", re.I)
+# Another kind of the same thing: "the blue one". It does not match "the older one", which compares two things.
+_OTHER_KIND = re.compile(r"(?:the|our|my|your) ((?!\w+(?:er|est) )[\w-]+) ones?", re.I)
+# A plural noun without an article behind an auxiliary verb and before another verb, perhaps with words before it:
+# "trainees" in "How long do trainees work?" and "full-time trainees".
+_BARE_PLURAL = re.compile(
+    rf"\b(?:do|did|{'|'.join(sorted(AUXILIARIES - {'do', 'did'}))}) ((?:[a-z-]+ )??[a-z-]+s)(?= [a-z]+\b)"
+)
 # The word "one" or "ones", as in "the older one". It stands for a thing that no rule can name.
 _STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
 # A question that begins with "who", or with one word and "who": "Who was", "And who is", but not "in 1990 who".
@@ -126,13 +154,14 @@ def find_reference(question: str) -> str:
     :param question: The question.
     :returns: A pronoun or a fragment. Empty if the question can be understood alone.
     """
+    question = _OPENING.sub("", question)
     lead = _LEAD.match(question)
     # The question without its first words, such as "And".
     text = question[lead.end() :] if lead else question
     words = re.findall(r"\w+", text.casefold())
-    if _IN_A_YEAR.fullmatch(text):
+    if _IN_A_YEAR.fullmatch(text) or _ADVERB.fullmatch(text.strip(" ?.!")):
         return text.strip(" ?.!")
-    if lead and _is_fragment(words):
+    if lead and (_is_fragment(words) or _SAME_NOUN.match(text)):
         return text.strip(" ?.!")
 
     # A question of function words alone, such as "why?", names nothing.
@@ -167,12 +196,32 @@ def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     :returns: The rewritten question. A question without references is returned unchanged. None if no turn names what
         the question refers to.
     """
+    # A fragment among the earlier questions is completed, so that it tells what was asked.
+    completed: list[tuple[str, str]] = []
+    for earlier_question, answer in turns:
+        whole_question = None
+        if completed and _finds_fragment(earlier_question):
+            whole_question = _complete_fragment(find_reference(earlier_question), completed)
+        completed.append((whole_question or earlier_question, answer))
+    return _rewrite(question, completed)
+
+
+def _finds_fragment(question: str) -> bool:
+    """Check whether a question is a fragment such as "and in Vienna?"."""
+    pronoun = _find_pronoun(question)
+    reference = find_reference(question)
+    return bool(reference) and (pronoun is None or pronoun.group() != reference)
+
+
+def _rewrite(question: str, turns: Turns) -> str | None:
+    """Rewrite a follow-up question as :func:`rewrite_by_rules` does, after earlier questions without fragments."""
     reference = find_reference(question)
     if not reference:
         return question
     if not turns:
         return None
 
+    question = _OPENING.sub("", question)
     match = _find_pronoun(question)
     if match is None or match.group() != reference:
         return _complete_fragment(reference, turns)
@@ -480,32 +529,164 @@ def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
 
 
 def _complete_fragment(fragment: str, turns: Turns) -> str | None:
-    """Repeat the previous question with the name from the fragment.
+    """Repeat the previous question with the thing from the fragment in place of another.
 
-    The new name replaces the last name of the question. For example, after "Who built the hall in Graz?", the fragment
-    "in Vienna" gives "Who built the hall in Vienna?". The result is None if nothing can be replaced.
+    For example, after "Who built the hall in Graz?", the fragment "in Vienna" gives "Who built the hall in Vienna?".
+    The result is None if the rules cannot tell what is replaced.
     """
     last_question, _ = turns[-1]
+    # The previous question may be a follow-up itself: "And the phone number?" after "Who is the contact there?"
+    question = _rewrite(last_question, turns[:-1]) or last_question
     year = _IN_A_YEAR.fullmatch(fragment)
     if year:
-        return _ask_of_year(last_question, year[1])
+        return _ask_of_year(question, year[1])
+    adverb = _ADVERB.fullmatch(fragment)
+    if adverb:
+        return _ask_otherwise(question, adverb[1])
+
+    # In "the year before", no name is given.
+    time = _TIME_WORD.search(fragment)
+    if time and not re.search(rf"\b{time[1]}s?\b", question, re.I):
+        return None
+    # "The one in hall 2" and "that of Ferro" differ from the earlier thing by what follows "one" and "that".
+    fragment = _SAME_NOUN.sub("", fragment)
+    other_kind = _OTHER_KIND.fullmatch(fragment)
+    if other_kind:
+        return _ask_of_other_kind(question, other_kind[1])
     if _STANDS_FOR_NOUN.search(fragment):
         return None
+    first_word, _, rest = fragment.partition(" ")
+    if rest and first_word.casefold() in PREPOSITIONS:
+        return _replace_after_preposition(question, first_word.casefold(), rest)
+    return _replace_noun(question, fragment)
 
-    question = f"{_DASH}{last_question}"
-    # Names are tried first, then phrases such as "the harbour".
-    for find_texts, find_places in ((_names, _name_places), (_phrases, _phrase_places)):
-        new_name = next(find_texts(f"{_DASH}{fragment}"), None)
-        places = list(find_places(question))
-        if new_name and places:
-            last_name = question[places[-1]]
-            # The question may contain the last name more than once. Each of these is replaced, from the end to the
-            # beginning, so that the places before stay right. Parts of other words or names stay as they are.
-            for place in reversed(places):
-                if question[place] == last_name:
-                    question = question[: place.start] + new_name + question[place.stop :]
-            return question.removeprefix(_DASH)
-    return None
+
+def _ask_otherwise(question: str, adverb: str) -> str | None:
+    """Ask the previous question with "when", "where", "why" or "how".
+
+    For example, after "Where was the Alma built?", "When?" gives "When was the Alma built?". The result is None if the
+    verb of the question is only "is", or if the question asks who did something.
+    """
+    asked = _ASKED_ADVERB.match(question)
+    if asked is None or asked[2].casefold() == adverb.casefold():
+        return None
+    words = re.findall(r"[\w-]+", question)
+    has_main_verb = asked[3].casefold() in AUXILIARIES or any(PARTICIPLE.fullmatch(word) for word in words)
+    if not has_main_verb:
+        return None
+    new_adverb = adverb.capitalize() if asked[2].istitle() else adverb.casefold()
+    return question[: asked.start(2)] + new_adverb + question[asked.end(2) :]
+
+
+def _ask_of_other_kind(question: str, kind: str) -> str | None:
+    """Ask the previous question of another kind of the same thing.
+
+    For example, after "How wide is the red door?", "the blue one" gives "How wide is the blue door?". The result is
+    None unless a single noun of the question has words before it.
+    """
+    words = kind.split()
+    nouns = []
+    for part in _parts(question):
+        article, *words_of_part = question[part.begin : part.end].split()
+        if article.casefold() in ("the", "our", "my", "your") and len(words_of_part) > len(words):
+            nouns.append((part, [article, *words, *words_of_part[len(words) :]]))
+    if len(nouns) != 1:
+        return None
+    part, new_words = nouns[0]
+    return _replace(question, part, " ".join(new_words))
+
+
+def _replace_after_preposition(question: str, preposition: str, new_noun: str) -> str | None:
+    """Replace what stands behind a preposition, such as "hall 1" in "the boiler in hall 1"."""
+    names = list(_name_places(question))
+    new_name = next(_names(f"{_DASH}{new_noun}"), None)
+    if new_name and names:
+        prepositions = _preposition_at_end(question[: names[-1].start].rstrip())
+        # "Of the Petrel" replaces the name in "How long is the Merganser?", but "in Oslo" replaces no thing.
+        if preposition in prepositions or (preposition in ("of", "for") and not prepositions):
+            return _replace_name(question, new_name)
+
+    same = [part for part in _parts(question) if part.preposition == preposition]
+    if len(same) > 1:
+        last_word = new_noun.split()[-1].casefold()
+        same = [part for part in same if question[part.begin : part.end].casefold().endswith(last_word)]
+    if len(same) == 1:
+        # In "children under 12", the number belongs to the children, so it must not stay behind "adults".
+        part_behind = next((part for part in _parts(question) if part.begin > same[0].begin), None)
+        may_stay = part_behind is None or part_behind.preposition in _LOOSE_PREPOSITIONS
+        return _replace(question, same[0], new_noun) if may_stay else None
+    if same or new_name:
+        return None
+    return _replace_noun(question, new_noun) if preposition in ("of", "for") else None
+
+
+def _preposition_at_end(text: str) -> frozenset[str]:
+    """Return the preposition at the end of a text, also before an article. Empty if there is none."""
+    *_, last_word = ["", *_ARTICLE_AT_END.sub("", text).casefold().split()]
+    return frozenset([last_word]) & PREPOSITIONS
+
+
+def _replace_noun(question: str, fragment: str) -> str | None:
+    """Replace the name or noun of a question that a fragment without a preposition stands for."""
+    new_phrase = next(iter(_phrases_outside_names(fragment)), None)
+    phrases = _phrases_outside_names(question)
+    # "The key of the blue room" replaces the whole of "the key of the green room".
+    if new_phrase and len(new_phrase.parts) > 1:
+        for phrase in phrases:
+            if [part.preposition for part in phrase.parts] == [part.preposition for part in new_phrase.parts]:
+                return question[: phrase.begin] + fragment + question[phrase.parts[-1].end :]
+
+    new_name = next(_names(f"{_DASH}{fragment}"), None)
+    if new_name and any(_name_places(f"{_DASH}{question}")):
+        return _replace_name(question, new_name)
+    if new_phrase:
+        return _replace_phrase(question, phrases, fragment[new_phrase.begin : new_phrase.parts[0].end])
+    return _replace_plural(question, fragment)
+
+
+def _replace_name(question: str, new_name: str) -> str:
+    """Replace the last name of a question."""
+    text = f"{_DASH}{question}"
+    places = list(_name_places(text))
+    last_name = text[places[-1]]
+    # The question may contain the last name more than once. Each of these is replaced, from the end to the beginning,
+    # so that the places before stay right. Parts of other words or names stay as they are.
+    for place in reversed(places):
+        if text[place] == last_name:
+            text = text[: place.start] + new_name + text[place.stop :]
+    return text.removeprefix(_DASH)
+
+
+def _replace_phrase(question: str, phrases: Sequence[NounPhrase], new_phrase: str) -> str | None:
+    """Replace the noun of the last phrase, or the part with the same noun, such as "the green room"."""
+    if not phrases or not phrases[-1].is_clear:
+        return None
+    last_word = new_phrase.split()[-1].casefold()
+    parts = [part for phrase in phrases for part in phrase.parts]
+    same_noun = [part for part in parts if question[part.begin : part.end].casefold().split()[-1] == last_word]
+    part = same_noun[-1] if same_noun else phrases[-1].parts[0]
+    _, *words = new_phrase.split()
+    return _replace(question, part, " ".join(["the", *words]))
+
+
+def _replace_plural(question: str, fragment: str) -> str | None:
+    """Replace a plural without an article, such as "trainees" in "How long do trainees work?" by "interns"."""
+    if not re.fullmatch(r"(?:[a-z-]+ ){0,2}[a-z-]+s", fragment):
+        return None
+    plurals = list(_BARE_PLURAL.finditer(question))
+    if len(plurals) != 1:
+        return None
+    return question[: plurals[0].start(1)] + fragment + question[plurals[0].end(1) :]
+
+
+def _parts(question: str) -> list[Part]:
+    """List the parts of the noun phrases of a question, if it is clear where they end."""
+    return [part for phrase in _phrases_outside_names(question) if phrase.is_clear for part in phrase.parts]
+
+
+def _replace(question: str, part: Part, text: str) -> str:
+    """Put a text in place of a part of a question."""
+    return question[: part.begin] + text + question[part.end :]
 
 
 def _ask_of_year(question: str, year: str) -> str | None:

@@ -30,15 +30,17 @@ _PARTICLES = frozenset(["away", "back", "down", "off"])
 _DETERMINERS = frozenset(["the", "our", "my", "your"])
 # The articles that may stand before the noun of a later part, as in "the key to a room".
 _ARTICLES = _DETERMINERS | {"a", "an"}
+# The words that end a noun phrase.
+_NO_CONTENT = GRAMMAR_WORDS | PREPOSITIONS | _PARTICLES | _ARTICLES
 # Forms of "be" and "have". A participle may come after the noun: "was the hall built".
 _BE_AND_HAVE = frozenset(["is", "are", "was", "were", "has", "have", "had"])
 # Verbs that form a fixed pair with a noun without an article: "take place", "make sense".
 _VERBS_OF_PAIRS = frozenset(["do", "get", "give", "have", "hold", "make", "pay", "take"])
 # Participles without the ending "ed", and adjectives that usually stand behind a noun and "is": "is the office open".
 _IRREGULAR = (
-    "available begun born bought broken brought built caught chosen done drawn driven due eaten fed forgotten found free "
-    "given gone grown held hidden kept known laid led left lent lost made meant met open paid put read ready said seen "
-    "sent shown shut sold spent spoken stolen sung taken taught thrown told valid won worn written"
+    "available begun born bought broken brought built caught chosen done drawn driven due eaten fed forgotten found "
+    "free given gone grown held hidden kept known laid led left lent lost made meant met open paid put read ready said "
+    "seen sent shown shut sold spent spoken stolen sung taken taught thrown told valid won worn written"
 )
 # A participle or such an adjective.
 PARTICIPLE = re.compile(rf"(?!(?:shed|sled)$)[a-z-]{{2,}}(?<!e)ed|{'|'.join(_IRREGULAR.split())}")
@@ -94,15 +96,19 @@ class _Word:
 
     @property
     def end(self) -> int:
+        """Where the word ends."""
         return self.begin + len(self.text)
 
     @property
     def key(self) -> str:
+        """The word in lower case."""
         return self.text.casefold()
 
     @property
     def is_content(self) -> bool:
-        return self.key not in GRAMMAR_WORDS | PREPOSITIONS | _PARTICLES | _ARTICLES
+        """Whether the word may belong to a noun phrase. In a phrase, "May" is a month."""
+        is_name = self.text.istitle() and self.key in AUXILIARIES
+        return is_name or self.key not in _NO_CONTENT
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,57 @@ def test_a_fragment_replaces_the_last_name_and_no_part_of_a_word(asked: str, fra
     assert rewrite_by_rules(fragment, [(asked, "")]) == meant
 
 
+@for_each(
+    "asked, fragment, meant",
+    # What stands behind the same preposition is replaced.
+    ("Who cleans the barn on lot 3?", "And on lot 4?", "Who cleans the barn on lot 4?"),
+    ("When does the lease of the barn on lot 3 end?", "and on lot 4?", "When does the lease of the barn on lot 4 end?"),
+    ("Who guards the gate of the east yard?", "And of the west yard?", "Who guards the gate of the west yard?"),
+    ("What is the fee for adults?", "And for children?", "What is the fee for children?"),
+    ("Who has the key of the hut in the wood?", "And at the lake?", None),
+    ("Who audited Ferro?", "And in Oslo?", None),
+    ("When does the bus from Ness to Brae leave?", "And from Tarn?", "When does the bus from Tarn to Brae leave?"),
+    ("What is the dose for children under 12?", "And for adults?", None),
+    # "The one" and "that" stand for the noun of the question.
+    ("When was the barn on lot 3 built?", "And the one on lot 4?", "When was the barn on lot 4 built?"),
+    ("What is the address of Ferro?", "And that of Kell and Sons?", "What is the address of Kell and Sons?"),
+    ("How wide is the red door?", "And the blue one?", "How wide is the blue door?"),
+    ("How many seats does the red bus have?", "And the blue one?", "How many seats does the blue bus have?"),
+    ("How wide is the red door?", "And the older one?", None),
+    ("How wide is the red door of the old barn?", "And the blue one?", None),
+    # A noun replaces the phrase with the same noun, and no part of the verb.
+    ("Who keeps the key of the red hut?", "And the blue hut?", "Who keeps the key of the blue hut?"),
+    ("Who keeps the plan of hut 1?", "And the key of hut 2?", "Who keeps the key of hut 2?"),
+    ("When does the spring fair take place?", "And the market?", "When does the market take place?"),
+    ("When was the Merganser built?", "And the training ship?", "When was the training ship built?"),
+    ("How many hours do apprentices work?", "And managers?", "How many hours do managers work?"),
+    ("How many hours do new apprentices work?", "And managers?", "How many hours do managers work?"),
+    ("Who is the treasurer?", "And managers?", None),
+    ("What was the cost of the barn?", "And the year before?", None),
+    # Polite words come before.
+    ("What is the phone number of Ferro?", "ok, and the address?", "What is the address of Ferro?"),
+    # A question word alone needs a verb behind the earlier question word.
+    ("Where was the Merganser built?", "When?", "When was the Merganser built?"),
+    ("When did Ada Quill retire?", "And why?", "Why did Ada Quill retire?"),
+    ("Where did Ada Quill retire?", "When was that?", "When did Ada Quill retire?"),
+    ("Where is the key?", "When?", None),
+    ("Who built the barn?", "Where?", None),
+)
+def test_a_fragment_replaces_what_has_the_same_form(asked: str, fragment: str, meant: str | None):
+    assert rewrite_by_rules(fragment, [(asked, "")]) == meant
+
+
+def test_a_fragment_is_completed_before_what_follows_it():
+    asked = [("Who is the captain of the Petrel?", "Ada Quill"), ("And of the Merganser?", "Ben Marsh")]
+
+    assert rewrite_by_rules("Where was he born?", asked) == "Where was Ben Marsh born?"
+    assert rewrite_by_rules("And the cook?", asked) == "Who is the cook of the Merganser?"
+
+    asked = [("What does Ferro sell?", "steel"), ("What is the address there?", "Mill Road 3")]
+
+    assert rewrite_by_rules("And the phone number?", asked) == "What is the phone number in Ferro?"
+
+
 def test_a_pronoun_keeps_what_it_stands_for():
     said = (ADA, ("Who did she marry?", "Bert Quayle"), ("How old is he?", "41"), ("Where did she live?", "Dover"))
     history = [(role, text) for turn in said for role, text in zip(("user", "assistant"), turn, strict=True)]

@@ -12,6 +12,7 @@ from tests.for_each import for_each
     ("Who cleans the windows that face the yard?", "the windows that face the yard"),
     ("When was the barn that burnt in May painted?", "the barn that burnt in May"),
     ("Who led the Halyard project, and why?", "the Halyard project"),
+    ("Who chaired the meeting on 3 May?", "the meeting on 3 May"),
     # After an auxiliary verb, the verb has no ending. It may have two words.
     ("When does the bus to Kelso leave?", "the bus to Kelso"),
     ("When does the lease for the annexe expire?", "the lease for the annexe"),
