@@ -3,7 +3,8 @@
 A follow-up question can be understood only with an earlier turn. A turn is a question and its answer. There are two
 kinds of follow-up:
 
-- A question with a pronoun: after "Who built the Aurora?", "When was it launched?" becomes "When was Aurora launched?".
+- A question with a pronoun: after "Who built the Aurora?", "When was it launched?" becomes "When was the Aurora
+  launched?".
 - A fragment: after "Who built the hall in Graz?", "And in Vienna?" becomes "Who built the hall in Vienna?".
 
 :class:`FollowUpRewriter` uses these rules if no model is set up. Where the rules are not sure, they give no rewritten
@@ -85,7 +86,7 @@ _LEAD = re.compile(r"\W*(?:(?:and|but|or|so|what about|how about)\b\W*)+", re.I)
 _LOOSE_PREPOSITIONS = frozenset(["", "at", "for", "from", "in", "on", "to"])
 # Polite words before such a word: "thanks. " in "thanks. and when was it built?"
 _OPENING = re.compile(
-    r"\W*(?:(?:ok|okay|thanks|thank you|great|good|fine|yes|no|right|well)\b[\s,.!;\u2013-]+)+"
+    r"\A\W*(?:(?:ok|okay|thanks|thank you|great|good|fine|yes|no|right|well)\b[\s,.!;\u2013-]+)+"
     r"(?=(?:and|but|or|so|what about|how about)\b)",
     re.I,
 )
@@ -188,8 +189,8 @@ def _is_fragment(words: Sequence[str]) -> bool:
 def rewrite_by_rules(question: str, turns: Turns) -> str | None:
     """Rewrite a follow-up question so that it can be understood without the earlier turns.
 
-    For example, after the question "Who built the Aurora?", "When was it launched?" becomes "When was Aurora
-    launched?", and "Who lives there?" becomes "Who lives in Aurora?".
+    For example, after the question "Who built the Aurora?", "When was it launched?" becomes "When was the
+    Aurora launched?", and "Who lives there?" becomes "Who lives in the Aurora?".
 
     :param question: The question.
     :param turns: The earlier questions with their answers, oldest first.
@@ -535,8 +536,11 @@ def _complete_fragment(fragment: str, turns: Turns) -> str | None:
     The result is None if the rules cannot tell what is replaced.
     """
     last_question, _ = turns[-1]
-    # The previous question may be a follow-up itself: "And the phone number?" after "Who is the contact there?"
-    question = _rewrite(last_question, turns[:-1]) or last_question
+    question = last_question
+    # The previous question may have a pronoun: "And the phone number?" after "Who is the contact there?" A fragment
+    # that could not be completed earlier is not tried again.
+    if not _finds_fragment(last_question):
+        question = _rewrite(last_question, turns[:-1]) or last_question
     year = _IN_A_YEAR.fullmatch(fragment)
     if year:
         return _ask_of_year(question, year[1])

@@ -260,6 +260,11 @@ def _without_adverb(words: Sequence[_Word], span: _Span, verb: int) -> int:
 def _verbs_after_be(words: Sequence[_Word], spans: Sequence[_Span]) -> dict[int, int]:
     """Find the participle or adjective after "is" or "was" and a noun, as in "was the hall built"."""
     for number, span in enumerate(spans):
+        # A participle behind a name ends it: "was the Calibration Hall opened early".
+        for verb in range(span.noun + 1, span.end):
+            if PARTICIPLE.fullmatch(words[verb].text) and words[verb - 1].text.istitle():
+                return {number: verb}
+
         last = span.end - 1
         is_behind_number = last > span.noun and words[last - 1].text.isdigit() and words[last].text.islower()
         if last > span.noun and (PARTICIPLE.fullmatch(words[last].text) or is_behind_number):

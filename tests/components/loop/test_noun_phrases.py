@@ -32,6 +32,7 @@ from tests.for_each import for_each
     ("Is the key in the drawer?", "the key"),
     ("Is the pump in cellar 4 new?", "the pump in cellar 4"),
     ("Was the album well received?", "the album"),
+    ("Was the Tarn Hall opened early?", "the Tarn Hall"),
 )
 def test_a_phrase_ends_before_the_verb(question: str, phrase: str):
     last = find_noun_phrases(question)[-1]
