@@ -100,8 +100,8 @@ _IN_A_YEAR = re.compile(rf"\W*(?:(?:in|for|of|from|since|until) )?({_YEAR.patter
 # A year after one of these words: "in 1990", "than 1990". Without such a word, the number may count something, as in
 # "built 1990 ships".
 _NAMED_YEAR = re.compile(rf"\b(?:in|for|of|from|since|until|than|and|year) ({_YEAR.pattern})", re.I)
-# A word for a time in a fragment, as in "the year before".
-_TIME_WORD = re.compile(rf"\b({_TIME})s?\b", re.I)
+# A word for a time in a fragment, as in "the year before", but not in "full-time trainees".
+_TIME_WORD = re.compile(rf"(?<!-)\b({_TIME})s?\b", re.I)
 # A question word alone, perhaps with "was that": "When?", "When was that?"
 _ADVERB = re.compile(r"(?:(?:and|but|so) )?(when|where|why|how)(?: (?:is|was) that)?", re.I)
 # The beginning of a question with such a word and a verb: "Where was", "And when did".
@@ -626,8 +626,8 @@ def _replace_after_preposition(question: str, preposition: str, new_noun: str) -
 
 def _preposition_at_end(text: str) -> frozenset[str]:
     """Return the preposition at the end of a text, also before an article. Empty if there is none."""
-    *_, last_word = ["", *_ARTICLE_AT_END.sub("", text).casefold().split()]
-    return frozenset([last_word]) & PREPOSITIONS
+    words = _ARTICLE_AT_END.sub("", text).casefold().split()
+    return PREPOSITIONS.intersection(words[-1:])
 
 
 def _replace_noun(question: str, fragment: str) -> str | None:

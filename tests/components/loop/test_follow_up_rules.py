@@ -135,6 +135,7 @@ def test_a_fragment_replaces_the_last_name_and_no_part_of_a_word(asked: str, fra
     ("When was the Merganser built?", "And the training ship?", "When was the training ship built?"),
     ("How many hours do apprentices work?", "And managers?", "How many hours do managers work?"),
     ("How many hours do new apprentices work?", "And managers?", "How many hours do managers work?"),
+    ("How many hours do apprentices work?", "And full-time cooks?", "How many hours do full-time cooks work?"),
     ("Who is the treasurer?", "And managers?", None),
     ("What was the cost of the barn?", "And the year before?", None),
     # Polite words come before.
