@@ -627,7 +627,7 @@ def _replace_after_preposition(question: str, preposition: str, new_noun: str) -
 def _preposition_at_end(text: str) -> frozenset[str]:
     """Return the preposition at the end of a text, also before an article. Empty if there is none."""
     words = _ARTICLE_AT_END.sub("", text).casefold().split()
-    return PREPOSITIONS.intersection(words[-1:])
+    return frozenset(word for word in words[-1:] if word in PREPOSITIONS)
 
 
 def _replace_noun(question: str, fragment: str) -> str | None:
