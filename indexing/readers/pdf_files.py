@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
-from prefrag.indexing.readers.pdf_columns import find_lines
+from prefrag.indexing.readers.pdf_columns import Boxes, find_lines
 from prefrag.indexing.readers.pdf_tables import PageTable, find_tables, insert_tables, write_tables
-from prefrag.indexing.readers.running_lines import take_out_running_lines
+from prefrag.indexing.readers.running_lines import GAP, MOST_LINES, take_out_running_lines
 from prefrag.indexing.readers.wrapped_lines import unwrap_lines
 from prefrag.indexing.report import CannotRead
 
@@ -36,6 +36,11 @@ _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]")
 _MOST_UNKNOWN = 0.2
 # The report names this many of the pages that are pictures without text. It only counts the others.
 _PAGES_NAMED = 5
+# Two parts of a header stand apart if the gap between them is wider than this share of the page. The gap between the
+# label and the value of a field, such as "Invoice No. 1001", is smaller.
+_WIDE_GAP = 0.2
+# Matches a blank between two words.
+_BLANK = re.compile(r"(?<=\S) (?=\S)")
 # The last line of a page is full if it has more than this share of the characters of the longest line of the page.
 _FULL = 0.6
 # The advice about text in pictures. The braces stand for an option of the command.
@@ -134,6 +139,8 @@ def _read_page(document: PdfDocument, number: int, with_sizes: bool) -> _Page:
         places, tables = find_tables(page, part, text, find_lines(part, text))
         lines = [text[begin:end].replace("\f", " ").replace("\n", " ") for begin, end in places]
         has_sure_places = len(text) == part.count_chars()
+        if has_sure_places:
+            _mark_gaps(part, places, lines, page.get_width())
         sizes = _sizes(part, text, places) if with_sizes and has_sure_places else []
         is_scan = not text.strip() and any(page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
         return _Page(lines, sizes, is_scan, tables)
@@ -146,15 +153,39 @@ def _join(lines: list[str], next_lines: list[str]) -> str:
     """Join the lines of a page to paragraphs.
 
     A short last line ends a paragraph, and the text then ends in an empty line. But if the next page begins with a
-    small letter, the paragraph goes on there.
+    small letter, the paragraph goes on there. A footer that stays on the page is a paragraph of its own.
     """
-    lengths = [len(line) for line in lines if line.strip()]
+    filled = [line for line in lines if line.strip()]
+    lengths = list(map(len, filled))
     is_full = bool(lengths) and lengths[-1] > _FULL * max(lengths)
+    has_footer = bool(filled) and filled[-1].endswith("\n")
     text_of_next = "".join(next_lines).strip()
     with_whole_words = _BROKEN_WORD.sub("", "\n".join(lines))
     text = unwrap_lines(with_whole_words, _MOST_WIDTH).strip()
-    goes_on = is_full or text_of_next[:1].islower()
+    goes_on = (is_full or text_of_next[:1].islower()) and not has_footer
     return text if goes_on else f"{text}\n\n"
+
+
+def _mark_gaps(part: PdfTextPage, places: Sequence[tuple[int, int]], lines: list[str], page_width: float) -> None:
+    """Mark the wide gaps in the first and last lines of a page, which may be headers and footers.
+
+    :param part: The text page object of pypdfium2.
+    :param places: The begin and the end of each line in the text of the page.
+    :param lines: The lines. They are changed in place.
+    :param page_width: The width of the page in points.
+    """
+    boxes = Boxes(part)
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    for number in {*filled[:MOST_LINES], *filled[-MOST_LINES:]}:
+        first_character, _ = places[number]
+        signs = list(lines[number])
+        for match in _BLANK.finditer(lines[number]):
+            blank = match.start()
+            # Take the edge of this box before the next one overwrites it.
+            right = boxes[first_character + blank - 1].right
+            if boxes[first_character + blank + 1].left - right > _WIDE_GAP * page_width:
+                signs[blank] = GAP
+        lines[number] = "".join(signs)
 
 
 def _sizes(part: PdfTextPage, text: str, places: Sequence[tuple[int, int]]) -> list[float]:

@@ -1,15 +1,24 @@
 """Remove the headers, footers and page numbers that repeat on the pages of a document.
 
 The reader of PDF files calls :func:`take_out_running_lines`. A header, footer or page number is one of the first or
-last lines of its page. The same line stands on many pages, but the number of the page in it may differ.
+last lines of its page. The same line stands on many pages, but the number of the page in it may differ. A number in a
+line with other words is the number of the page in these cases only, because "Chapter 3" and "Invoice No. 1001" go up
+with the page, too:
+
+- It stands behind a word such as "page".
+- It stands before the number of the last page, as in "3/10" or "3 of 10".
+- It stands at the beginning or at the end of its line, behind a wide gap (:data:`GAP`) or a bar.
+- It stands on the outer side of facing pages: first on the left pages and last on the right pages.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 # A header or a footer has at most this many lines.
-_MOST_LINES = 3
+MOST_LINES = 3
 # A repeated line stands on at least this many pages. In a document with fewer pages, it stands on all pages, at least
 # 2.
 _LEAST_PAGES = 3
@@ -18,53 +27,93 @@ _LEAST_PAGES = 3
 _LEAST_SHARE = 0.4
 # A line with more characters than this is no header or footer.
 _LONGEST = 200
-# Matches a number that may be the number of a page.
-_NUMBER = re.compile(r"\d{1,5}")
+# The sign that stands for a wide gap in the first and last lines of a page. A blank is written in its place.
+GAP = "\t"
+# Matches a number that may be the number of a page: digits, or small Roman numerals below 100. Roman capitals are the
+# numbers of chapters and poems.
+_DIGITS = r"\d{1,5}"
+_ROMAN = r"(?<![^\W_])(?=[ivxl])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})(?![^\W_])"
+_NUMBER = re.compile(rf"{_DIGITS}|{_ROMAN}")
+_ROMAN_DIGITS = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 # Matches what may stand beside the numbers in a line with the number of the page. It matches "Page  of ", which is the
-# rest of "Page 3 of 10". A line with other words beside a number, such as "Invoice No. 1001", is ordinary text.
-_BESIDE = re.compile(r"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:page|seite|p|s|of|von)\b)*", re.IGNORECASE)
+# rest of "Page 3 of 10".
+_PAGE_WORD = r"(?:page|seite|sheet|blatt|p|s)"
+_BESIDE = re.compile(rf"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:{_PAGE_WORD}|of|von)\b)*", re.IGNORECASE)
+# Matches the number of the page behind a word for a page, as in "Handbook 2026 Page 3", but not in "Ann's 3".
+_NAMED = re.compile(rf"(?<![\w'\u2019])(?i:{_PAGE_WORD})\b\.?\s*(?P<number>{_DIGITS}\b|{_ROMAN})")
+# Matches a number before a second number, as in "Version 1.2 - 3/10" and "Rules (3 of 10)". Does not match "Part 3 of
+# 10", which may be a heading, and the date "3/5/2026".
+_COUNTED = re.compile(
+    rf"(?:^|[^\w\s.:]\s*|\d\s+)(?P<number>{_DIGITS})\s*(?:/|of\b|von\b)\s*(?P<last>{_DIGITS})\b(?![/.]\d)",
+    re.IGNORECASE,
+)
+# Matches what stands between two parts of a line: a wide gap, a bar or a dot in the middle of the line.
+_BORDER = re.compile(rf"{GAP}|\s[|\u00b7\u2022]\s")
+# Matches words with a number before or behind them, as in "102 Harbour rules" and "The fees 103".
+_OUTER = re.compile(rf"(?P<first>{_DIGITS})\s+(?=[^\W\d_])(?P<behind>.+)|(?P<before>.+[^\W\d_])\s+(?P<last>{_DIGITS})")
+# Matches the day and the second at which a page was printed. Each page may have another one.
+_STAMP = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4},? \d{1,2}:\d\d:\d\d")
 
-# A key shows what a line has in common with a line of another page. A key has one of two forms:
-# 1. The line itself and None. Lines that are equal on all pages have the same key.
-# 2. The line with # in the place of a number, and this number minus the number of its page. Pages are numbered from 0.
-#    For example, "Page 3 of 10" on page 2 has the key ("Page # of 10", 1).
-_Key = tuple[str, int | None]
+# The words of a line without the number of its page. A line is repeated if the same words stood on an earlier page. ""
+# if the line has only the number of the page.
+_Words = str
+
+
+class _Key(NamedTuple):
+    """What a line has in common with a line of another page. There are four kinds of keys.
+
+    1. The line itself. Lines that are equal on all pages have the same key.
+    2. The line with # in the place of a number, and the offset of this number. For example, "Page 3 of 10" on page 2
+       has the key ("Page # of 10", 1).
+    3. Only # and the offset, for the number of the page in a line with other words. So the other words may differ, as
+       in "Fees - page 3" and "Moorings - page 4".
+    4. The words before or behind a number, its offset and its side, for a line on facing pages.
+
+    :param words: The line or its words.
+    :param offset: The number in the line minus the number of its page, which counts from 0. None for the first kind.
+    :param side: The place of the number on facing pages: "first" or "last". "" for the other kinds.
+    """
+
+    words: str
+    offset: int | None = None
+    side: str = ""
 
 
 def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     """Remove the first and last lines of pages that repeat on many pages.
 
     The first occurrence of a repeated line stays, as a paragraph of its own. It may be the title of a chapter, the
-    header of a table, or a footer with a fact such as the number of a bank account. A line with the number of the page
-    is removed from every page.
+    header of a table, or a footer with a fact such as the number of a bank account. Lines that differ in the number of
+    the page only are repeated, too. A line with nothing but the number of the page is removed from every page.
 
     :param pages: The lines of each page, in the order of the page. They are changed in place: a removed line becomes
         "".
     """
     running = _running_keys(pages)
-    # The repeated lines that stood on an earlier page.
-    shown: set[str] = set()
+    # The words of the repeated lines that stood on an earlier page.
+    shown: set[_Words] = set()
     for number, lines in enumerate(pages):
         places = _filled_places(lines)
         # The positions of the lines of this page that are done. On a short page, a line is both a first and a last
         # line.
         done: set[int] = set()
         # Look at the first lines from the top down, and then at the last lines from the bottom up.
-        last_places = list(reversed(places[-_MOST_LINES:]))
-        for ends in (places[:_MOST_LINES], last_places):
+        last_places = list(reversed(places[-MOST_LINES:]))
+        for ends in (places[:MOST_LINES], last_places):
             for place in ends:
                 if place in done:
                     continue
-                running_keys = [key for key in _keys(lines[place], number) if key in running]
+                words_of_keys = [words for key, words in _keys(lines[place], number, len(pages)) if key in running]
                 # A line that does not repeat is the border of the text. Lines behind it are text, even if they repeat.
-                if not running_keys:
+                if not words_of_keys:
                     break
-                line = lines[place].strip()
-                _, page_offset = running_keys[0]
-                has_page_number = page_offset is not None
-                lines[place] = "" if has_page_number or line in shown else f"{line}\n"
-                shown.add(line)
+                words = words_of_keys[0]
+                lines[place] = "" if not words or words in shown else f"\n{lines[place].strip()}\n"
+                shown.add(words)
                 done.add(place)
+
+        for place in places:
+            lines[place] = lines[place].replace(GAP, " ")
 
 
 def _filled_places(lines: Sequence[str]) -> list[int]:
@@ -80,10 +129,10 @@ def _running_keys(pages: Sequence[Sequence[str]]) -> set[_Key]:
     for number, lines in enumerate(pages):
         places = _filled_places(lines)
         pages_with_text += bool(places)
-        outer = {*places[:_MOST_LINES], *places[-_MOST_LINES:]}
+        outer = {*places[:MOST_LINES], *places[-MOST_LINES:]}
         keys_of_page: set[_Key] = set()
         for place in outer:
-            keys_of_page.update(_keys(lines[place], number))
+            keys_of_page.update(key for key, _ in _keys(lines[place], number, len(pages)))
         for key in keys_of_page:
             pages_of[key].append(number)
 
@@ -91,31 +140,97 @@ def _running_keys(pages: Sequence[Sequence[str]]) -> set[_Key]:
     running: set[_Key] = set()
     for key, numbers in pages_of.items():
         pages_between = numbers[-1] - numbers[0] + 1
-        if len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
+        if not key.side and len(numbers) >= least and len(numbers) >= _LEAST_SHARE * pages_between:
             running.add(key)
+    return running | _facing_keys(pages_of)
+
+
+def _facing_keys(pages_of: Mapping[_Key, Sequence[int]]) -> set[_Key]:
+    """Return the keys of lines on facing pages: the number stands first on every left page and last on every right one.
+
+    :param pages_of: The numbers of the pages that have a key.
+    """
+    # The keys by their offset, their side and whether their pages are even (0) or odd (1).
+    facing: dict[tuple[int | None, str, int], list[_Key]] = defaultdict(list)
+    for key, numbers in pages_of.items():
+        remainders = {number % 2 for number in numbers}
+        if key.side and len(numbers) > 1 and len(remainders) == 1:
+            facing[key.offset, key.side, remainders.pop()].append(key)
+
+    running: set[_Key] = set()
+    for (offset, side, remainder), keys in facing.items():
+        other_side = "last" if side == "first" else "first"
+        if (offset, other_side, 1 - remainder) in facing:
+            running.update(keys)
     return running
 
 
-def _keys(line: str, number: int) -> Iterator[_Key]:
+def _keys(line: str, number: int, page_count: int) -> Iterator[tuple[_Key, _Words]]:
     """Yield the keys of a line: the whole line, and the line without a number that may be the number of the page.
 
-    For example, "Page 3 of 10" on the page with the number 2 gives ("Page 3 of 10", None), ("Page # of 10", 1) and
+    For example, "Page 3 of 10" on the page with the number 2 gives "Page 3 of 10", ("Page # of 10", 1) and
     ("Page 3 of #", 8).
 
     :param line: The line.
     :param number: The number of its page, from 0.
+    :param page_count: The number of pages.
+    :returns: The keys, and the words of the line for each key.
     """
     line = line.strip()
     if not line or len(line) > _LONGEST:
         return
 
-    yield line, None
-    if not _BESIDE.fullmatch(_NUMBER.sub(" ", line)):
+    plain = _STAMP.sub("#", line)
+    yield _Key(plain), plain
+    if _has_only_numbers(line):
+        for match in _outer_numbers(line):
+            yield _Key(_without(line, match.span()), _value(match[0]) - number), ""
         return
 
+    places = [match.span("number") for match in _NAMED.finditer(line)]
+    for match in _COUNTED.finditer(line):
+        # The number of the last page, if the first number is that of this page.
+        last_number = int(match["number"]) + page_count - 1 - number
+        if int(match["last"]) == last_number:
+            places.append(match.span("number"))
+    borders = [match.span() for match in _BORDER.finditer(line)]
+    outer_parts = [(0, borders[0][0]), (borders[-1][1], len(line))] if borders else []
+    for begin, end in outer_parts:
+        if _has_only_numbers(line[begin:end]):
+            numbers = _outer_numbers(line[begin:end])
+            places += [(begin + match.start(), begin + match.end()) for match in numbers]
+    for begin, end in places:
+        yield _Key("#", _value(line[begin:end]) - number), _without(line, (begin, end))
+
+    outer = _OUTER.fullmatch(line)
+    if outer:
+        side = "first" if outer["first"] else "last"
+        words = outer["behind"] or outer["before"]
+        yield _Key(words, int(outer[side]) - number, side), words
+
+
+def _has_only_numbers(line: str) -> bool:
+    """Check whether a line or a part of it has numbers and no words but those beside the number of a page."""
+    return bool(_BESIDE.fullmatch(_NUMBER.sub(" ", line)))
+
+
+def _outer_numbers(line: str) -> list[re.Match[str]]:
+    """Return the first two and the last two numbers of a line. The number of the page is one of them."""
     numbers = list(_NUMBER.finditer(line))
-    # The number of the page is one of the first two or of the last two numbers of its line.
     first_two, others = numbers[:2], numbers[2:]
-    for digits in [*first_two, *others[-2:]]:
-        before, behind = line[: digits.start()], line[digits.end() :]
-        yield f"{before}#{behind}", int(digits[0]) - number
+    return [*first_two, *others[-2:]]
+
+
+def _without(line: str, place: tuple[int, int]) -> str:
+    """Return a line with # in the place of a number."""
+    begin, end = place
+    return f"{line[:begin]}#{line[end:]}"
+
+
+def _value(number: str) -> int:
+    """Return the value of a number in digits or in Roman numerals."""
+    if number.isdecimal():
+        return int(number)
+    values = [_ROMAN_DIGITS[letter] for letter in number]
+    # A letter before a greater one is subtracted, as in "ix".
+    return sum(-value if value < following else value for value, following in pairwise([*values, 0]))

@@ -9,7 +9,7 @@ import pytest
 from prefrag.components.text.sentences import shown_sentences
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.report import CannotRead
-from tests.indexing.pdfs import make_composite_pdf, make_encrypted_pdf, make_pdf
+from tests.indexing.pdfs import make_composite_pdf, make_drawn_pdf, make_encrypted_pdf, make_pdf, place_lines
 
 pytest.importorskip("pypdfium2")
 
@@ -69,6 +69,30 @@ def test_no_header_falls_into_a_sentence_across_pages():
         "The keeper is paid by the county of Eskdale since 2019.",
         "The auditor was Signe Holm.",
     ]
+
+
+def test_words_far_beside_a_page_number_stand_once():
+    texts = ("The keeper of the light", "is paid by the", "county of Eskdale.")
+    pages = [
+        place_lines([(72, 760, "The harbour rules"), (500, 760, f"{number}"), (72, 700, text)])
+        for number, text in enumerate(texts, start=31)
+    ]
+
+    [passage] = FileConverter().passages(Path("/rules.pdf"), make_drawn_pdf(pages))
+
+    assert (passage.content or "").split("\n") == [
+        "The harbour rules 31",
+        "The keeper of the light is paid by the county of Eskdale.",
+    ]
+
+
+def test_the_first_footer_does_not_fall_into_a_sentence():
+    texts = ("The keeper of the light in the harbour is paid by", "county of Eskdale.")
+    pages = [f"{text}\nPort of Sandmere, annual report - page {n}" for n, text in enumerate(texts, start=1)]
+
+    [passage] = FileConverter().passages(Path("/report.pdf"), make_pdf(pages))
+
+    assert (passage.content or "").split("\n") == [texts[0], "Port of Sandmere, annual report - page 1", texts[1]]
 
 
 def test_a_path_is_no_title_and_the_file_name_is_shown():

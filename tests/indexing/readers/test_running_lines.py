@@ -14,7 +14,7 @@ TEXTS = ("The keeper is paid by the", "county of Eskdale.", "All fees were raise
 def without(pages: Sequence[Sequence[str]]) -> list[list[str]]:
     lines = [list(page) for page in pages]
     take_out_running_lines(lines)
-    return [[line.strip() for line in page if line.strip()] for page in lines]
+    return [[line.replace("\t", " ").strip() for line in page if line.strip()] for page in lines]
 
 
 @for_each(
@@ -41,8 +41,69 @@ def test_the_title_of_a_chapter_stays_on_its_first_page():
     assert [page[0] for page in without(pages) if len(page) > 1] == ["Fees", "Moorings"]
 
 
-def test_a_line_with_another_number_on_each_page_stays():
-    pages = [(f"Invoice No. {number}", text) for number, text in enumerate(TEXTS, start=1001)]
+@for_each(
+    "footer",
+    "Handbook 2026 Page {}",
+    "Version 1.2 - page {}/4 - confidential",
+    "Seite {} von 4 Stand: 03.05.2026",
+    "Drawing 114 Sheet {} of 4",
+    # A tab is a wide gap.
+    "Lorne Sailing Club\t{}",
+    "{}\tLorne Sailing Club",
+    "IBAN GB29 NWBK 6016 1331 9268 19\t{}/4",
+    "Harbour rules | {}",
+    "Harbour rules 2026 - {} of 4",
+)
+def test_words_beside_a_page_number_stay_on_the_first_page(footer: str):
+    address = "Quay Road 1, Lorne"
+    pages = [(text, address, footer.format(number)) for number, text in enumerate(TEXTS, start=1)]
+
+    assert without(pages) == [
+        [TEXTS[0], address, footer.format(1).replace("\t", " ")],
+        *([text] for text in TEXTS[1:]),
+    ]
+
+
+def test_other_words_beside_a_page_number_stay():
+    headers = ("Fees\t7", "Fees\t8", "Moorings\t9", "Moorings\t10")
+    pages = list(zip(headers, TEXTS, strict=True))
+
+    assert [page[0] for page in without(pages) if len(page) > 1] == ["Fees 7", "Moorings 9"]
+
+
+def test_headers_of_facing_pages_stay_on_their_first_pages():
+    headers = ("The fees 101", "102 Harbour rules", "The fees 103", "104 Harbour rules")
+    pages = list(zip(headers, TEXTS, strict=True))
+
+    assert [page[0] for page in without(pages) if len(page) > 1] == ["The fees 101", "102 Harbour rules"]
+
+
+@for_each("footer", "{}", "Foreword - page {}", "Foreword\t{}")
+def test_small_roman_page_numbers_leave(footer: str):
+    pages = [(text, footer.format(roman)) for text, roman in zip(TEXTS, ("viii", "ix", "x", "xi"), strict=True)]
+
+    assert without(pages)[1:] == [[text] for text in TEXTS[1:]]
+
+
+def test_a_footer_with_the_second_of_printing_stays_once():
+    pages = [(text, f"Printed on 03.05.2026 10:11:{n}9 by una") for n, text in enumerate(TEXTS)]
+
+    assert without(pages)[1:] == [[text] for text in TEXTS[1:]]
+
+
+@for_each(
+    "header",
+    *("Invoice No. {}", "Invoice 2026-{}", "Chapter {}", "{} May 2026", "{} Mill Lane", "{}. Sign the book"),
+    *("Week {} of 12", "Part {} of 4", "Open on {}/5/2026", "At 10:1{}"),
+)
+def test_numbers_that_go_up_like_those_of_pages_stay(header: str):
+    pages = [(header.format(number), text) for number, text in enumerate(TEXTS, start=1)]
+
+    assert without(pages) == [list(page) for page in pages]
+
+
+def test_roman_capitals_stay():
+    pages = list(zip(("I", "II", "III", "IV"), TEXTS, strict=True))
 
     assert without(pages) == [list(page) for page in pages]
 
@@ -61,7 +122,8 @@ def test_lines_that_repeat_seldom_or_within_the_text_stay(pages: Sequence[Sequen
 
 @given(st.lists(st.lists(st.sampled_from(["", "a", "b 1", "b 2", "c"]) | st.text(max_size=9), max_size=9), max_size=9))
 def test_only_repeated_lines_leave_any_pages(pages: list[list[str]]):
-    lines = [line.strip() for page in pages for line in page]
+    # A tab is a wide gap, which becomes a blank.
+    lines = [line.replace("\t", " ").strip() for page in pages for line in page]
     alone = {line for line in lines if line and not any(sign.isdigit() for sign in line) and lines.count(line) == 1}
 
     assert alone <= {line for page in without(pages) for line in page}
