@@ -10,6 +10,7 @@ There are two kinds:
 In both, the columns are the parts of the width in which the lines have text, between gaps that go through all lines.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -38,6 +39,8 @@ _MOST_WORDS = 4
 _LEAST_ROWS = 3
 # Two lines belong to the same table if the distance of their middles is at most this, as a multiple of their height.
 _MOST_DISTANCE = 2.6
+# A line may be a row of its own if its distance from the line above is at least this share of the distance of rows.
+_LEAST_DISTANCE = 0.9
 # At least this share of the cells of a table without lines has text.
 _LEAST_FILLED = 0.8
 # At least this share of the cells of a column of numbers has a digit.
@@ -223,7 +226,7 @@ def read_aligned(words: Sequence[Piece], text: str) -> Iterator[tuple[Layout, Ce
         if len(columns) < 2 or _crosses_any(block, columns):
             continue
         lines = [_words_by_column([line], columns) for line in block]
-        rows = _join_rows(lines, columns)
+        rows = _join_rows(lines, columns, text)
         if _is_plain_table(rows, len(columns), text) and _has_short_cells(block[1:], columns):
             layout: Layout = []
             cells: Cells = {}
@@ -263,24 +266,45 @@ def _belongs_to(block: Sequence[_Line], line: _Line) -> bool:
     return is_near and (len(line) > 1 or is_below_cell)
 
 
-def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column]) -> list[Cells]:
+def _join_rows(lines: Sequence[Cells], columns: Sequence[_Column], text: str) -> list[Cells]:
     """Join a line with the row above it if the line goes on in cells whose last line is full.
 
-    A line with a text in the first column begins a row.
+    A line with a text in the first column begins a row. So does a line with a number below a number, as that of a sum,
+    if it stands as far below the line above as rows do.
+
+    :param lines: The words in each column, line by line.
+    :param columns: The columns of the table.
+    :param text: The text of the page.
     """
+    distances = [
+        _height_of(line_above) - _height_of(line)
+        for line_above, line in pairwise(lines)
+        if 0 in line_above and 0 in line
+    ]
+    row_distance = min(distances, default=math.inf)
     rows: list[Cells] = []
     above: Cells = {}
     for line in lines:
         goes_on = all(
             column in above and is_full(above[column], pieces, columns[column][1]) for column, pieces in line.items()
         )
-        if rows and 0 not in line and goes_on:
+        is_apart = bool(above) and _height_of(above) - _height_of(line) >= _LEAST_DISTANCE * row_distance
+        has_number_below = any(
+            column in above and _has_digit(_text(pieces, text)) and _has_digit(_text(above[column], text))
+            for column, pieces in line.items()
+        )
+        if rows and 0 not in line and goes_on and not (is_apart and has_number_below):
             for column, pieces in line.items():
                 rows[-1][column] = [*rows[-1][column], *pieces]
         else:
             rows.append(dict(line))
         above = line
     return rows
+
+
+def _height_of(line: Cells) -> float:
+    """Return the height of the middle of a line above the bottom of the page, in points."""
+    return max(piece.middle for pieces in line.values() for piece in pieces)
 
 
 def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
@@ -293,7 +317,14 @@ def _is_plain_table(rows: Sequence[Cells], width: int, text: str) -> bool:
     :param text: The text of the page.
     """
     header, *body = rows
-    if len(body) < _LEAST_ROWS or len(header) < width or sum(map(len, body)) < _LEAST_FILLED * width * len(body):
+    # The sums below a table have few cells.
+    last = max((number for number, row in enumerate(body) if 0 in row), default=-1)
+    counted = body[: last + 1]
+    if (
+        len(counted) < _LEAST_ROWS
+        or len(header) < width
+        or sum(map(len, counted)) < _LEAST_FILLED * width * len(counted)
+    ):
         return False
     names = [_text(header[column], text) for column in range(width)]
     if any(_has_digit(name) or not _may_be_name(name) for name in names):

@@ -231,6 +231,25 @@ def test_aligned_columns_with_names_and_numbers_become_rows():
     assert rows_of(words(full))[:1] == RATE_ROWS[:1]
 
 
+def test_the_sums_below_aligned_columns_are_rows():
+    names = [["Article", "Price", "Total"]]
+    articles = [["Rope", "1.50", "30"], ["Sail", "12.00", "36"], ["Shackle", "0.75", "9"]]
+    sums = [["", "Net", "75"], ["", "Tax", "14"]]
+
+    assert rows_of(words(names + articles + sums, width=60))[2:] == [
+        "Article: Shackle; Price: 0.75; Total: 9",
+        "Price: Net; Total: 75",
+        "Price: Tax; Total: 14",
+    ]
+
+
+def test_a_line_near_below_a_full_cell_is_no_row():
+    rows = [["Boat", "Fee", "Remark"], ["Tern", "120", "Needs 2 masts before it\nsails in 2027"]]
+    rows += [["Skua", "140", "Lies at pier 2"], ["Auk", "90", "Sold"], ["Gull", "70", "None"]]
+
+    assert rows_of(words(rows))[0] == "Boat: Tern; Fee: 120; Remark: Needs 2 masts before it sails in 2027"
+
+
 @for_each(
     "drawn",
     # Two columns of prose, without and with lines above and below.
