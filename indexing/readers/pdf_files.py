@@ -15,7 +15,7 @@ from prefrag.indexing.readers.headings import Outline, mark_large_lines
 from prefrag.indexing.readers.pdf_columns import Boxes, find_lines
 from prefrag.indexing.readers.pdf_tables import PageTable, find_tables, insert_tables, write_tables
 from prefrag.indexing.readers.running_lines import GAP, MOST_LINES, take_out_running_lines
-from prefrag.indexing.readers.wrapped_lines import unwrap_lines
+from prefrag.indexing.readers.wrapped_lines import join_broken_words, unwrap_lines
 from prefrag.indexing.report import CannotRead
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
 
     # Each page is joined together with the next page. The last page gets an empty next page.
     texts = [_join(lines, next_lines) for lines, next_lines in pairwise([*lines_of_pages, []])]
+    join_broken_words(texts)
     scans = [str(number) for number, page in enumerate(pages, start=1) if page.is_scan]
     marked = [_mark(text, bookmarks.get(number, []), outline) for number, text in enumerate(texts)]
     written = write_tables(marked, grids, outline)

@@ -39,6 +39,8 @@ _BROKEN_WORD = re.compile(r"[^\W_]*[^\W\d_]-$")
 _HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # Matches the letters at the beginning of the next line.
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
+# Matches the rest of a broken word with the signs behind it, and the blanks before the next word.
+_REST_OF_WORD = re.compile(r"(?P<word>\S+)\s*")
 # The first part of a broken word has at most this many characters.
 _LONGEST_PART = 50
 
@@ -72,6 +74,26 @@ def unwrap_lines(text: str, most_width: int = _MOST_WIDTH) -> str:
         else:
             pieces += block
     return "\n".join(pieces)
+
+
+def join_broken_words(pages: list[str]) -> None:
+    """Move the rest of a word that is broken at the end of a page from the next page to its first part.
+
+    :param pages: The text of each page. They are changed in place.
+    """
+    # The words of all pages in small letters. They are collected when the first broken word is met.
+    words: set[str] = set()
+    for number in range(len(pages) - 1):
+        first_part = _BROKEN_WORD.search(pages[number][-_LONGEST_PART:])
+        second_part = _FIRST_WORD.match(pages[number + 1])
+        rest = _REST_OF_WORD.match(pages[number + 1])
+        if first_part is None or second_part is None or rest is None or not second_part[0][0].islower():
+            continue
+        words = words or {match[0].lower() for page in pages for match in _HYPHENATED.finditer(page)}
+        if not _has_hyphen(first_part[0], second_part[0], words):
+            pages[number] = pages[number].removesuffix("-")
+        pages[number] += rest["word"]
+        pages[number + 1] = pages[number + 1][rest.end() :]
 
 
 def _width(lines: list[str]) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.indexing.readers.wrapped_lines import unwrap_lines
+from prefrag.indexing.readers.wrapped_lines import join_broken_words, unwrap_lines
 from tests.for_each import for_each
 
 # The widest line, which tells the width of the page in each row.
@@ -36,6 +36,22 @@ FULL = "This line of sixty letters was filled by those who wrote it\n\n"
 )
 def test_the_lines_of_a_paragraph_are_joined_and_others_stay(text: str, unwrapped: str | None):
     assert unwrap_lines(FULL + text) == FULL + (unwrapped or text)
+
+
+@for_each(
+    "pages, joined",
+    (["paid by the har-", "bour master. He"], ["paid by the harbour", "master. He"]),
+    (["a well-", "known rower", "The well-known one"], ["a well-known", "rower", "The well-known one"]),
+    (["from 1990-", "2000 it was shut"], None),
+    (["the Anglo-", "Saxon ship"], None),
+    (["the har-\n\n", "bour"], None),
+)
+def test_a_word_broken_at_a_page_end_is_joined(pages: list[str], joined: list[str] | None):
+    texts = list(pages)
+
+    join_broken_words(texts)
+
+    assert texts == (joined or pages)
 
 
 @given(st.text(alphabet="aB-.> |;1\n\f\t\u2022"))
