@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from prefrag.indexing.readers.document_title import plain_title
 from prefrag.indexing.readers.headings import Outline, mark_large_lines
 from prefrag.indexing.readers.pdf_columns import Boxes, find_lines
 from prefrag.indexing.readers.pdf_tables import PageTable, find_tables, insert_tables, write_tables
@@ -85,7 +86,7 @@ def read_pdf(data: bytes, outline: Outline) -> tuple[str, str]:
         bookmarks = _bookmarks(document)
         # Without bookmarks, the size of the letters shows which lines are headings.
         pages = _read_pages(document, with_sizes=not bookmarks)
-        title = " ".join(document.get_metadata_dict().get("Title", "").split()).removeprefix("Microsoft Word - ")
+        title = plain_title(document.get_metadata_dict().get("Title", ""))
     finally:
         document.close()
 

@@ -1,6 +1,6 @@
 """Whether the title in a file's metadata is one."""
 
-from prefrag.indexing.readers.document_title import is_title
+from prefrag.indexing.readers.document_title import is_title, plain_title
 from tests.for_each import for_each
 
 
@@ -17,7 +17,7 @@ from tests.for_each import for_each
         "Document1",
         "Untitled-2",
     ),
-    *("PowerPoint Presentation", "untitled", "Presentation", "Title", "Slide 7"),
+    *("PowerPoint Presentation", "untitled", "Presentation", "Title", "Slide 7", "-", ".", "7", "12-04"),
 )
 def test_a_path_a_file_name_and_a_default_of_a_program_are_none(title: str):
     assert not is_title(title, "This presentation, a document, has the title: Encyclopaedia of knots.", "knots")
@@ -34,3 +34,16 @@ def test_a_path_a_file_name_and_a_default_of_a_program_are_none(title: str):
 )
 def test_a_title_with_a_word_of_the_text_or_of_the_name_is_one(title: str):
     assert is_title(title, "Encyclopaedia of knots. The bowline is one.", "ropework")
+
+
+@for_each(
+    "title, plain",
+    ("Microsoft PowerPoint - pier talk", "pier talk"),
+    ("Microsoft Excel - fees.xls  [Compatibility Mode]", "fees.xls"),
+    ("fees.xlsx - Sheet1", "fees.xlsx"),
+    ("berth%20fees", "berth fees"),
+    ("Fees - 2026", "Fees - 2026"),
+    ("100% of the fees", "100% of the fees"),
+)
+def test_what_programs_write_around_a_title_leaves(title: str, plain: str):
+    assert plain_title(title) == plain
