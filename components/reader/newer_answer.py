@@ -233,6 +233,9 @@ def _is_of_another_of_two(question: str, best: SpanCandidate, rival: SpanCandida
     if is_same_sentence or not _has_same_form(best, rival, look):
         return False
     around_best, around_rival, asked = look.form_of(best), look.form_of(rival), stems_of(question)
+    if not asked & around_best <= around_rival:
+        # Quay 4 is not asked for if the question is about Quay 5.
+        return False
     return bool(around_best - around_rival - asked) and bool(around_rival - around_best - asked)
 
 

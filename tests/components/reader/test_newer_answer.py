@@ -211,6 +211,7 @@ def test_another_hall_is_no_rival(reader: ExtractiveReader):
     "question, text, is_open",
     ("What is the code of the door?", "The code of the front door is 1234. The code of the back door is 5678.", True),
     ("What is the code of the back door?", "The code of the front door is 1. The code of the back door is 5.", False),
+    ("Who built Quay 5?", "Quay 4 was built in 1974 by Ada Roke. Quay 5 was built in 1991 by Bo Lind.", False),
     ("Who is the porter?", "The day porter is Ada Roke. The night porter is Bo Lind.", True),
     ("What do adults pay?", "Adults pay 12 euros. Children pay 6 euros.", False),
     ("When was the mill built?", "The mill was built in 1890. The mill was rebuilt in 1920.", False),

@@ -72,7 +72,7 @@ def test_another_code_is_doubtful_and_its_twin_not(question: str, answer: str, t
     ("Is the M13 heavier than the M12?", "3 kg", "The M13 is 3 kg heavier."),
     ("Who oils M12?", "Ada Roke", "M12 is in hall 3. Ada Roke oils it as well as M13."),
 )
-def test_a_code_of_something_else_in_the_sentence_raises_no_doubt(question: str, answer: str, text: str):
+def test_a_code_of_something_else_raises_no_doubt(question: str, answer: str, text: str):
     assert doubt(question, text, answer) == ""
 
 
@@ -107,6 +107,6 @@ def test_a_longer_name_is_doubtful_and_its_twin_not(question: str, answer: str, 
     assert doubt(question, twin, answer) == ""
 
 
-def test_an_answer_or_description_behind_a_code_is_no_longer_name():
+def test_words_behind_a_code_are_no_longer_name_of_it():
     assert doubt("Who sleeps in room B12?", "Room B12 Kai Noll sleeps in, as well.", "Kai Noll") == ""
     assert doubt("What helps at E10?", "E10 Sensor broken: clean the lens.", "clean the lens") == ""
