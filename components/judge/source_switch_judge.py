@@ -217,7 +217,7 @@ class SourceSwitchJudge:
         threshold = sufficiency.threshold
         if any(step.certainty == "not_found" for step in state.steps):
             analysis = f"The model has not found the answer here. {analysis}"
-            threshold = sufficiency.threshold_after_not_found
+            threshold = max(threshold, sufficiency.threshold_after_not_found)
         if score >= threshold:
             return Verdict(True, "sufficient", f"{analysis}, so it stays here.", score=round(score, 4))
         if verdict.judged_by == "words":

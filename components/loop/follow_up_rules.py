@@ -36,7 +36,7 @@ _SMALL_WORDS = "(?:(?:of|the|de|von|van|and|for)[ ]){0,2}"
 # An article at the end of a text. It matches "the" in "Is the".
 _ARTICLE_AT_END = re.compile(r"\b(?:the|an?)$", re.IGNORECASE)
 # An article at the beginning of a phrase such as "the Alma".
-_ARTICLE_AT_BEGIN = re.compile(r"the ", re.IGNORECASE)
+_ARTICLE_AT_BEGIN = re.compile(r"\Athe ", re.IGNORECASE)
 # What looks like a name. The three lines of the expression match, in this order:
 # - words in quotation marks: "Blue Hall" with its marks;
 # - a path or an e-mail address: "/etc/hosts", "a@b.org";
@@ -109,7 +109,7 @@ _ASKED_ADVERB = re.compile(
     rf"(\W*(?:(?:and|but|so) )?)(when|where|why|how) (is|are|was|were|{'|'.join(sorted(AUXILIARIES))})\b", re.I
 )
 # What stands for the noun of the previous question before a preposition: "the one " in "the one in hall 2".
-_SAME_NOUN = re.compile(rf"(?:(?:the )?ones?|that|those) (?=(?:{'|'.join(sorted(PREPOSITIONS))})\b)", re.I)
+_SAME_NOUN = re.compile(rf"\A(?:(?:the )?ones?|that|those) (?=(?:{'|'.join(sorted(PREPOSITIONS))})\b)", re.I)
 # Another kind of the same thing: "the blue one". It does not match "the older one", which compares two things.
 _OTHER_KIND = re.compile(r"(?:the|our|my|your) ((?!\w+(?:er|est) )[\w-]+) ones?", re.I)
 # A plural noun without an article behind an auxiliary verb and before another verb, perhaps with words before it:
@@ -162,7 +162,8 @@ def find_reference(question: str) -> str:
     words = re.findall(r"\w+", text.casefold())
     if _IN_A_YEAR.fullmatch(text) or _ADVERB.fullmatch(text.strip(" ?.!")):
         return text.strip(" ?.!")
-    if lead and (_is_fragment(words) or _SAME_NOUN.match(text)):
+    names_same_noun = len(words) <= 2 * _MAX_FRAGMENT_WORDS and _SAME_NOUN.match(text)
+    if lead and (_is_fragment(words) or names_same_noun):
         return text.strip(" ?.!")
 
     # A question of function words alone, such as "why?", names nothing.
@@ -560,7 +561,7 @@ def _complete_fragment(fragment: str, turns: Turns) -> str | None:
     if _STANDS_FOR_NOUN.search(fragment):
         return None
     first_word, _, rest = fragment.partition(" ")
-    if rest and first_word.casefold() in PREPOSITIONS:
+    if rest.strip() and first_word.casefold() in PREPOSITIONS:
         return _replace_after_preposition(question, first_word.casefold(), rest)
     return _replace_noun(question, fragment)
 
@@ -621,7 +622,7 @@ def _replace_after_preposition(question: str, preposition: str, new_noun: str) -
         return _replace(question, same[0], new_noun) if may_stay else None
     if same or new_name:
         return None
-    return _replace_noun(question, new_noun) if preposition in ("of", "for") else None
+    return _replace_noun(question, new_noun) if preposition == "of" else None
 
 
 def _preposition_at_end(text: str) -> frozenset[str]:
@@ -637,8 +638,15 @@ def _replace_noun(question: str, fragment: str) -> str | None:
     # "The key of the blue room" replaces the whole of "the key of the green room".
     if new_phrase and len(new_phrase.parts) > 1:
         for phrase in phrases:
-            if [part.preposition for part in phrase.parts] == [part.preposition for part in new_phrase.parts]:
+            has_same_form = [part.preposition for part in phrase.parts] == [
+                part.preposition for part in new_phrase.parts
+            ]
+            if has_same_form and _is_in_one_piece(question, phrase):
                 return question[: phrase.begin] + fragment + question[phrase.parts[-1].end :]
+        # A part of the new phrase alone, such as "the boiler" of "the boiler in hall 2", may be another thing.
+        if phrases and phrases[-1].is_clear and len(phrases[-1].parts) == 1:
+            return _replace(question, phrases[-1].parts[0], fragment)
+        return None
 
     new_name = next(_names(f"{_DASH}{fragment}"), None)
     if new_name and any(_name_places(f"{_DASH}{question}")):
@@ -646,6 +654,15 @@ def _replace_noun(question: str, fragment: str) -> str | None:
     if new_phrase:
         return _replace_phrase(question, phrases, fragment[new_phrase.begin : new_phrase.parts[0].end])
     return _replace_plural(question, fragment)
+
+
+def _is_in_one_piece(question: str, phrase: NounPhrase) -> bool:
+    """Check whether at most a preposition stands between the parts of a phrase.
+
+    In "When was the boiler installed in hall 2?" a participle stands between "the boiler" and "in hall 2".
+    """
+    gaps = [question[left.end : right.begin].split() for left, right in pairwise(phrase.parts)]
+    return all(len(gap) <= 1 for gap in gaps)
 
 
 def _replace_name(question: str, new_name: str) -> str:

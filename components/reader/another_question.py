@@ -47,13 +47,14 @@ _TIMES = (
     re.compile(rf"\b{_WEEKDAY}", re.IGNORECASE),
 )
 # A part of a clause up to an "and".
-_PARTS = re.compile(r"(?:(?!\band\b).)+", re.DOTALL)
+_PARTS = re.compile(r"(?:\band\b)?(?:(?!\band\b).)+", re.DOTALL)
 # Words that may stand beside a time without saying anything else. It matches "in", "of" and "still".
 _TIME_ALONE = re.compile(
-    r"\b(?:in|of|on|for|during|since|by|the|both|also|still|again|only|even|then)\b", re.IGNORECASE
+    r"\b(?:and|between|from|to|until|in|of|on|for|during|since|by|the|both|also|still|again|only|even|then)\b",
+    re.IGNORECASE,
 )
-# A letter or digit.
-_WORD_OR_NUMBER = re.compile(r"[^\W_]")
+# A word or number, but not the "s" that is left of "Mondays".
+_WORD_OR_NUMBER = re.compile(r"[^\W_]{2}|\d")
 # Phrases in which such a word has another meaning, so that it is not compared. It matches "how old", "10 years old",
 # "last name" and "next to".
 _IDIOMS = re.compile(r"\b(?:how old|years?[ -]old|last names?|next to|present at)\b", re.IGNORECASE)
@@ -135,7 +136,9 @@ def _stands_in_other_part(kind_of_time: re.Pattern[str], times_of_question: set[
     for part in _PARTS.finditer(clause):
         without_time = _TIME_ALONE.sub(" ", kind_of_time.sub(" ", part[0]))
         is_own = part.start() <= begin < part.end()
-        if is_own or not _WORD_OR_NUMBER.search(without_time):
+        # "The first floor and the second floor have 12 rooms": a part before that of the amount needs its own amount.
+        says_more = _DIGIT if part.end() <= begin else _WORD_OR_NUMBER
+        if is_own or not says_more.search(without_time):
             own_part += part[0]
         else:
             times_elsewhere |= _values(kind_of_time, part[0])

@@ -190,7 +190,8 @@ def has_rival(
         if is_alike or not _may_differ(best.text, rival.text):
             continue
         if rival.passage == best.passage:
-            if look.holds_of(rival) >= look.holds_of(best) and _is_of_another_of_two(question, best, rival, look):
+            is_asked = look.holds_of(rival) >= look.holds_of(best) and not look.answers_another_question(rival)
+            if is_asked and _is_of_another_of_two(question, best, rival, look):
                 return True
             continue
 

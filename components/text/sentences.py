@@ -85,7 +85,7 @@ _GERMAN_ABBREVIATION = re.compile(
       | \b (?: Dr | rer ) \. \s? (?: i?jur | iur | med | nat | oec | phil | pol | rer | theol | vet )
       | \b u \. \s? a
       | (?: [A-ZÄÖÜ] \w+ | \d \.? ) \s u
-      | \b v
+      | (?<![-\w]) v
     ) \. $
     """,
     re.VERBOSE,
@@ -93,14 +93,14 @@ _GERMAN_ABBREVIATION = re.compile(
 # Matches the end of a text that ends in an abbreviation before a number, such as "Abs." in "Abs. 2". Behind a number,
 # "min." stands for minutes, so "It took 30 min." does not match.
 _BEFORE_NUMBER = re.compile(
-    r"(?:\b(?:Abb|Abs|Anl|Anm|Art|Aufl|Gl|Kap|Kto|Pkt|Pos|Tel|Zi|Ziff|Mo|Di|Mi|Do|Sa|So|gem|mind|rd|(?<!\d\s)(?:max|min))"
+    r"(?:\b(?:Abb|Abs|Anl|Anm|Art|Aufl|Gl|Kap|Kto|Pkt|Pos|Tel|Zi|Ziff|Mo|Di|Mi|Do|Sa|So|gem|rd|(?<!\d\s)(?:max|min))"
     r"|[Ss]tr)\.$"
 )
 # Matches such a number, or a section of a law, at the beginning of a text: "0431", "+49", "(0431)", "§ 5" and "Abs.".
 _NUMBER = re.compile(r"[(+]*\d|§|(?:Abs|Art|Nr|Ziff)\.")
 # Matches the end of a text that ends in "no." or "nos.", such as "drill no.". Before a figure this means "number". The
 # text "yes or no." does not match.
-_NUMBER_SIGN = re.compile(r"(?<!\bor )\bnos?\.$")
+_NUMBER_SIGN = re.compile(r"(?<!\bor )(?<!\bsay )(?<!\bsays )(?<!\bsaid )(?<!\bvoted )(?<!\bis )(?<!\bwas )\bnos?\.$")
 # In German, a number with a full stop may be an ordinal: "3. Juni" is the third of June. Such a full stop does not end
 # a sentence. The number is an ordinal if a month follows it, or if a German article or preposition stands before it.
 # Matches the end of a text that ends in a number of one to three digits and a full stop, such as "am 3.".

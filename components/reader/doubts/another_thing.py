@@ -37,7 +37,7 @@ _ACTIVE = re.compile(
 # The same for a thing, with the words behind the verb as the second group: "What stands north of the tannery?" and
 # "Which firm supplies Tarn Ltd?". It does not match "What parts of the engine are old?" and "What time is it?".
 _ACTIVE_THING = re.compile(
-    r"^\W*(?:[Ww]hat|[Ww]hich [a-z]+) (?!(?:is|was|has|does)\b)([a-z]+(?<!s)s|[a-z]+ed) (?!of\b)"
+    r"^\W*(?:[Ww]hat|[Ww]hich [a-z]+) (?!(?:is|was|has|does|this)\b)([a-z]+(?<!s)s|[a-z]+ed) (?!of\b)"
     rf"((?:[a-z]+ ){{0,2}}(?:{DETERMINER} [a-z]+|[A-Z]\w*))"
 )
 # What divides a sentence into parts with their own subjects.
@@ -229,7 +229,11 @@ def _is_object_of_thing(statement: Statement) -> bool:
     asked = _ACTIVE_THING.search(statement.question)
     if asked is None:
         return False
-    verb, *behind_verb, thing = _without_articles(f"{asked[1]} {asked[2]}")
+    words = _without_articles(f"{asked[1]} {asked[2]}")
+    # In "What makes The Hague famous?" only the verb is left.
+    if len(words) < 2:
+        return False
+    verb, *behind_verb, thing = words
     before = _without_articles(_PART_OF_SENTENCE.split(statement.before)[-1])
     deed = [verb, *behind_verb]
     return before[-len(deed) :] == deed and thing in before[: -len(deed)]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from prefrag.components.reader.codes import Code, find_codes, runs_of
-from prefrag.components.reader.doubts.statement import COMMON, Statement, words_of
+from prefrag.components.reader.doubts.statement import COMMON, MOST_CHARACTERS, Statement, words_of
 from prefrag.components.reader.span_features import stem
 from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
@@ -55,7 +55,7 @@ def is_other_code(statement: Statement) -> bool:
     :param statement: The sentence with the answer.
     :returns: Whether the sentence, or its title, is about a thing with another code.
     """
-    asked = find_codes(statement.question)
+    asked = find_codes(statement.question[:MOST_CHARACTERS])
     is_told = [_is_told(code, statement) for code in asked]
     if any(is_told) and " or " in statement.question:
         return False
@@ -180,6 +180,10 @@ def _is_only_in_longer_name(name: str, statement: Statement) -> bool:
     for begin, end in places:
         longer = re.match(_LONGER, titled_sentence[end:])
         if longer is None or longer[1] in statement.answer:
+            return False
+        # "Flat 3 Mill Road" is an address.
+        is_numbered = name.rpartition(" ")[2].isdigit()
+        if is_numbered and len(longer[1].split()) > 1:
             return False
         if any(word in words_of(statement.question) for word in words_of(longer[1])):
             return False

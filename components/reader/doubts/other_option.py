@@ -24,7 +24,7 @@ _OPENING = re.compile(rf"{_ARTICLE}{_QUOTES}$", re.IGNORECASE)
 # The last comma or colon, behind which the options begin.
 _BEGIN_OF_OPTIONS = re.compile(r"[,:]\s(?!.*[,:]\s)", re.DOTALL)
 # A further option before the last two. It matches ", Ada Ford" in "Who pays, Ada Ford, Bo or Cy?", and ": Ada Ford".
-_FURTHER_OPTION = re.compile(rf"[,:]\s{_ARTICLE}{_QUOTES}[A-Z][^,:]*$")
+_FURTHER_OPTION = re.compile(rf"(?:,|:(?!\s(?:Who|What|Which|When|Where|How)))\s{_ARTICLE}{_QUOTES}[A-Z][^,:]*$")
 # A name at the end of a text. It matches "New York", "the Royal Bank of Scotland" and "Romeo and Juliet".
 _NAME_AT_END = re.compile(
     rf"\s{_ARTICLE}{_QUOTES}(?:[A-Z\d][^\s,]*\s(?:(?:of|and|van|von|de|in|from)\s(?=[A-Z]))?)*[A-Z\d][^\s,]*$"

@@ -117,6 +117,11 @@ TURNOVER = "Turnover was 2.9 million in 2023 and rose to 3.1 million in 2024."
     ("How many came in 2020?", "300", "In 2019 and 2020 some 300 people came.", False),
     ("When is it open on Monday?", "8 to 10", "It is open from 8 to 10 on Mondays and Tuesdays.", False),
     ("When is it open on Friday?", "8 to 10", "It is open from 8 to 10 on Mondays and from 9 to 12 on Fridays.", True),
+    ("When does it open on Monday?", "9", "On Mondays and Fridays it opens at 9.", False),
+    ("When is it open on Tuesday?", "8 to 10", "It is open from 8 to 10 on Mondays and Tuesdays.", False),
+    ("What was the fee in 2024?", "2 euros", "The fee was 2 euros in 2023 and 2024.", False),
+    ("What was the fee in 2019?", "5 euros", "Between 2019 and 2021 the fee was 5 euros.", False),
+    ("How many has the first floor?", "12", "The first floor and the second floor have 12 rooms each.", False),
     ("Who resigned in 2024?", "Ada Roke", "Ada Roke joined in 2019 and resigned in 2024.", False),
 )
 def test_an_amount_belongs_to_the_time_in_its_part(question: str, answer: str, sentence: str, is_other: bool):

@@ -46,6 +46,13 @@ def test_a_part_of_a_token_becomes_the_whole_token(text: str, span: str, whole: 
     ("It opened in Q3 2024.", "2024"),
     ("It was built c.1920.", "1920"),
     ("It closed on 3 May a year later.", "3 May"),
+    ("Pay on 3 May per bank transfer.", "3 May"),
+    ("Notice: (1) 14 days for tenants, (2) 30 days for owners.", "30 days"),
+    ("Turnover (2024) 450 000 euros.", "450 000 euros"),
+    ("Turnover UK 450 470 490", "470"),
+    ("In the UK 12 000 000 people sing.", "12 000 000 people"),
+    ("It is open 8 am -6 pm.", "6 pm"),
+    ("It is open 9AM-5PM.", "5PM"),
     ("Ada ran it, a year in all.", "Ada"),
 )
 def test_a_span_that_ends_at_words_or_in_a_range_stays(text: str, span: str):

@@ -4,6 +4,10 @@ from tests.components.reader.doubts.doubt import doubt
 from tests.for_each import for_each
 
 
+def test_a_question_with_only_a_verb_is_read():
+    assert doubt("What makes The Hague famous?", "The Hague is famous for its court.", "its court") == ""
+
+
 @for_each(
     "question, answer, text, right, twin",
     (
