@@ -123,10 +123,6 @@ _MOST_MARKED_CELLS = 24
 _WHITE = ("", "AUTO", "FFFFFF", "FFFFFFFF", "00FFFFFF")
 # The namespace of the elements in a Word file.
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The namespace of formulas in a Word file.
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-# The content controls of a Word file whose prompt, such as "Choose an item.", asks for a choice.
-_CHOICES = tuple(f"{_WORD}{name}" for name in ("dropDownList", "comboBox", "date"))
 # The title that PowerPoint writes if an author gave none.
 _NO_TITLE = "PowerPoint Presentation"
 # The element that repeats a part of a Word file for older programs.
@@ -173,7 +169,6 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
 
     styles = word_styles(document.styles.element)
     raised = raising_styles(document.styles.element)
-    _remove_prompts(document.element.body)
     n_struck = strike_word_text(document.element.body, styles)
     mark_raised_digits(document.element.body, raised)
 
@@ -720,34 +715,11 @@ def _word_text(element: LxmlElement) -> str:
             # Skip the part for older programs, because that part repeats the text of a text box.
             if not any(above.tag == _FALLBACK for above in piece.iterancestors()):
                 pieces.append(piece.text or "")
-        elif piece.tag == f"{_MATH}oMath":
-            # A formula of one line. The texts of a fraction or a root would be no formula without their signs.
-            if all(part.tag == f"{_MATH}r" for part in piece):
-                pieces += (text.text or "" for text in piece.iter(f"{_MATH}t"))
-        elif piece.tag == f"{_WORD}checkBox":
-            pieces.append("\u2612" if _is_checked(piece) else "\u2610")
         elif piece.tag in _SPACES:
             pieces.append(_SPACES[piece.tag])
         elif piece.tag == f"{_WORD}p" and pieces:
             pieces.append("\n")
     return "".join(pieces)
-
-
-def _is_checked(box: LxmlElement) -> bool:
-    """Check whether a check box of an old form in a Word file is checked, by the reader or from the beginning."""
-    checked = box.find(f"{_WORD}checked")
-    return is_on(box.find(f"{_WORD}default") if checked is None else checked)
-
-
-def _remove_prompts(body: LxmlElement) -> None:
-    """Remove the prompts of drop-downs and date pickers in which nobody has chosen anything."""
-    for control in body.iter(f"{_WORD}sdt"):
-        properties = control.find(f"{_WORD}sdtPr")
-        if properties is None or not is_on(properties.find(f"{_WORD}showingPlcHdr")):
-            continue
-        if any(properties.find(choice) is not None for choice in _CHOICES):
-            for text in control.iter(f"{_WORD}t"):
-                text.text = ""
 
 
 def _slide_grid(table: Table) -> Grid:

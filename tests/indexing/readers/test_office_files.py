@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from prefrag.indexing.file_conversion import FileConverter
 from prefrag.indexing.readers import office_files
 from prefrag.indexing.readers.headings import Outline
-from prefrag.indexing.readers.office_files import read_docx, read_xlsx, show_cell
+from prefrag.indexing.readers.office_files import read_xlsx, show_cell
 from prefrag.indexing.report import CannotRead
 from tests.for_each import for_each
 from tests.indexing.office import (
@@ -33,7 +33,6 @@ from tests.indexing.office import (
     with_part,
     word_paragraph,
     word_row,
-    word_run,
     word_table,
 )
 
@@ -46,8 +45,6 @@ from docx.opc.part import Part
 
 # The XML of a cell in a Word file.
 CELL = f"<w:tc>{word_paragraph('4 May')}</w:tc>"
-# The XML of a part of a formula in a Word file.
-HALF = "<m:r><m:t>2</m:t></m:r>"
 LONG = "A sentence of six words is. " * 30
 
 
@@ -65,11 +62,6 @@ def _book(write: Callable[[Any], None]) -> bytes:
     made = io.BytesIO()
     book.save(made)
     return made.getvalue()
-
-
-def _check_box(states: str) -> str:
-    """Return the XML of a check box of an old form in a Word file."""
-    return f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox>{states}</w:checkBox></w:ffData></w:fldChar></w:r>'
 
 
 def _with_results(setting: str, results: tuple[str, str], kind: str = "") -> bytes:
@@ -261,25 +253,6 @@ class TestWord:
         [passage] = converter.passages(Path("/a.docx"), make_docx_of(word_table(*rows)))
 
         assert (passage.content or "").split("\n") == lines
-
-    @for_each(
-        "runs, text",
-        # A drop-down with and without a choice, and a prompt that an author has written.
-        (("Size: ", content_control(word_run("Large"), "<w:dropDownList/>")), "Size: Large"),
-        (("Size: ", content_control(word_run("Choose one."), "<w:showingPlcHdr/><w:dropDownList/>")), "Size:"),
-        (("Size: ", content_control(word_run("In metres"), "<w:showingPlcHdr/><w:text/>")), "Size: In metres"),
-        # Check boxes of old forms.
-        ((_check_box("<w:checked/>"), " Paid"), "\u2612 Paid"),
-        ((_check_box('<w:default w:val="1"/><w:checked w:val="0"/>'), " Paid"), "\u2610 Paid"),
-        ((_check_box('<w:default w:val="1"/>'), " Paid"), "\u2612 Paid"),
-        # A formula of one line, and a fraction.
-        (("So ", "<m:oMath><m:r><m:t>A=12</m:t></m:r></m:oMath>", " m."), "So A=12 m."),
-        (("So ", f"<m:oMath><m:f><m:num>{HALF}</m:num><m:den>{HALF}</m:den></m:f></m:oMath>", " m."), "So  m."),
-    )
-    def test_choices_and_formulas_are_read(self, runs: tuple[str, ...], text: str) -> None:
-        outline = Outline()
-
-        assert read_docx(make_docx_of(word_paragraph(*runs)), outline).text == text
 
 
 class TestPowerPoint:
