@@ -36,12 +36,12 @@ BUDGET = {
     "cli": 2_698,
     "components": 22_474,
     "evaluation": 10_044,
-    "indexing": 6_475,
+    "indexing": 6_466,
     "pipelines": 1_911,
     "prefrag": 3_469,
     "server": 4_911,
     "training": 5_274,
-    "tests": 52_842,
+    "tests": 52_833,
 }
 
 

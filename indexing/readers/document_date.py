@@ -59,6 +59,9 @@ _BEHIND_LABEL = re.compile(
     r"(?:,?\s\d{1,2}:\d\d(?::\d\d)?(?:\s?(?:uhr|[ap]m|gmt|utc|[+-]\d{4}|\([a-z]+\)))*)?(?:\s(?:by|von)\s[^.,:;]{2,40})?",
     re.IGNORECASE,
 )
+# Matches a time without a second behind a date. Behind "Date:", it belongs to an event: "Date: 3 May 2026, 19:30".
+_TIME_OF_EVENT = re.compile(r",?\s\d{1,2}:\d\d(?:\s?uhr)?\W*", re.IGNORECASE)
+_PLAIN_LABEL = re.compile(r"(?:date|datum)\W*", re.IGNORECASE)
 # Matches what stands before the date of the document in a title. There is one line of the pattern for each kind:
 # - the beginning of the title, a comma, a bracket or a dash: "Will of Ada, 3 May 2026"
 # - a number of the document: "Protocol no. 17 of 3 May 2026"
@@ -217,6 +220,8 @@ def _read_line(line: str) -> str:
         return _write_date(written) if is_alone else ""
 
     dated = _DATED.fullmatch(line, 0, written.begin)
+    if dated and dated["label"] and _PLAIN_LABEL.fullmatch(dated["label"]) and _TIME_OF_EVENT.fullmatch(behind):
+        return ""
     if dated and (ends_line or (dated["label"] and _BEHIND_LABEL.fullmatch(behind))):
         return _write_date(written)
     return ""

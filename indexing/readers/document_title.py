@@ -14,7 +14,7 @@ _FILE_NAME = re.compile(r".*\w\.[a-z]{1,4}\d?", re.IGNORECASE)
 # Matches the name of a program before the name of a file, as in "Microsoft Word - tea.docx".
 _PROGRAM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - ")
 # Matches how the program has opened the file, as in "tea.xls  [Compatibility Mode]".
-_MODE = re.compile(r"\s*\[[^\]]*\]$")
+_MODE = re.compile(r"\s*\[[^\[\]]{0,100}\]$")
 # Matches the name of a sheet or program behind the ending of a file name, as in "tea.xlsx - Sheet1".
 _SHEET = re.compile(r"(?<=\.)(xlsx?|ods|docx?|pptx?) - .*$", re.IGNORECASE)
 # Matches a blank in the form that web addresses have.
@@ -25,6 +25,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _BRACKETED = re.compile(r"[(\[<].*[)\]>]")
 # Matches a word of at least three characters.
 _WORD = re.compile(r"\w{3,}")
+# At most this many characters of a title are read.
+_MOST_PLAIN = 1_000
 # At most this many characters of a title are compared.
 _MOST_TITLE = 300
 # At most this many characters of the text are compared.
@@ -40,7 +42,8 @@ def plain_title(title: str) -> str:
     :returns: The title, such as "Pier talk" or "berth fees". A file name keeps its ending, which shows that it is no
         title: "Microsoft Excel - fees.xls  [Compatibility Mode]" and "fees.xls - Sheet1" become "fees.xls".
     """
-    words = " ".join(title.split())
+    # A hostile title may have millions of characters.
+    words = " ".join(title[:_MOST_PLAIN].split())
     if _ENCODED_BLANK.search(words) and " " not in words:
         words = " ".join(unquote(words).split())
     plain = _PROGRAM.sub("", words)

@@ -29,8 +29,10 @@ _TAG = re.compile(r"</?(?!(?:br|hr|img|input|link|meta|wbr|col|area|base|source|
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 
 # Matches the opening or closing tag of an element that the extraction drops with its text, such as `<figure class="a">`
-# or `</figure>`. Group 1 is the slash of a closing tag.
-_DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption|center)\b[^<>]{0,1000}>", re.IGNORECASE)
+# or `</figure>`. Group 1 is the slash of a closing tag, and group 2 is the attributes.
+_DROPPED_TAG = re.compile(r"<(/?)(?:figure|figcaption|center)\b([^<>]{0,1000})>", re.IGNORECASE)
+# Matches a word in the attributes of an element that may hide it, such as "hidden" and "display: none".
+_HIDES = re.compile(r"hidden|none|sr-only|screen-reader", re.IGNORECASE)
 # Matches the beginning of a heading with a button, as in `<h2><button>Fees</button></h2>`. Group 1 is what stands
 # before the button, and group 2 is the words of the button.
 _HEADING_BUTTON = re.compile(
@@ -168,7 +170,12 @@ def _keep_texts(page: str) -> str:
     Of a heading that is a button, the words stay.
     """
     with_buttons = _HEADING_BUTTON.sub(r"\1\2", page)
-    return _DROPPED_TAG.sub(r"<\1div>", _TIME_TAG.sub("", with_buttons))
+    without_times = _TIME_TAG.sub("", with_buttons)
+    # The extraction leaves out an element that its attributes hide. So these attributes stay.
+    return _DROPPED_TAG.sub(
+        lambda tag: f"<{tag[1]}div{tag[2] if _HIDES.search(tag[2]) else ''}>",
+        without_times,
+    )
 
 
 class _Cell(NamedTuple):

@@ -16,17 +16,17 @@ _WESTERN = "cp1252"
 # Portuguese, Irish, Albanian, Swedish and Finnish, Danish and Norwegian, Icelandic, Faroese. Foreign words bring
 # further letters into some languages.
 _WESTERN_LETTERS = (
-    "äöüßéèàç",
+    "äöüßéèàçáóñ",
     "ëïéèöüêó",
     "àâæçéèêëîïôœùûüÿ",
-    "àçéèíïóòúü",
-    "àèéìíîòóùúªº",
-    "áéíñóúüªº",
+    "àáçéèíïóòúüñ",
+    "àáèéìíîòóùúªºñ",
+    "áàçèéíñóúüªº",
     "àáâãçéêíóôõúüªº",
     "áéíóú",
     "çë",
     "åäöéà",
-    "æøåéèêóòôâ",
+    "æøåéèêóòôâà",
     "áðéíóúýþæö",
     "áðíóúýæø",
 )
@@ -64,8 +64,8 @@ _HEBREW_WORD = re.compile("(?<![A-Za-zא-ת])[א-ת]{2,}(?![A-Za-z])")
 _FINAL_INSIDE = re.compile("[ךםןףץ](?=[א-ת])")
 # A text is in Hebrew only if it has at least this many letters of Hebrew.
 _LEAST_HEBREW = 20
-# Signs that may stand behind a letter: quotation marks, dashes, dots, currencies and the soft hyphen.
-_SIGNS = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e«»\u2013\u2014…·•°€£¥™®©§\u00ad")
+# Signs that may stand behind a letter: quotation marks, dashes, dots, currencies, the soft hyphen and exponents.
+_SIGNS = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e«»\u2013\u2014…·•°€£¥™®©§\u00ad¹²³")
 # A language fits if at least this share of the characters that are not ASCII are its letters.
 _NEARLY_ALL = 0.98
 # The letters of a text tell its language only if they are at least this many, of this many kinds, and at least this

@@ -90,13 +90,16 @@ class _ShortFields(Compat32):
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         """Return the name and the cut value of a header field."""
         name, value = super().header_source_parse(sourcelines)
-        value = value[:_MOST_FIELD]
-        if not value.isascii():
+        return name, value[:_MOST_FIELD]
+
+    def header_fetch_parse(self, name: str, value: Any) -> Any:
+        """Return the value of a field that is asked for. Only such a field is decoded, because that takes time."""
+        if isinstance(value, str) and not value.isascii():
             data = value.encode("ascii", "surrogateescape")
             # A cut may have divided the last letter.
             with suppress(CannotRead):
                 value = decode_text(data, None if _is_utf8(data) else self.charset)
-        return name, value
+        return super().header_fetch_parse(name, value)
 
 
 def read_mails(data: bytes, *, is_mailbox: bool) -> Iterator[Mail | CannotRead]:

@@ -51,8 +51,10 @@ _COUNTED = re.compile(
 _BORDER = re.compile(rf"{GAP}|\s[|\u00b7\u2022]\s")
 # Matches words with a number before or behind them, as in "102 Harbour rules" and "The fees 103".
 _OUTER = re.compile(rf"(?P<first>{_DIGITS})\s+(?=[^\W\d_])(?P<behind>.+)|(?P<before>.+[^\W\d_])\s+(?P<last>{_DIGITS})")
-# Matches the day and the second at which a page was printed. Each page may have another one.
-_STAMP = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4},? \d{1,2}:\d\d:\d\d")
+
+# Matches the day and the second at which a page was printed, behind a word. Each page may have another one. The rows
+# of a log begin with such a time.
+_STAMP = re.compile(r"(?<=[^\W\d_] )\d{1,4}[-./]\d{1,2}[-./]\d{1,4},? \d{1,2}:\d\d:\d\d")
 
 # The words of a line without the number of its page. A line is repeated if the same words stood on an earlier page. ""
 # if the line has only the number of the page.

@@ -43,7 +43,7 @@ def test_is_the_one_that_it_states_or_that_in_its_name(
     *("Stand: 6. November 2023", "Stand 06.11.2023", "Datum: 6.11.2023", "Kiel, den 6. November 2023"),
     *("Zuletzt ge\u00e4ndert am 6.11.2023", "Protokoll vom 6. November 2023", "Erstellt am: 06.11.2023"),
     # With a time or a writer behind a label, as in mails.
-    *("Sent: Monday, 6 November 2023 09:12", "Date: Mon, 6 Nov 2023 10:02:11 +0100", "Datum: 06.11.2023, 14:30 Uhr"),
+    *("Sent: Monday, 6 November 2023 09:12", "Date: Mon, 6 Nov 2023 10:02:11 +0100"),
     *("Gesendet: Montag, 6. November 2023 10:11", "Posted: 6 November 2023 by Ada Lund", "Mo., 6.11.2023"),
     *("Monday the 6th of November, 2023", "Print date: 06.11.2023", "Adopted by the members on 6 November 2023"),
     "Beschlossen von der Mitgliederversammlung am 6. November 2023",
@@ -57,6 +57,7 @@ def test_line_dates_the_document_by_what_precedes_the_date(line: str):
     *("Date of birth: 3 May 1960", "Geboren am: 3.5.1960", "Valid until 31 December 2023", "Expires on 1 June 2021"),
     *("Due date: 2023-05-01", "Next meeting: 3 May 2023", "Reply by 4 July 2023", "Departure: 3 May 2023"),
     *("Purchased: 2 May 2019", "Valid from 2 May 2019", "Start date: 2 May 2019", "Date due: 2 May 2019"),
+    *("Date: 2 May 2019, 19:30", "Datum: 2. Mai 2019, 19:30 Uhr"),
     *("Gestorben am 3. Mai 1960", "G\u00fcltig bis 31.12.2023", "F\u00e4llig am 1.5.2023", "Abgabe bis: 1.5.2023"),
     *("N\u00e4chste Sitzung: 3. Mai 2023", "Warranty ends 2 May 2019", "Deadline 2 May 2019", "wedding, 2 May 2019"),
     *("Next meeting, 2 May 2019", "Minutes of the yard, next meeting, 2 May 2019"),

@@ -47,3 +47,7 @@ def test_a_title_with_a_word_of_the_text_or_of_the_name_is_one(title: str):
 )
 def test_what_programs_write_around_a_title_leaves(title: str, plain: str):
     assert plain_title(title) == plain
+
+
+def test_a_title_of_a_million_brackets_is_read_at_once():
+    assert len(plain_title("Microsoft Word - " + "[" * 1_000_000)) < 1_001

@@ -144,6 +144,8 @@ def test_any_order_of_tags_is_read(tags: list[str]) -> None:
     ("<figure><img src=a.png><figcaption>The old quay.</figcaption></figure>", ["The old quay."]),
     ('<FIGURE class="code"><pre>pump --rate 7\npump --stop</pre></FIGURE>', ["pump --rate 7", "pump --stop"]),
     ('<figure><img src=a.png alt="A quay"></figure>', []),
+    ('<figure class="x" style="display:none">A secret.</figure>', []),
+    ('<figure aria-hidden="true">A secret.</figure>', []),
 )
 def test_the_text_of_a_figure_stays(figure: str, lines: list[str]) -> None:
     assert lines_of(figure) == lines

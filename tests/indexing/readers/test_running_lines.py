@@ -127,3 +127,9 @@ def test_only_repeated_lines_leave_any_pages(pages: list[list[str]]):
     alone = {line for line in lines if line and not any(sign.isdigit() for sign in line) and lines.count(line) == 1}
 
     assert alone <= {line for page in without(pages) for line in page}
+
+
+def test_equal_events_of_a_log_are_all_kept():
+    pages = [(f"2026-05-03 10:02:1{n} Door opened", text, f"Row {n} ends.") for n, text in enumerate(TEXTS)]
+
+    assert [page[0] for page in without(pages)] == [page[0] for page in pages]
