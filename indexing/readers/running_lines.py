@@ -13,9 +13,11 @@ with the page, too:
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+
+from prefrag.components.text.sentences import ends_with_stop
 
 # A header or a footer has at most this many lines.
 MOST_LINES = 3
@@ -27,6 +29,8 @@ _LEAST_PAGES = 3
 _LEAST_SHARE = 0.4
 # A line with more characters than this is no header or footer.
 _LONGEST = 200
+# The last line of a page is full if it has more than this share of the characters of the longest line of the page.
+_FULL = 0.6
 # The sign that stands for a wide gap in the first and last lines of a page. A blank is written in its place.
 GAP = "\t"
 # Matches a number that may be the number of a page: digits, or small Roman numerals below 100. Roman capitals are the
@@ -42,13 +46,23 @@ _BESIDE = re.compile(rf"(?:[\s/|.,()\[\]\u00b7\u2013\u2014-]|\b(?:{_PAGE_WORD}|o
 # Matches the number of the page behind a word for a page, as in "Handbook 2026 Page 3", but not in "Ann's 3".
 _NAMED = re.compile(rf"(?<![\w'\u2019])(?i:{_PAGE_WORD})\b\.?\s*(?P<number>{_DIGITS}\b|{_ROMAN})")
 # Matches a number before a second number, as in "Version 1.2 - 3/10" and "Rules (3 of 10)". Does not match "Part 3 of
-# 10", which may be a heading, and the date "3/5/2026".
+# 10", which may be a heading, and the date "3/5/2026". A browser prints the numbers behind the address of the page or
+# the name of its file, as in "https://port.example/fees 3/10" and "fees.html 3/10".
 _COUNTED = re.compile(
-    rf"(?:^|[^\w\s.:]\s*|\d\s+)(?P<number>{_DIGITS})\s*(?:/|of\b|von\b)\s*(?P<last>{_DIGITS})\b(?![/.]\d)",
+    rf"(?:^|[^\w\s.:]\s*|\d\s+|\w[./:]\S*\w\s+)(?P<number>{_DIGITS})\s*(?:/|of\b|von\b)\s*(?P<last>{_DIGITS})\b(?![/.]\d)",
     re.IGNORECASE,
 )
 # Matches what stands between two parts of a line: a wide gap, a bar or a dot in the middle of the line.
 _BORDER = re.compile(rf"{GAP}|\s[|\u00b7\u2022]\s")
+# The signs beside the number of a page and its words, as in "# | Harbour rules". They stand on the other side of facing
+# pages.
+_BORDER_SIGNS = "#|\u00b7\u2022 \t"
+# Matches the end of a text that ends in a comma, or in an English or German word with which no sentence ends. They are
+# articles, prepositions and conjunctions, as in "is paid by the" and "wird vom".
+_OPEN_END = re.compile(
+    r"(?:,|\b(?:an?|the|and|or|of|by|from|with|as|at|into|than|that|which|whose"
+    r"|d(?:er|ie|as|em|en|es)|eine?[mnrs]?|und|oder|sowie|von|vom|zum|zur|im|am|beim|bei|mit|f\u00fcr|durch|dass))\s*$"
+)
 # Matches words with a number before or behind them, as in "102 Harbour rules" and "The fees 103".
 _OUTER = re.compile(rf"(?P<first>{_DIGITS})\s+(?=[^\W\d_])(?P<behind>.+)|(?P<before>.+[^\W\d_])\s+(?P<last>{_DIGITS})")
 
@@ -81,41 +95,123 @@ class _Key(NamedTuple):
     side: str = ""
 
 
+class _RunningLine(NamedTuple):
+    """A line that repeats on many pages.
+
+    :param page: The number of its page, from 0.
+    :param place: The position of the line on the page.
+    :param words: Its words without the number of the page.
+    :param is_header: Whether it is one of the first lines of the page. Otherwise it is one of the last lines.
+    """
+
+    page: int
+    place: int
+    words: _Words
+    is_header: bool
+
+
 def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     """Remove the first and last lines of pages that repeat on many pages.
 
-    The first occurrence of a repeated line stays, as a paragraph of its own. It may be the title of a chapter, the
-    header of a table, or a footer with a fact such as the number of a bank account. Lines that differ in the number of
-    the page only are repeated, too. A line with nothing but the number of the page is removed from every page.
+    One occurrence of a repeated line stays, as a paragraph of its own. It may be the title of a chapter, the header of
+    a table, or a footer with a fact such as the number of a bank account. It is the first occurrence that cuts no
+    sentence in two, as a footer does if a sentence goes on on the next page. Lines that differ in the number of the
+    page only are repeated, too. A line with nothing but the number of the page is removed from every page.
 
     :param pages: The lines of each page, in the order of the page. They are changed in place: a removed line becomes
-        "".
+        "". A header may be added to the end of its page, if it would cut a sentence everywhere else.
     """
-    running = _running_keys(pages)
-    # The words of the repeated lines that stood on an earlier page.
-    shown: set[_Words] = set()
+    running_keys = _running_keys(pages)
+    # The repeated lines by their words.
+    lines_of_words: dict[_Words, list[_RunningLine]] = defaultdict(list)
+    # The lines of each page that have text and do not repeat.
+    texts: list[list[str]] = []
     for number, lines in enumerate(pages):
-        places = _filled_places(lines)
-        # The positions of the lines of this page that are done. On a short page, a line is both a first and a last
-        # line.
-        done: set[int] = set()
-        # Look at the first lines from the top down, and then at the last lines from the bottom up.
-        last_places = list(reversed(places[-MOST_LINES:]))
-        for ends in (places[:MOST_LINES], last_places):
-            for place in ends:
-                if place in done:
-                    continue
-                words_of_keys = [words for key, words in _keys(lines[place], number, len(pages)) if key in running]
-                # A line that does not repeat is the border of the text. Lines behind it are text, even if they repeat.
-                if not words_of_keys:
-                    break
-                words = words_of_keys[0]
-                lines[place] = "" if not words or words in shown else f"\n{lines[place].strip()}\n"
-                shown.add(words)
-                done.add(place)
+        running_lines = _running_lines(lines, number, len(pages), running_keys)
+        for line in running_lines:
+            lines_of_words[line.words].append(line)
+        running_places = {line.place for line in running_lines}
+        texts.append([lines[place] for place in _filled_places(lines) if place not in running_places])
+    # The numbers of the pages whose last sentence goes on on the next page.
+    unfinished = {number for number, (text, next_text) in enumerate(pairwise(texts)) if _goes_on(text, next_text)}
 
-        for place in places:
+    for words, running_lines in lines_of_words.items():
+        line, is_at_end = _occurrence_to_keep(running_lines, unfinished)
+        shown = f"\n{pages[line.page][line.place].strip()}\n"
+        for page, place, _, _ in running_lines:
+            pages[page][place] = ""
+        if words and is_at_end:
+            pages[line.page].append(shown)
+        elif words:
+            pages[line.page][line.place] = shown
+
+    for lines in pages:
+        for place in _filled_places(lines):
             lines[place] = lines[place].replace(GAP, " ")
+
+
+def _running_lines(
+    lines: Sequence[str], number: int, page_count: int, running_keys: Container[_Key]
+) -> list[_RunningLine]:
+    """Return the repeated lines of a page.
+
+    :param lines: The lines of the page.
+    :param number: The number of the page, from 0.
+    :param page_count: The number of pages.
+    :param running_keys: The keys of the lines that repeat.
+    """
+    places = _filled_places(lines)
+    # On a short page, a line is both a first and a last line. Then it is a first line.
+    running_lines: dict[int, _RunningLine] = {}
+    # Look at the first lines from the top down, and then at the last lines from the bottom up.
+    last_places = list(reversed(places[-MOST_LINES:]))
+    for ends, is_header in ((places[:MOST_LINES], True), (last_places, False)):
+        for place in ends:
+            if place in running_lines:
+                continue
+            words_of_keys = [words for key, words in _keys(lines[place], number, page_count) if key in running_keys]
+            # A line that does not repeat is the border of the text. Lines behind it are text, even if they repeat.
+            if not words_of_keys:
+                break
+            running_lines[place] = _RunningLine(number, place, words_of_keys[0], is_header)
+    return list(running_lines.values())
+
+
+def _occurrence_to_keep(lines: Sequence[_RunningLine], unfinished: Container[int]) -> tuple[_RunningLine, bool]:
+    """Choose the occurrence of a repeated line that stays.
+
+    :param lines: The occurrences, in the order of their pages.
+    :param unfinished: The numbers of the pages whose last sentence goes on on the next page.
+    :returns: The occurrence, and whether it moves to the end of its page. That happens to a header that stands within
+        a sentence on all of its pages. If no page ends with its sentence either, the first occurrence stays in its
+        place.
+    """
+    for line in lines:
+        page_before = line.page - 1 if line.is_header else line.page
+        if page_before not in unfinished:
+            return line, False
+    for line in lines:
+        if line.is_header and line.page not in unfinished:
+            return line, True
+    return lines[0], False
+
+
+def _goes_on(text: Sequence[str], next_text: Sequence[str]) -> bool:
+    """Check whether a sentence at the end of a page goes on on the next page.
+
+    Headings, the rows of a table and the lines of a list end without a full stop, too. So one of two conditions must be
+    true. Either the last word is one with which no sentence ends, as in "is paid by the". Or the last line is full, and
+    the next page begins with a small letter.
+
+    :param text: The lines of the page, without the repeated lines.
+    :param next_text: The same of the next page.
+    """
+    if not text or not next_text or ends_with_stop(text[-1]):
+        return False
+    if _OPEN_END.search(text[-1]):
+        return True
+    is_full = len(text[-1]) > _FULL * max(map(len, text))
+    return is_full and next_text[0].lstrip()[0].islower()
 
 
 def _filled_places(lines: Sequence[str]) -> list[int]:
@@ -202,7 +298,8 @@ def _keys(line: str, number: int, page_count: int) -> Iterator[tuple[_Key, _Word
             numbers = _outer_numbers(line[begin:end])
             places += [(begin + match.start(), begin + match.end()) for match in numbers]
     for begin, end in places:
-        yield _Key("#", _value(line[begin:end]) - number), _without(line, (begin, end))
+        words = _without(line, (begin, end)).strip(_BORDER_SIGNS)
+        yield _Key("#", _value(line[begin:end]) - number), words
 
     outer = _OUTER.fullmatch(line)
     if outer:

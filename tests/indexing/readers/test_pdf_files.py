@@ -86,13 +86,34 @@ def test_words_far_beside_a_page_number_stand_once():
     ]
 
 
-def test_the_first_footer_does_not_fall_into_a_sentence():
+def test_a_footer_does_not_fall_into_a_sentence():
     texts = ("The keeper of the light in the harbour is paid by", "county of Eskdale.")
     pages = [f"{text}\nPort of Sandmere, annual report - page {n}" for n, text in enumerate(texts, start=1)]
 
     [passage] = FileConverter().passages(Path("/report.pdf"), make_pdf(pages))
 
-    assert (passage.content or "").split("\n") == [texts[0], "Port of Sandmere, annual report - page 1", texts[1]]
+    assert (passage.content or "").split("\n") == [" ".join(texts), "Port of Sandmere, annual report - page 2"]
+
+
+def test_what_a_browser_prints_around_a_page_stands_once():
+    texts = ("The keeper of the light", "is paid by the", "county of Eskdale.")
+    pages = [
+        place_lines(
+            [
+                *((36, 760, text), (24, 818, "12/1/26, 3:42 PM"), (260, 818, "Harbour rules")),
+                *((24, 16, "https://lorne.example/rules"), (558, 16, f"{number}/3")),
+            ]
+        )
+        for number, text in enumerate(texts, start=1)
+    ]
+
+    [passage] = FileConverter().passages(Path("/rules.pdf"), make_drawn_pdf(pages))
+
+    assert (passage.content or "").split("\n") == [
+        "The keeper of the light is paid by the county of Eskdale.",
+        "12/1/26, 3:42 PM Harbour rules",
+        "https://lorne.example/rules 3/3",
+    ]
 
 
 def test_a_path_is_no_title_and_the_file_name_is_shown():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prefrag.indexing.readers.running_lines import take_out_running_lines
 from tests.for_each import for_each
 
-TEXTS = ("The keeper is paid by the", "county of Eskdale.", "All fees were raised.", "The auditor was Signe Holm.")
+TEXTS = ("The keeper is paid in May.", "He lives in Eskdale.", "All fees were raised.", "The auditor was Signe Holm.")
 
 
 def without(pages: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -41,6 +41,51 @@ def test_the_title_of_a_chapter_stays_on_its_first_page():
     assert [page[0] for page in without(pages) if len(page) > 1] == ["Fees", "Moorings"]
 
 
+# The last line of a page and the first line of the next page, which are parts of one sentence.
+ACROSS_PAGES = (
+    ("The keeper is paid by the", "county of Eskdale."),
+    ("The keeper lives in", "a house of the county."),
+    ("Der Lotse wird vom", "Rat der Gilde bezahlt."),
+    ("The fees were raised in May,", "Signe Holm wrote."),
+)
+
+
+@for_each("before, behind", *ACROSS_PAGES)
+def test_a_footer_moves_to_the_first_page_that_ends(before: str, behind: str):
+    pages = [(text, "Printed on 3 May 2026") for text in (before, behind, *TEXTS)]
+
+    assert without(pages) == [[before], list(pages[1])] + [[text] for text in TEXTS]
+
+
+@for_each("before, behind", *ACROSS_PAGES)
+def test_a_header_moves_to_the_first_page_that_begins(before: str, behind: str):
+    pages = [[before], *(["S. Holm and others", text] for text in (behind, *TEXTS))]
+
+    assert without(pages) == [[before], [behind], pages[2]] + [[text] for text in TEXTS[1:]]
+
+
+@for_each("before, behind", *ACROSS_PAGES)
+def test_a_header_stands_behind_the_last_page_if_all_go_on(before: str, behind: str):
+    texts = [*(f"{behind} {text} {before}" for text in TEXTS), behind]
+    pages = [[before], *(["S. Holm and others", text] for text in texts)]
+
+    assert without(pages) == [[before], *([text] for text in texts[:-1]), [behind, "S. Holm and others"]]
+
+
+@for_each(
+    "before, behind",
+    ("The keeper is paid in May.", "All fees were raised."),
+    ("To sign:", "a) ink"),
+    ("Gull Berth 9", "Tern Berth 12"),
+    ("1. open the gate.", "2. close it."),
+    ("", "a fee"),
+)
+def test_without_a_sentence_across_pages_the_first_stays(before: str, behind: str):
+    pages = [(before, "Printed on 3 May 2026"), *((text, "Printed on 3 May 2026") for text in (behind, *TEXTS))]
+
+    assert without(pages)[0] == [line for line in pages[0] if line]
+
+
 @for_each(
     "footer",
     "Handbook 2026 Page {}",
@@ -53,6 +98,9 @@ def test_the_title_of_a_chapter_stays_on_its_first_page():
     "IBAN GB29 NWBK 6016 1331 9268 19\t{}/4",
     "Harbour rules | {}",
     "Harbour rules 2026 - {} of 4",
+    # The address of a page, as a browser prints it.
+    "https://lorne.example/harbour/rules {}/4",
+    "file:///C:/rules.html {}/4",
 )
 def test_words_beside_a_page_number_stay_on_the_first_page(footer: str):
     address = "Quay Road 1, Lorne"
@@ -62,6 +110,13 @@ def test_words_beside_a_page_number_stay_on_the_first_page(footer: str):
         [TEXTS[0], address, footer.format(1).replace("\t", " ")],
         *([text] for text in TEXTS[1:]),
     ]
+
+
+def test_words_on_the_other_side_of_facing_pages_stay_once():
+    headers = ("1 | Harbour rules", "Harbour rules | 2", "3 | Harbour rules", "Harbour rules | 4")
+    pages = list(zip(headers, TEXTS, strict=True))
+
+    assert without(pages) == [[headers[0], TEXTS[0]]] + [[text] for text in TEXTS[1:]]
 
 
 def test_other_words_beside_a_page_number_stay():
@@ -94,7 +149,7 @@ def test_a_footer_with_the_second_of_printing_stays_once():
 @for_each(
     "header",
     *("Invoice No. {}", "Invoice 2026-{}", "Chapter {}", "{} May 2026", "{} Mill Lane", "{}. Sign the book"),
-    *("Week {} of 12", "Part {} of 4", "Open on {}/5/2026", "At 10:1{}"),
+    *("Week {} of 12", "Part {} of 4", "Open on {}/5/2026", "At 10:1{}", "Part No. {}/4"),
 )
 def test_numbers_that_go_up_like_those_of_pages_stay(header: str):
     pages = [(header.format(number), text) for number, text in enumerate(TEXTS, start=1)]
