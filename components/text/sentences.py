@@ -77,19 +77,25 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 #   "stellv."; "kubectl.", "html." and the name "Hartl." do not match
 # - the subject of a doctor, such as "Dr. med."
 # - "u. a.", and the words "und" and "von" as letters: "Falk u." and "Roe v.", but not "love u."
+# - "em." behind a title within a sentence, such as "ist Pastor em." and "Prof. em."; "Catch em." does not match
 _GERMAN_ABBREVIATION = re.compile(
     r"""
-    (?: \b (?: Abt | Bd | Dipl | Frl? | Gebr | Hrn? | Hrsg | Ing | Inh | Hd | Zt | Mio | Mrd | Tsd | Std | Stk | Pers )
+    (?: \b (?: Abt | Bd | Dipl | Fa | Frl? | Gebr | Hrn? | Hrsg | Ing | Inh | Hd | Zt | Mio | Mrd | Tsd | Std | Stk
+          | Pers | (?: Bau | Ober ) ing )
       | \b (?i: ehem | evtl | exkl | geb | gez | ggfs? | inkl | insb | lt | resp | sog | [vt]gl | [a-z]{1,2}zgl | zus )
       | (?<!\w) [a-zäöüß]* [aeiouäöü] [a-zäöüß]+ (?: kl | schl | lv | (?<!c) tl )
       | \b (?: Dr | rer ) \. \s? (?: i?jur | iur | med | nat | oec | phil | pol | rer | theol | vet )
       | \b u \. \s? a
       | (?: [A-ZÄÖÜ] \w+ | \d \.? ) \s u
       | (?<![-\w]) v
+      | (?: [a-zäöüß,] \s [A-ZÄÖÜ] [a-zäöüß]+ | \b (?: Dr | Prof ) \. ) \s em
     ) \. $
     """,
     re.VERBOSE,
 )
+# Matches the end of a text that ends in a German preposition and an article as letters, such as "Frankfurt a. d." and
+# "v. d.". No sentence ends there. "c. d." and "300 a.d." do not match.
+_GERMAN_ARTICLE = re.compile(r"(?:\b[abfinouvz\u00fc]\.\s|(?<!\d\s)\b[av]\.)d\.$")
 # Matches the end of a text that ends in an abbreviation before a number, such as "Abs." in "Abs. 2". Behind a number,
 # "min." stands for minutes, so "It took 30 min." does not match.
 _BEFORE_NUMBER = re.compile(
@@ -106,11 +112,24 @@ _NUMBER_SIGN = re.compile(r"(?<!\bor )(?<!\bsay )(?<!\bsays )(?<!\bsaid )(?<!\bv
 # Matches the end of a text that ends in a number of one to three digits and a full stop, such as "am 3.".
 _ORDINAL = re.compile(r"\b\d{1,3}\.$")
 # Matches the same with a German article, pronoun or preposition before the number, such as "aus dem 19.", "Im 3." and
-# "ihr 2.". The German "am" also is an English word, so "I am 7." does not match.
+# "ihr 2.". The German "am" also is an English word, so "I am 7." does not match. Before the number, an ordinal and a
+# conjunction may stand too, as in "1. und 2." and "5./6.".
 _BEFORE_ORDINAL = re.compile(
     r"\b(?:im|vom|zum|zur|beim|d(?:er|ie|as|em|en|es)|(?:[dkms]?ein|ihr|unser|jed|dies)(?:e[mnrs]?)?|(?<!I )am)"
-    r"\s\d{1,3}\.$",
+    r"\s\d{1,3}\.$"
+    r"|\b\d{1,3}\.\s?(?:und|u\.|oder|bzw\.|bis|[/\u2013-])\s?\d{1,3}\.$",
     re.IGNORECASE,
+)
+# An address may have an ordinal, as in "Hafenstr. 12, 2. Stock, 24103 Kiel". Matches the end of a text that ends in a
+# number, a comma and an ordinal, such as "12, 2." and "4 b, 1.".
+_LISTED_ORDINAL = re.compile(r"\d(?:\s?[a-z])?,\s\d{1,2}\.$")
+# Matches a noun that may stand behind such an ordinal, at the beginning of a text. It is the end of a part of an
+# address, as in "Stock, 24103" and "Stock rechts". "Anna hat" does not match.
+_LISTED_NOUN = re.compile(r"[A-Z\u00c4\u00d6\u00dc][a-z\u00e4\u00f6\u00fc\u00df]+(?:[,;.)\n]|\s(?:links|rechts)\b|$)")
+# Matches a German word that is no English word, or the number of a house in a street. The text around such an address
+# must have one of them, because English sentences may end in numbers too, as in "See pages 12, 14. However, he left".
+_GERMAN = re.compile(
+    r"\b(?:das|dem|eine?[mnrs]?|f\u00fcr|im|ist|mit|nicht|sich|sind|und|vom|wird|zum|zur)\b|[Ss]tr(?:\.|a\u00dfe)\s\d"
 )
 # Matches the name of a German month at the beginning of a text, as in "Juni um 14 Uhr" or "Juni 2026". A year, a word
 # in lower case or a punctuation mark must follow the name, so "Junikäfer" does not match.
@@ -128,6 +147,8 @@ _LETTER_FOLLOWS = re.compile(r"(?:[A-Za-z]|Hd|Zt)\.")
 _BEFORE_STOP = 20
 # The number of characters that are read behind a full stop for the same purpose.
 _BEHIND_STOP = 20
+# The number of characters that are read before and behind a full stop, to see whether the text is German.
+_AROUND_STOP = 80
 # The maximum number of characters of a sentence to show. Longer sentences are split.
 _MAX_SHOWN = 400
 # The number of texts whose sentences are cached. While a question is answered, a passage is split several times.
@@ -176,6 +197,9 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int, str]]:
             first_letter = following[:1]
             if first_letter.islower() or _goes_on(before, following):
                 continue
+            around = text[max(0, match.start() - _AROUND_STOP) : match.end() + _AROUND_STOP]
+            if _is_address(before, following, around):
+                continue
 
         # At most one of the two groups matches. The end of the other group is -1.
         stop = max(match.end("stop"), match.end("wide"))
@@ -194,7 +218,7 @@ def _goes_on(before: str, following: str) -> bool:
     :param before: The end of the text before the blanks. The full stop is its last character.
     :param following: The beginning of the text behind the blanks.
     """
-    if _ABBREVIATION.search(before):
+    if _ABBREVIATION.search(before) or _GERMAN_ARTICLE.search(before):
         return True
     if _NUMBER_SIGN.search(before):
         return following[:1].isdigit()
@@ -209,6 +233,18 @@ def _goes_on(before: str, following: str) -> bool:
     if first_word and first_word.group().lower() in _BEGINNINGS:
         return False
     return _GERMAN_ABBREVIATION.search(before) is not None or _BEFORE_ORDINAL.search(before) is not None
+
+
+def _is_address(before: str, following: str, around: str) -> bool:
+    """Check whether a full stop belongs to an ordinal in a German address, such as "Hafenstr. 12, 2. Stock".
+
+    :param before: The end of the text before the blanks. The full stop is its last character.
+    :param following: The beginning of the text behind the blanks.
+    :param around: The text around the full stop.
+    """
+    if not _LISTED_ORDINAL.search(before) or not _LISTED_NOUN.match(following):
+        return False
+    return _GERMAN.search(around) is not None
 
 
 def ends_with_stop(text: str) -> bool:

@@ -78,6 +78,20 @@ def test_sentences_end_with_stop_paragraph_or_a_line_that_ends(text: str, senten
         "Den stellv. Vorsitz hat Dr. med. Noll.",
         "Kelo v. London ist ein Urteil.",
     ),
+    *(
+        "Die Fa. Bruhn & Sohn deckt das Dach.",
+        "Das Gutachten schrieb Obering. Frauke Nolte.",
+        "Es spricht Dekan em. Rolf Aust, danach Prof. em. Ute Klamm.",
+    ),
+    # A preposition and an article as letters.
+    *("Er wohnt in Frankfurt a. d. Oder.", "Frau v. d. Heide leitet den Chor.", "Das ist Neustadt a.d. Aisch."),
+    # An ordinal behind another ordinal, or in an address.
+    *(
+        "Die Anmeldung ist für den 1. und 2. Kurs offen.",
+        "Das gilt in der 5./6. Klasse.",
+        "Er wohnt in der Lindenstr. 4 b, 3. Etage, 24103 Kiel.",
+        "Die Praxis ist im Haus 5, 2. Eingang links.",
+    ),
     # An abbreviation before a number or a section of a law.
     *(
         "Es gilt gem. \xa7 5 Abs. 2 weiter.",
@@ -98,6 +112,13 @@ def test_german_ordinals_and_abbreviations_end_no_sentence(sentence: str):
     ("It took 30 min.", "5 people came."),
     ("I would love u.", "Tom would too."),
     ("Run it with kubectl.", "Open the page."),
+    ("Catch em.", "Tom will."),
+    ("He came in 300 a.d.", "Rome fell."),
+    ("He took a., b., c. d.", "Tom took none."),
+    ("See pages 12, 14.", "However, the map is old."),
+    ("Er hat die Zimmer 1, 2.", "Anna hat ein anderes."),
+    ("Es sind die Zimmer 1, 2.", "Danach kommt der Flur."),
+    ("Es kamen 3 und 4.", "Anna ging."),
 )
 def test_true_ends_stay_ends_beside_german_short_forms(first: str, second: str):
     assert shown_sentences(f"{first} {second}") == [first, second]
