@@ -49,7 +49,8 @@ _NAMED = re.compile(rf"(?<![\w'\u2019])(?i:{_PAGE_WORD})\b\.?\s*(?P<number>{_DIG
 # 10", which may be a heading, and the date "3/5/2026". A browser prints the numbers behind the address of the page or
 # the name of its file, as in "https://port.example/fees 3/10" and "fees.html 3/10".
 _COUNTED = re.compile(
-    rf"(?:^|[^\w\s.:]\s*|\d\s+|\w[./:]\S*\w\s+)(?P<number>{_DIGITS})\s*(?:/|of\b|von\b)\s*(?P<last>{_DIGITS})\b(?![/.]\d)",
+    r"(?:^|[^\w\s.:]\s*|\d\s+|(?<!\S)(?=\S*\w[./:]\w)\S+\w\s+)"
+    rf"(?P<number>{_DIGITS})\s*(?:/|of\b|von\b)\s*(?P<last>{_DIGITS})\b(?![/.]\d)",
     re.IGNORECASE,
 )
 # Matches what stands between two parts of a line: a wide gap, a bar or a dot in the middle of the line.
