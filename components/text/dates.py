@@ -30,15 +30,33 @@ _MONTHS = (
     "nov(?:ember)?",
     "de[cz](?:ember)?",
 )
+# The same in French, Spanish, Italian and Dutch, without the names above. They are read only between a day and a year,
+# because "Mars 2020" may also be the name of something.
+_MORE_MONTHS = (
+    "janvier|enero|gennaio|januari",
+    "f[e\u00e9]vrier|febrero|febbraio|februari",
+    "mars|marzo|maart",
+    "avril|abril|aprile",
+    "mayo|maggio|mei",
+    "juin|junio|giugno",
+    "juillet|julio|luglio",
+    "ao[u\u00fb]t|agosto|augustus",
+    "sept(?:embre|iembre)|settembre",
+    "o[ct]tobre|octubre",
+    "nov(?:embre|iembre)",
+    "d[e\u00e9]cembre|diciembre|dicembre",
+)
 # Matches the name of any month.
 _MONTH_NAME = "|".join(_MONTHS)
+_MORE_MONTH_NAME = "|".join(_MORE_MONTHS)
 # Matches a year from 1000 to 2099, such as "1950".
 _YEAR = r"(?:1\d{3}|20\d\d)"
 # Matches the number of a day, with an English ending or without, such as "4" and "4th".
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-# Matches a date in one of four forms. There is one line of the pattern (for the third form, two lines) for each:
+# Matches a date in one of five forms. There is one line of the pattern (for the fourth form, two lines) for each:
 # - group `iso`: year, month and day with hyphens, such as "2026-03-04"
 # - day, month and year with full stops, such as "4. 3. 2026" and "4.3.2026"
+# - group `more`: the day, a month in another language, and the year, such as "1er mars 2026" and "4 de mayo de 2026"
 # - group `month`: the name of a month and a year, with or without the day before or after the name. Examples are
 #   "4 March 2026", "4th of March, 2026", "March 4, 2026", "3. März 2026" and "March 2026".
 # - group `number`: a year alone, such as "2026"
@@ -50,6 +68,7 @@ _DATE = re.compile(
     (?<! [\w/.,$€£] )
     (?: (?P<iso> {_YEAR}-\d\d-\d\d ) (?!\d)
       | \d{{1,2}} \. [ ]? \d{{1,2}} \. [ ]? {_YEAR} (?!\d)
+      | \d{{1,2}} (?: er | [\u00ba\u00b0] )? \s (?: de\s )? (?P<more> {_MORE_MONTH_NAME} ) \s (?: del?\s )? {_YEAR} \b
       | (?: {_DAY} \.? \s (?: of\s )? (?= [a-zä]+ \.? ,? \s {_YEAR} ) )?
         (?P<month> {_MONTH_NAME} ) \b \.? ,? \s (?: {_DAY} ,? \s )? {_YEAR} \b
       | (?P<number> {_YEAR} ) (?! [\w%°] | [.,:/]\d | -\D )
@@ -83,7 +102,8 @@ class WrittenDate:
 def find_dates(text: str) -> list[WrittenDate]:
     """Find the dates in a text, which may be in English, in German or in digits.
 
-    Days that no calendar has, such as 31 February 1950, are left out.
+    Dates with a day are also read in French, Spanish, Italian and Dutch. Days that no calendar has, such as 31 February
+    1950, are left out.
 
     For example, in ``"It opened in March 1950."``, the function finds one date. Its ``first`` day is 1 March 1950, and
     its ``last`` day is 31 March 1950. Its ``begin`` is 13, and its ``end`` is 23.
@@ -99,8 +119,9 @@ def find_dates(text: str) -> list[WrittenDate]:
             numbers.reverse()
         # The list `month_and_day` gets the month and the day in this order. The text may lack one of them, or both.
         year, *month_and_day = numbers
-        if match["month"]:
-            month_and_day.insert(0, _month_number(match["month"]))
+        name = match["month"] or match["more"]
+        if name:
+            month_and_day.insert(0, _month_number(name))
 
         try:
             first, last = _days(year, *month_and_day)
@@ -113,7 +134,8 @@ def find_dates(text: str) -> list[WrittenDate]:
 
 def _month_number(name: str) -> int:
     """Return the number of a month, from 1 to 12. For example, ``_month_number("Oktober")`` returns ``10``."""
-    numbers = (number for number, form in enumerate(_MONTHS, start=1) if re.fullmatch(form, name, re.IGNORECASE))
+    forms = zip(_MONTHS, _MORE_MONTHS, strict=True)
+    numbers = (n for n, form in enumerate(forms, start=1) if re.fullmatch("|".join(form), name, re.IGNORECASE))
     return next(numbers)
 
 

@@ -2,14 +2,14 @@
 
 The file converter calls :func:`find_date` for each file. A date in a text may be about anything, such as a deadline. So
 only a date in certain places counts: in the front matter, alone in one of the first lines, in the title, or in the file
-name. English and German words are known, and in file names some French words, too.
+name. English and German words are known, and some French, Spanish, Italian and Dutch words for minutes.
 """
 
 import re
 from collections.abc import Mapping
 from datetime import date
 
-from prefrag.components.text.dates import WrittenDate, find_dates
+from prefrag.components.text.dates import ENGLISH_MONTHS, WrittenDate, find_dates
 from prefrag.components.text.sentences import ends_with_stop
 
 # The pattern of a day of the week with the blank behind it, long or short: "Monday, ", "Tue ", "Dienstag, den " and
@@ -21,11 +21,18 @@ _WEEKDAY = (
 # The patterns of words for a change of a document, and for the state in which a date finds it.
 _CHANGED = r"(?:updated|aktualisiert|modified|changed|amended|ge\u00e4ndert|revised)"
 _STATE = rf"(?:stand|as\s(?:of|at)|(?:last|zuletzt)\s{_CHANGED}|as\s(?:last\s)?{_CHANGED})"
+# The pattern of words for the making of a document.
+_MADE = r"(?:issued|published|ver\u00f6ffentlicht|written|posted|printed|gedruckt|sent|gesendet|created|erstellt)"
+# The pattern of a season, as in "Edition of spring 2026".
+_SEASON = r"(?:spring|summer|autumn|fall|winter|fr\u00fchjahr|fr\u00fchling|sommer|herbst)"
 # The pattern of a number of a version, such as "edition 3".
 _NUMBERED = r"(?:version|edition|revision|rev\.|fassung|ausgabe)"
+# The pattern of the names of minutes, and of the words between them and their date.
+_MINUTES = r"(?:minutes|protokoll|proc[e\u00e8]s-verbal|compte[\s-]rendu|acta|verbale|notulen)"
+_OF_MINUTES = r"(?:on|of|am|vom|du|del|van)"
 # The pattern of the kinds of documents that are often named by their date, as in "Circular of 3 May 2026".
 _WRITING = (
-    r"(?:minutes|protokoll|report|bericht|memo(?:randum)?|notes|notice|circular|letter|newsletter|rules|statutes"
+    rf"(?:{_MINUTES}|report|bericht|memo(?:randum)?|notes|notice|circular|letter|newsletter|rules|statutes"
     r"|rundschreiben|mitteilung|satzung)"
 )
 # Matches the words that may stand between the beginning of a line and the date of the document. A date behind other
@@ -36,21 +43,29 @@ _WRITING = (
 #   ("Minutes of the board, ").
 _DATED = re.compile(
     r"(?P<label>(?:(?:last|zuletzt|date|datum|print|issue)\s)?(?:date|datum|dated|stand|as\s(?:of|at)|version|edition"
-    r"|ausgabe|fassung|issued|published|ver\u00f6ffentlicht|written|posted|printed|sent|gesendet|created|erstellt|updated"
-    r"|aktualisiert|modified|changed|amended|ge\u00e4ndert|revised|revision|minutes|protokoll|report|bericht)"
-    r"(?:\s(?:on|of|am|vom))?[:,.]?\s"
+    rf"|ausgabe|fassung|{_MADE}|{_CHANGED}|revision|{_MINUTES}|report|bericht)"
+    rf"(?:\s{_OF_MINUTES})?[:,.]?\s"
     # A line of running text may begin with "approved by", but not with a capital.
     r"|(?-i:Approved|Adopted|Agreed|Ratified|Signed|Beschlossen|Genehmigt|Verabschiedet|Angenommen)"
     r"\s(?:by|von|durch)\s[^.,:;()]{2,50}\s(?:on|am)\s)?"
     # The place where a letter was written, the day of the week, or what the document is.
-    r"(?:(?:(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+\s?){1,3},\s(?:den\s)?"
+    r"(?:(?:(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+\s?){1,3},\s(?:(?:den|le)\s)?"
     rf"|{_WEEKDAY}|the\s|(?:minutes|protokoll|report|bericht)\b[^,]*,\s)?",
     re.IGNORECASE,
 )
 # Matches the words before a month or a year that is the date of the document: "Stand: Mai 2026", "Last updated June
-# 2026", "Edition 2026", and the place where a letter was written, as in "Kiel, im Mai 2026".
+# 2026", "Edition 2026", and the place where a letter was written, as in "Kiel, im Mai 2026". A season may stand before
+# the year.
 _ROUGHLY_DATED = re.compile(
-    rf"(?:{_STATE}|{_CHANGED}|edition|ausgabe|fassung)(?:\s(?:of|vom|in|im))?:?\s|(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+,\sim\s",
+    rf"(?:{_STATE}|{_CHANGED}|edition|ausgabe|fassung)(?:\s(?:of|vom|in|im))?:?\s(?:{_SEASON}\s)?"
+    r"|(?-i:[A-Z\u00c4\u00d6\u00dc])[\w'-]+,\sim\s",
+    re.IGNORECASE,
+)
+# Matches a month in digits behind a word for the state of the document, as in "Stand: 03/2026". Elsewhere, such digits
+# may be the number of something, as in "Decision 03/2026".
+_MONTH_IN_DIGITS = re.compile(
+    rf"(?P<before>(?:^|[,(\[]\s?|\s[-\u2013\u2014]\s)(?:{_STATE}|{_CHANGED}):?\s)"
+    r"(?P<month>0?[1-9]|1[0-2])[./](?P<year>(?:19|20)\d\d)(?![\w./])",
     re.IGNORECASE,
 )
 # Matches what may stand behind the date in a line with a label: a time, as in mails ("10:02:11 +0100"), and the writer,
@@ -64,6 +79,7 @@ _TIME_OF_EVENT = re.compile(r",?\s\d{1,2}:\d\d(?:\s?uhr)?\W*", re.IGNORECASE)
 _PLAIN_LABEL = re.compile(r"(?:date|datum)\W*", re.IGNORECASE)
 # Matches what stands before the date of the document in a title. There is one line of the pattern for each kind:
 # - the beginning of the title, a comma, a bracket or a dash: "Will of Ada, 3 May 2026"
+# - the making of the document: "Newsletter 14, printed 3 May 2026"
 # - a number of the document: "Protocol no. 17 of 3 May 2026"
 # - words about the document: "Rules (as of 3 May 2026)", "Version of 3 May 2026", "Statutes as amended on 3 May 2026"
 # - the kind of the document, which begins the title: "Circular of 3 May 2026", "Minutes of the meeting on 3 May 2026"
@@ -72,9 +88,10 @@ _PLAIN_LABEL = re.compile(r"(?:date|datum)\W*", re.IGNORECASE)
 _BEFORE = re.compile(
     rf"""
     (?: ^ | ,\s | [(\[] | \s[-\u2013\u2014]\s
+      | [,(\[]\s? {_MADE} \s (?:(?:on|am)\s)?
       | \d\s(?:of|vom)\s
       | \b (?: {_STATE} (?:\s(?:on|am))? | dated | print\sdate | {_NUMBERED} (?:\s(?:of|vom))? ) [:,]?\s (?:den\s)?
-      | ^ (?: {_WRITING} \s(?:of|vom|dated) | (?:minutes|protokoll)\s[^,:]*\s(?:on|of|am|vom) ) \s
+      | ^ (?: {_WRITING} \s(?:of|vom|dated|du|del|van) | {_MINUTES}\s[^,:]*\s{_OF_MINUTES} ) \s
       | ^ (?: (?! (?:after|before|for|nach|of|the|to|vor|zur) \b ) [\w-]+\s ){{0,3}}
         (?: meeting | sitzung | {_WRITING} ) ,? \s {_WEEKDAY}?
     ) $
@@ -86,8 +103,20 @@ _BEFORE = re.compile(
 _LAST_CHANGED = re.compile(rf"\b(?:last|zuletzt)\s{_CHANGED}(?:\s(?:on|am))?:?\s$", re.IGNORECASE)
 # Matches words about the document before a date. With them, a title may begin with a lower-case letter.
 _LABELLED = re.compile(rf"\b{_STATE}:?\s$", re.IGNORECASE)
-# Matches the words before a month in brackets, as in "Handbook, revision 4 (May 2026)".
-_BEFORE_MONTH = re.compile(rf"\b{_NUMBERED}\s[\w.]{{1,6}},?\s\($", re.IGNORECASE)
+# Matches the words before a month at the end of a title, as in "Handbook, revision 4 (May 2026)", "Newsletter 12 (May
+# 2026)" and "Rules (as of May 2026)".
+_BEFORE_MONTH = re.compile(
+    rf"\b{_NUMBERED}\s[\w.]{{1,6}},?\s\($|\b(?:{_WRITING}|issue)\s(?:n[or]\.?\s)?\d[\w.]{{0,5}},?\s\($|\b{_STATE}:?\s$",
+    re.IGNORECASE,
+)
+# Matches the words before the date at which a document came into force, behind its name: "Price list valid from ". Does
+# not match in a sentence, as in "The prices are valid from ", nor without a name, because a line below it may be about
+# one of several things. Group 1 is the name.
+_IN_FORCE = re.compile(
+    r"((?:(?!(?:is|are|was|were|be|been|not|ist|sind|war|waren|wird|werden|nicht)\b)[^\s.;!?]+\s){1,6})\(?"
+    r"(?:valid|effective|applicable|in\s(?:force|kraft)|g\u00fcltig)\s(?:from|as\s(?:of|from)|since|ab|seit)(?:\sdem)?\s",
+    re.IGNORECASE,
+)
 # Matches what stands behind the date of the document in a title: the end, a comma, a bracket or a dash.
 _BEHIND = re.compile(r"$|[,)\]]|\s[-\u2013\u2014]\s")
 # Matches what else may stand behind a date with which a title begins: a colon, or a time as machines write it, such as
@@ -209,6 +238,7 @@ def _read_line(line: str) -> str:
     For example, "Berlin, 3 May 2026" gives "2026-05-03", and "Stand: May 2026" gives "2026-05". A date in the future or
     before 1900 does not count.
     """
+    line = _write_out_month(line)
     dates = find_dates(line)
     if not dates or not _may_be_of_document(dates[0]):
         return ""
@@ -225,6 +255,16 @@ def _read_line(line: str) -> str:
     if dated and (ends_line or (dated["label"] and _BEHIND_LABEL.fullmatch(behind))):
         return _write_date(written)
     return ""
+
+
+def _write_out_month(line: str) -> str:
+    """Write a month in digits with its name. For example, "Stand: 03/2026" becomes "Stand: March 2026"."""
+
+    def month_name(match: re.Match[str]) -> str:
+        """Return what a match of `_MONTH_IN_DIGITS` becomes."""
+        return f"{match['before']}{ENGLISH_MONTHS[int(match['month']) - 1]} {match['year']}"
+
+    return _MONTH_IN_DIGITS.sub(month_name, line)
 
 
 def _may_be_of_document(written: WrittenDate) -> bool:
@@ -254,8 +294,9 @@ def _read_title(line: str, *, is_list: bool) -> str:
     :param line: The title.
     :param is_list: Whether several lines begin with a date. In "3 May 1990: It opened", this is the date of an event.
     """
-    if len(line) > _LONGEST_TITLE or ends_with_stop(line) or _ANOTHER_DAY.search(line):
+    if len(line) > _LONGEST_TITLE or ends_with_stop(line):
         return ""
+    line = _write_out_month(line)
     dates = find_dates(line)
     if not dates:
         return ""
@@ -263,8 +304,11 @@ def _read_title(line: str, *, is_list: bool) -> str:
     last = dates[-1]
     ends_title = line[last.end :] in ("", ")")
     before_last = line[: last.begin]
+    in_force = None if last.is_number else _IN_FORCE.fullmatch(before_last)
+    if _ANOTHER_DAY.search(in_force[1] if in_force else line):
+        return ""
     is_rough = last.first != last.last and not last.is_number
-    decides = _BEFORE_MONTH.search(before_last) if is_rough else _LAST_CHANGED.search(before_last)
+    decides = in_force or (_BEFORE_MONTH.search(before_last) if is_rough else _LAST_CHANGED.search(before_last))
     if ends_title and decides and _may_be_of_document(last):
         return _write_date(last)
 

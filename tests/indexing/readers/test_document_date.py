@@ -47,6 +47,9 @@ def test_is_the_one_that_it_states_or_that_in_its_name(
     *("Gesendet: Montag, 6. November 2023 10:11", "Posted: 6 November 2023 by Ada Lund", "Mo., 6.11.2023"),
     *("Monday the 6th of November, 2023", "Print date: 06.11.2023", "Adopted by the members on 6 November 2023"),
     "Beschlossen von der Mitgliederversammlung am 6. November 2023",
+    # In other languages.
+    *("Proc\u00e8s-verbal du 6 novembre 2023", "Acta del 6 de noviembre de 2023", "Verbale del 6 novembre 2023"),
+    *("Lyon, le 6 novembre 2023", "Sevilla, 6 de noviembre de 2023", "Notulen van 6 november 2023"),
 )
 def test_line_dates_the_document_by_what_precedes_the_date(line: str):
     assert find_date({}, f"The yard\n{line}\nText.", "a.txt") == {"date": "2023-11-06", "date_in": "document"}
@@ -74,9 +77,25 @@ def test_another_line_with_a_date_does_not(line: str):
     ("Kiel, im Mai 2021", "2021-05"),
     ("Edition 2022", "2022"),
     ("Stand 2022", "2022"),
+    ("Edition of spring 2022", "2022"),
+    ("Stand: 03/2022", "2022-03"),
+    ("Stand 12.2021", "2021-12"),
+    ("Price list, as of 4/2021", "2021-04"),
+    ("Rules (as of May 2022)", "2022-05"),
+    ("Newsletter 12 (May 2022)", "2022-05"),
+    ("Eskdale News, issue 7 (May 2022)", "2022-05"),
+    ("Voyage 12 (May 2022)", None),
+    ("Newsletter 12, next issue (May 2022)", None),
+    ("Decision 03/2022", None),
+    ("Stand: 13/2022", None),
+    ("Stand: 03/2098", None),
+    ("Valid until 03/2022", None),
+    ("Landing of Mars 2020", None),
     ("Handbook, revision 4 (May 2022)", "2022-05"),
     ("Handbook (Edition 4 (May 2098)", None),
     ("Published: 1950", None),
+    ("Prices valid from January 2022", "2022-01"),
+    ("Coins valid from 1950", None),
     ("Deadline: March 2023", None),
     ("Trip to Rome, May 2019", None),
     ("Room 2022", None),
@@ -102,6 +121,9 @@ def test_a_month_or_a_year_dates_it_behind_a_label(line: str, date: str | None):
     *("Team meeting 2023-11-06", "Board meeting, Monday 2023-11-06", "Circular of 6 November 2023 on expenses"),
     *("Letter of 6 November 2023", "Minutes of the meeting on 6 November 2023", "2023-11-06T09:30 Status of the pumps"),
     *("November 6, 2023: news from the zoo", "Rules of 1 May 2015, last changed 6 November 2023"),
+    *("Newsletter 14, summer 2023, printed 6 November 2023", "Report on the pier, published on 6 November 2023"),
+    *("Price list valid from 6.11.2023", "Tariff in force from 6 November 2023", "Ordnung, g\u00fcltig ab 6.11.2023"),
+    *("Compte rendu de la r\u00e9union du 6 novembre 2023", "Acta de la reuni\u00f3n del 6 de noviembre de 2023"),
     *("stock_north, as at 6 November 2023", "Statutes as amended on 6 November 2023", "Sheet - print date 06.11.2023"),
 )
 def test_a_title_may_have_it_behind_other_words(title: str):
@@ -126,6 +148,8 @@ def test_a_title_may_have_it_behind_other_words(title: str):
     *("Copy of a letter of 6 November 2023", "Invitation to the meeting 6 November 2023", "Start of work 2023-11-06"),
     *("Your letter of 6 November 2023", "The meeting of 6 November 2023 on the dam", "Departure 2023-11-06T09:30"),
     *("Rules of 1 May 2015, repealed 6 November 2023", "The sheet as of 6 November 2023 for the new rules"),
+    *("The prices are valid from 6 November 2023", "Offer valid from 1 May 2021 until 6 November 2023"),
+    *("La r\u00e9union du 6 novembre 2023 est annul\u00e9e", "Carta del 6 de noviembre de 2023"),
     # Several lines that begin with dates, and a line of running text.
     "3 May 1990: the bridge opens\n4 June 1995: it closes",
     "The yard\nThe new dam was\napproved by the council on 3 May 1990\nand built.",
