@@ -82,6 +82,8 @@ _WEEKDAY = re.compile(
 )
 # Matches the digits that stand together in a text.
 _DIGITS = re.compile(r"\d+")
+# Below a blank row, names of columns differ in their letters from the values of at least this many columns.
+_LEAST_UNLIKE_COLUMNS = 2
 # This many rows below the names of columns show whether the columns hold numbers.
 _MOST_VALUE_ROWS = 3
 # A form has at most this many rows.
@@ -789,11 +791,35 @@ def _continues(block: Sequence[_NumberedRow], earlier: Table, hints: _HeaderHint
         return False
     if any(map(_is_number, values_of_first)):
         return True
+    if _has_letters_of_names(first, earlier.columns, [*(row.cells for row in earlier.rows), *rest]):
+        return False
 
     # A word above a column of numbers is the name of this column, so a new table begins here.
     kinds_below = _kinds_of_columns(rest)
     has_column_of_numbers = any(kinds_below.get(column) == {True} for column in range(len(first)))
     return not has_column_of_numbers
+
+
+def _has_letters_of_names(row: Sequence[str], names: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Check whether a row is all in small letters, or all in capitals, as the names of columns are and values are not.
+
+    For example, ``["port", "pilot"]`` is so below the names ``["boat", "cook"]`` and the row ``["Tern", "Ada Lund"]``.
+
+    :param row: The row.
+    :param names: The names of the columns above it.
+    :param others: The rows above and below it, without names.
+    """
+    are_short_words = not any(_has_digit(value) or len(value) > _LONGEST_NAME for value in row)
+    if not are_short_words or len(set(row)) < len(row):
+        return False
+    for is_so in (str.islower, str.isupper):
+        if not all(map(is_so, (*row, *names))):
+            continue
+        values = ([other[column] for other in others if column < len(other)] for column in range(len(row)))
+        n_unlike = sum(not any(map(is_so, column)) for column in values)
+        if n_unlike >= _LEAST_UNLIKE_COLUMNS:
+            return True
+    return False
 
 
 def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:

@@ -133,6 +133,26 @@ def test_rows_below_a_blank_row_without_names_continue_the_table() -> None:
 
 
 @for_each(
+    "above, below, row",
+    ("boat | cook\nTern | Ada Lund", "port | pilot\nEskdale | Bo Kern", "port: Eskdale; pilot: Bo Kern"),
+    ("KEY | HOLDER\nK1 loft | Ada Lund", "DOOR | COLOUR\nfront gate | green", "DOOR: front gate; COLOUR: green"),
+    (
+        "name | room | floor\nAda Lund | A4 | two",
+        "course | teacher | day\nYoga | Cy Dahl | Friday",
+        "course: Yoga; teacher: Cy Dahl; day: Friday",
+    ),
+    # These rows go on with the table above.
+    ("boat | cook\nTern | Ada Lund", "Skua | Bo Kern\nKnot | Cy Dahl", "boat: Knot; cook: Cy Dahl"),
+    ("Boat | Cook\nTern | Ada Lund", "Skua | Bo Kern\nKnot | Cy Dahl", "Boat: Knot; Cook: Cy Dahl"),
+    ("plant | colour\nrose | red", "lily | white\ntulip | yellow", "plant: tulip; colour: yellow"),
+    ("name | note\nAda Lund | late", "bo kern | early\nCy Dahl | late", "name: Cy Dahl; note: late"),
+    ("name | town\nAda Lund | Ulm", "vacant | vacant\nCy Dahl | Delft", "name: Cy Dahl; town: Delft"),
+)
+def test_letters_show_names_below_a_blank_row(above: str, below: str, row: str) -> None:
+    assert rows_of(f"{above}\n\n{below}")[-1] == row
+
+
+@for_each(
     "rows",
     [["Average", "60"]],
     [["Prepared by", "Anna"]],
