@@ -7,6 +7,7 @@ page with regular expressions, which stay fast for broken pages with very many t
 
 import html
 import re
+from bisect import bisect_right
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import NamedTuple
@@ -52,6 +53,8 @@ _LONGEST_CELL = 500
 _IS_NAME, _IS_BOLD = 0, 1
 # The bold letters of a label begin before this many pieces of its cell.
 _FIRST_PIECES = 5
+# The elements that hold a group of the rows of a table.
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
 # A table with more rows than this is not read as a table.
 _MOST_ROWS = 100_000
 
@@ -182,7 +185,7 @@ class _Cell(NamedTuple):
     """A cell of a table.
 
     :param pieces: The pieces of its text.
-    :param down: How many rows the cell covers.
+    :param down: How many rows the cell covers. 0 if it covers all rows to the end of its group.
     :param across: How many columns the cell covers.
     :param marks: The ways in which the cell is marked as a name of a row or a column, `_IS_NAME` or `_IS_BOLD`.
     """
@@ -192,9 +195,12 @@ class _Cell(NamedTuple):
     across: int
     marks: set[int]
 
-    def placed(self) -> PlacedCell:
-        """Return the cell with its whole text."""
-        return PlacedCell("".join(self.pieces).strip(), self.down, self.across, self.marks)
+    def placed(self, n_rows: int) -> PlacedCell:
+        """Return the cell with its whole text.
+
+        :param n_rows: How many rows there are from the row of the cell to the end of its group.
+        """
+        return PlacedCell("".join(self.pieces).strip(), self.down or n_rows, self.across, self.marks)
 
 
 class _TableReader(HTMLParser):
@@ -204,6 +210,9 @@ class _TableReader(HTMLParser):
         super().__init__()
         self.caption = ""
         self._rows: list[list[_Cell]] = []
+        # The number of the group of each row, and of the group that is open now.
+        self._groups: list[int] = []
+        self._group = 0
         # The pieces of text of the cell or caption that is open now. None if none is open.
         self._pieces: list[str] | None = None
         self._is_layout = False
@@ -211,13 +220,15 @@ class _TableReader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a row, a cell or a caption, or note another tag."""
         self._is_layout |= tag in _LAYOUT
-        if tag == "tr":
+        self._group += tag in _ROW_GROUPS
+        is_cell = tag in ("td", "th")
+        if tag == "tr" or (is_cell and not self._rows):
             self._rows.append([])
-        elif tag in ("td", "th"):
-            self._rows = self._rows or [[]]
+            self._groups.append(self._group)
+        if is_cell:
             attributes = dict(attrs)
             down = _whole_number(attributes.get("rowspan"))
-            across = _whole_number(attributes.get("colspan"))
+            across = max(1, _whole_number(attributes.get("colspan")))
             self._pieces = []
             self._rows[-1].append(_Cell(self._pieces, down, across, {_IS_NAME} if tag == "th" else set()))
         elif tag == "caption":
@@ -232,7 +243,8 @@ class _TableReader(HTMLParser):
             self._pieces.append(" " if tag in ("br", "p", "div", "li") else "")
 
     def handle_endtag(self, tag: str) -> None:
-        """End a row, a cell or a caption."""
+        """End a row, a group of rows, a cell or a caption."""
+        self._group += tag in _ROW_GROUPS
         if tag == "caption" and self._pieces is not None:
             self.caption = " ".join("".join(self._pieces).split())
         if tag in ("td", "th", "tr", "caption"):
@@ -248,6 +260,7 @@ class _TableReader(HTMLParser):
 
         Return None if the table has a single row or a single column, is too large, or only places parts of a page.
         """
+        groups = [group for group, row in zip(self._groups, self._rows, strict=True) if row]
         rows = [row for row in self._rows if row]
         has_several_rows = 1 < len(rows) <= _MOST_ROWS
         if self._is_layout or not has_several_rows:
@@ -261,7 +274,8 @@ class _TableReader(HTMLParser):
         # How many columns the widest row so far has.
         width = 0
         for number, row in enumerate(rows):
-            placed_rows.append([cell.placed() for cell in row])
+            end_of_group = bisect_right(groups, groups[number])
+            placed_rows.append([cell.placed(end_of_group - number) for cell in row])
             # A single cell over the whole width, below other cells, is the name of a group and not of a column.
             is_group = len(row) == 1 and row[0].across >= width > 1
             if all(_IS_NAME in cell.marks for cell in row) and not is_group:

@@ -52,6 +52,26 @@ def test_cells_over_several_rows_and_columns_repeat_their_text() -> None:
     ]
 
 
+@for_each(
+    "rows, lines",
+    (
+        "<tr><td rowspan=0>Tern<td>6:10<td>22:40<tr><td>6:50<td>23:15<tr><td>7:30<td>23:50",
+        ["Tern; From: 6:10; To: 22:40", "Tern; From: 6:50; To: 23:15", "Tern; From: 7:30; To: 23:50"],
+    ),
+    (
+        "<tbody><tr><td rowspan=0>Tern<td>6:10<td>22:40<tr><td>6:50<td>23:15</tbody>"
+        "<tbody><tr><td>Skua<td>8:00<td>9:00</tbody>",
+        ["Tern; From: 6:10; To: 22:40", "Tern; From: 6:50; To: 23:15", "Skua; From: 8:00; To: 9:00"],
+    ),
+    # No columns are one.
+    ("<tr><td colspan=0>Tern<td>6:10<td>22:40", ["Tern; From: 6:10; To: 22:40"]),
+)
+def test_a_cell_over_no_number_of_rows_ends_with_its_group(rows: str, lines: list[str]) -> None:
+    table = f"<table><thead><tr><th>Boat<th>From<th>To</thead>{rows}</table>"
+
+    assert read(table).split("\n") == [f"<p>Boat: {line}</p>" for line in lines]
+
+
 def test_a_group_below_the_column_names_is_no_part_of_them() -> None:
     rows = (
         "<tr><th>Day<th>Event</tr><tr><th colspan=2>Spring</tr><tr><td>3 May<td>Regatta</tr>"
