@@ -129,8 +129,18 @@ _NO_TITLE = "PowerPoint Presentation"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 # The elements of a Word file that wrap paragraphs, tables, rows or cells, such as the content control of a date.
 _WRAPPERS = tuple(f"{_WORD}{name}" for name in ("sdt", "sdtContent", "customXml", "ins"))
+# What the elements of a Word file are called that have text and are not read: formulas, the drawings of SmartArt, and
+# files inside the file.
+_UNREAD = {
+    "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath": "formula",
+    "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds": "diagram",
+    f"{_WORD}altChunk": "inserted file",
+}
+# The elements of a Word file whose content was deleted or moved away, or is repeated for older programs.
+_NOT_SHOWN = (f"{_WORD}del", f"{_WORD}moveFrom", _FALLBACK)
 # The elements of a Word file that stand for a character.
-_SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SPACES = {f"{_WORD}{name}": character for name, character in _CHARACTERS.items()}
 
 
 class OfficeText(NamedTuple):
@@ -148,8 +158,8 @@ class OfficeText(NamedTuple):
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
     """Read the paragraphs, headings, lists, tables and notes of a Word file.
 
-    Tracked changes are read as if they were accepted. Struck-out and hidden texts are left out, and counted in
-    ``outline.loss``.
+    Tracked changes are read as if they were accepted. Struck-out and hidden texts, formulas, diagrams and inserted
+    files are left out, and counted in ``outline.loss``.
 
     :param data: The bytes of the file.
     :param outline: The outline of the file. The headings and the rows of tables are added to it.
@@ -171,16 +181,20 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
     raised = raising_styles(document.styles.element)
     n_struck = strike_word_text(document.element.body, styles)
     mark_raised_digits(document.element.body, raised)
+    unread = _count_unread(document.element.body)
 
     def note_text(element: LxmlElement) -> str:
         """Return the text of a note, and count what is struck out in it."""
         nonlocal n_struck
         n_struck += strike_word_text(element, styles)
         mark_raised_digits(element, raised)
+        unread.update(_count_unread(element))
         return _word_text(element)
 
     blocks = [*_word_blocks(document, outline), *word_notes(document, note_text)]
     note_left_out(outline, n_struck, STRUCK)
+    for noun, number in unread.items():
+        note_left_out(outline, number, noun)
     return OfficeText(title or "", "\n\n".join(blocks))
 
 
@@ -526,6 +540,12 @@ def check_xml(beginning: bytes, name: str) -> None:
             return
     if len(beginning) > XML_BEGINNING:
         raise CannotRead(f"its part {name} has no XML element in its first megabyte")
+
+
+def _count_unread(root: LxmlElement) -> Counter[str]:
+    """Count the parts with text in an element of a Word file that are not read, by what they are called."""
+    shown = (part for part in root.iter(*_UNREAD) if not any(above.tag in _NOT_SHOWN for above in part.iterancestors()))
+    return Counter(_UNREAD[part.tag] for part in shown)
 
 
 def _word_blocks(document: Document, outline: Outline) -> Iterator[str]:

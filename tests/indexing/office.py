@@ -36,6 +36,8 @@ def make_docx_of(*elements: str) -> bytes:
     spaces = {
         "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
         "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
+        "dgm": "http://schemas.openxmlformats.org/drawingml/2006/diagram",
+        "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
     }
     declared = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in spaces.items())
 

@@ -45,6 +45,8 @@ from docx.opc.part import Part
 
 # The XML of a cell in a Word file.
 CELL = f"<w:tc>{word_paragraph('4 May')}</w:tc>"
+# The XML of a formula in a Word file.
+FORMULA = "<m:oMath><m:r><m:t>F=42</m:t></m:r></m:oMath>"
 LONG = "A sentence of six words is. " * 30
 
 
@@ -177,6 +179,33 @@ class TestWord:
         [passage] = converter.passages(Path("/minutes of 3 May.docx"), data)
 
         assert passage.meta["title"] == title
+
+    @for_each(
+        "parts, loss",
+        ([FORMULA, FORMULA], "2 formulas left out"),
+        ([f"<m:oMathPara>{FORMULA}</m:oMathPara>"], "1 formula left out"),
+        (["<w:r><w:drawing><dgm:relIds/></w:drawing></w:r>"], "1 diagram left out"),
+        (["<w:altChunk/>"], "1 inserted file left out"),
+        ([FORMULA, "<w:altChunk/>"], "1 formula left out; 1 inserted file left out"),
+        # These are not shown, or repeat what is shown.
+        ([f"<w:del>{FORMULA}</w:del>"], ""),
+        ([f"<w:moveFrom>{FORMULA}</w:moveFrom>"], ""),
+        ([f"<mc:AlternateContent><mc:Fallback>{FORMULA}</mc:Fallback></mc:AlternateContent>"], ""),
+    )
+    def test_formulas_diagrams_and_inserted_files_are_counted(
+        self, converter: FileConverter, parts: list[str], loss: str
+    ) -> None:
+        [passage] = converter.passages(Path("/a.docx"), make_docx_of(word_paragraph("The load is ", *parts, "great.")))
+
+        assert passage.content == "The load is great."
+        assert converter.loss == loss
+
+    def test_words_at_places_of_a_line_stay_apart(self, converter: FileConverter) -> None:
+        line = word_paragraph("Rank: cook", "<w:r><w:ptab/></w:r>", "Ship: Tern")
+
+        [passage] = converter.passages(Path("/a.docx"), make_docx_of(line))
+
+        assert passage.content.split() == ["Rank:", "cook", "Ship:", "Tern"]
 
     def test_inserted_text_is_read_and_deleted_text_is_not(self, converter: FileConverter) -> None:
         word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
