@@ -10,6 +10,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
+# The encoding of older Macs for Western Europe. Excel for Mac saves CSV files in it.
+_MAC = "mac_roman"
 # The encoding of Windows for Western Europe.
 _WESTERN = "cp1252"
 # For each language of Western Europe, its letters that are not ASCII: German, Dutch, French, Catalan, Italian, Spanish,
@@ -53,7 +55,11 @@ _OTHERS = {
     "iso8859_2": _CENTRAL_LETTERS,
     "cp1254": _TURKISH_LETTERS,
     "cp1257": _BALTIC_LETTERS,
+    _MAC: _WESTERN_LETTERS,
 }
+# Matches a capital that is not ASCII behind a small letter, which a wrong encoding brings into words. In a French text
+# in the encoding of MS-DOS, the letter "\u00e9" would be the "\u00c7" of a Mac.
+_CAPITAL_INSIDE = re.compile("(?<=[a-z])[\u00c0-\u00d6\u00d8-\u00de\u0178]")
 # The encoding of Windows for Hebrew.
 _HEBREW = "cp1255"
 # Matches a word of Hebrew letters. In a text in Latin letters that is read as Hebrew, they stand alone or beside ASCII
@@ -76,7 +82,7 @@ _LEAST_SHARE = 0.02
 
 
 def encoding_of_letters(data: bytes) -> str | None:
-    """Find the encoding of a text in Hebrew, Turkish, or a language of Central Europe or the Baltic.
+    """Find the encoding of a text in Hebrew, Turkish, a language of Central Europe or the Baltic, or from an older Mac.
 
     :param data: The bytes of the text, or of its lines that are not ASCII.
     :returns: The name of the encoding. None if the letters fit a language of Western Europe as well, if they are too
@@ -90,10 +96,23 @@ def encoding_of_letters(data: bytes) -> str | None:
     best: str | None = None
     best_share = _NEARLY_ALL
     for encoding, languages in _OTHERS.items():
+        if encoding == _MAC and not _has_case_of_words(data):
+            continue
         share, is_enough = _best_share(data, encoding, languages)
         if is_enough and (share > best_share or (best is None and share == best_share)):
             best, best_share = encoding, share
     return best
+
+
+def _has_case_of_words(data: bytes) -> bool:
+    """Check whether most special letters of a text are small, and none is a capital inside a word, if it is of a Mac.
+
+    In a Cyrillic text that is read so, most are capitals.
+    """
+    text = data.decode(_MAC)
+    special_letters = [character for character in text if character.isalpha() and not character.isascii()]
+    n_capitals = sum(map(str.isupper, special_letters))
+    return 2 * n_capitals < len(special_letters) and not _CAPITAL_INSIDE.search(text)
 
 
 def _is_hebrew(data: bytes) -> bool:

@@ -41,6 +41,7 @@ ENGLISH = (
     (CZECH, "iso8859_2"),
     (CROATIAN, "cp1250"),
     (LITHUANIAN, "cp1257"),
+    *((text, "mac_roman") for text in (GERMAN, FRENCH, DANISH, "Señor Núñez pagará la habitación según dirección.")),
 )
 def test_a_text_is_read_in_the_letters_of_its_language(text: str, encoding: str) -> None:
     assert decode_text(text.encode(encoding)) == text
@@ -57,7 +58,13 @@ def test_a_text_of_western_europe_is_left_to_its_encoding(text: str) -> None:
 
 
 @for_each(
-    "text, encoding", ("привет всем, ключ под камнем, за углом", "cp1251"), ("Καλημέρα, το κλειδί είναι εδώ.", "cp1253")
+    "text, encoding",
+    ("привет всем, ключ под камнем, за углом", "cp1251"),
+    ("Καλημέρα, το κλειδί είναι εδώ.", "cp1253"),
+    ("мост, сок, ток, космос", "cp1251"),
+    (FRENCH.translate({0x2019: "'", 0x20AC: "E"}), "cp850"),
+    (GERMAN, "cp850"),
+    ("Jörg Müller aß am Café.", "mac_roman"),
 )
 def test_letters_of_other_scripts_tell_nothing(text: str, encoding: str) -> None:
     assert encoding_of_letters(text.encode(encoding)) is None
