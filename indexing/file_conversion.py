@@ -62,7 +62,7 @@ from prefrag.indexing.report import NEEDS_FILES, TOO_DEEP, CannotRead
 
 # The number of the recipe, which is the way in which this version makes passages. Increase this number whenever you
 # change how passages are made. Then all files count as changed and are read again.
-_RECIPE = 19
+_RECIPE = 20
 # The class name and the settings of Haystack's converter, by the form of the file.
 _CONVERTERS: dict[str, tuple[str, dict[str, object]]] = {
     forms.TEXT: ("TextFileToDocument", {}),
