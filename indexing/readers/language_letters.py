@@ -59,7 +59,11 @@ _OTHERS = {
 }
 # Matches a capital that is not ASCII behind a small letter, which a wrong encoding brings into words. In a French text
 # in the encoding of MS-DOS, the letter "\u00e9" would be the "\u00c7" of a Mac.
-_CAPITAL_INSIDE = re.compile("(?<=[a-z])[\u00c0-\u00d6\u00d8-\u00de\u0178]")
+_CAPITAL_INSIDE = re.compile("(?<=[a-z])[\u00c0-\u00d6\u00d8-\u00de\u0160\u0178\u017d]")
+# With at least so many different ones, as in "Br\u0178gg, K\u0161ln, caf\u017d", fewer letters are enough for a Mac.
+_LEAST_CAPITALS = 2
+# At most this share of the bytes of such a text are not ASCII. In Chinese, more are.
+_MOST_SPECIAL = 0.2
 # The encoding of Windows for Hebrew.
 _HEBREW = "cp1255"
 # Matches a word of Hebrew letters. In a text in Latin letters that is read as Hebrew, they stand alone or beside ASCII
@@ -90,8 +94,9 @@ def encoding_of_letters(data: bytes) -> str | None:
     """
     if _is_hebrew(data):
         return _HEBREW
+    has_wrong_capitals = _has_wrong_capitals(data)
     western_share, _ = _best_share(data, _WESTERN, _WESTERN_LETTERS)
-    if western_share >= _NEARLY_ALL:
+    if western_share >= _NEARLY_ALL and not has_wrong_capitals:
         return None
     best: str | None = None
     best_share = _NEARLY_ALL
@@ -99,6 +104,7 @@ def encoding_of_letters(data: bytes) -> str | None:
         if encoding == _MAC and not _has_case_of_words(data):
             continue
         share, is_enough = _best_share(data, encoding, languages)
+        is_enough = is_enough or (encoding == _MAC and has_wrong_capitals)
         if is_enough and (share > best_share or (best is None and share == best_share)):
             best, best_share = encoding, share
     return best
@@ -113,6 +119,13 @@ def _has_case_of_words(data: bytes) -> bool:
     special_letters = [character for character in text if character.isalpha() and not character.isascii()]
     n_capitals = sum(map(str.isupper, special_letters))
     return 2 * n_capitals < len(special_letters) and not _CAPITAL_INSIDE.search(text)
+
+
+def _has_wrong_capitals(data: bytes) -> bool:
+    """Check whether a text of mostly ASCII letters has capitals inside words if it is read as one of Windows."""
+    n_special = sum(byte > 127 for byte in data)
+    capitals = set(_CAPITAL_INSIDE.findall(data.decode(_WESTERN, "replace")))
+    return len(capitals) >= _LEAST_CAPITALS and n_special <= _MOST_SPECIAL * len(data)
 
 
 def _is_hebrew(data: bytes) -> bool:
