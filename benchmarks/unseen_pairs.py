@@ -5,6 +5,10 @@
 `evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts by each of two writers who knew no rule of the gate:
 one text states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file
 of its own: first by the reader, then the answer is checked as if a small model had proposed it at once.
+
+`--pairs benchmarks/written_pairs.jsonl` has 1,212 further pairs in nearly as many forms, by nine writers, each over
+other kinds of documents. They are for training a sign of what is stated and for choosing between rules. What is chosen
+by them is reported on the pairs above.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer
 
 PAIRS = Path(__file__).resolve().parent.parent / "evaluation" / "own_files" / "unseen_pairs.jsonl"
+WRITTEN_PAIRS = Path(__file__).resolve().parent / "written_pairs.jsonl"
 # The two texts of a pair, as its line names them.
 TEXTS = ("states", "not")
 # A small model that is sure of its answer: the mean log probability of the answer's tokens.
