@@ -12,7 +12,7 @@ question, and the user is asked.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import dropwhile, pairwise
 
 from prefrag.components.loop.noun_phrases import (
@@ -112,15 +112,19 @@ _ASKED_ADVERB = re.compile(
 _SAME_NOUN = re.compile(rf"\A(?:(?:the )?ones?|that|those) (?=(?:{'|'.join(sorted(PREPOSITIONS))})\b)", re.I)
 # Another kind of the same thing: "the blue one". It does not match "the older one", which compares two things.
 _OTHER_KIND = re.compile(r"(?:the|our|my|your) ((?!\w+(?:er|est) )[\w-]+) ones?", re.I)
+# A noun with a plural in "s", or one of the plurals of persons without it: "adults", "firemen" and "grandchildren".
+_PLURAL_NOUN = r"(?:[a-z-]+s|[a-z-]*(?:children|men|people))"
 # A plural noun without an article behind an auxiliary verb and before another verb, perhaps with words before it:
 # "trainees" in "How long do trainees work?" and "full-time trainees".
 _BARE_PLURAL = re.compile(
-    rf"\b(?:do|did|{'|'.join(sorted(AUXILIARIES - {'do', 'did'}))}) ((?:[a-z-]+ )??[a-z-]+s)(?= [a-z]+\b)"
+    rf"\b(?:do|did|{'|'.join(sorted(AUXILIARIES - {'do', 'did'}))}) ((?:[a-z-]+ )??{_PLURAL_NOUN})(?= [a-z]+\b)"
 )
 # The word "one" or "ones", as in "the older one". It stands for a thing that no rule can name.
 _STANDS_FOR_NOUN = re.compile(r"\bones?\b", re.I)
 # A question that begins with "who", or with one word and "who": "Who was", "And who is", but not "in 1990 who".
 _ASKED_WHO = re.compile(r"\W*(?:\w+ )?who(?:m|se)?\b", re.I)
+# The same with a form of "be": "Who is ", "And who's ".
+_ASKED_WHO_IS = re.compile(r"\W*(?:\w+ )?who(?:['\u2019]s| is| are| was| were) ", re.I)
 # An auxiliary verb anywhere in a question.
 _HAS_AUXILIARY = re.compile(rf"\b(?:{'|'.join(sorted(AUXILIARIES))})\b", re.I)
 # The same with "which" or "what": "Which ship", "in which year".
@@ -411,23 +415,52 @@ def _find_person(turns: Turns, pronoun: str) -> str:
 
     The newest turn comes first. The result is empty if there is no name, or if several persons may be meant.
     """
+    # The persons for whom a pronoun stood in an earlier question, each with the forms of this pronoun.
+    persons: dict[str, frozenset[str]] = {}
+    for number, (question, _) in enumerate(turns):
+        match = _find_pronoun(question)
+        if match and _PERSON.fullmatch(match.group()):
+            forms = _forms_of(match.group())
+            person = _choose_person(turns[:number], match.group(), _others(persons, forms))
+            persons.setdefault(person, forms)
+    return _choose_person(turns, pronoun, _others(persons, _forms_of(pronoun)))
+
+
+def _others(persons: Mapping[str, frozenset[str]], forms: frozenset[str]) -> set[str]:
+    """List the persons for whom another pronoun stood, because whoever was "he" is not "she"."""
+    return {person for person, forms_of_person in persons.items() if forms_of_person != forms}
+
+
+def _choose_person(turns: Turns, pronoun: str, others: Set[str]) -> str:
+    """Choose the name that a pronoun for a person stands for, as :func:`_find_person` does.
+
+    One of the others is returned only if nobody else is named or asked for.
+    """
+    last_resort = ""
     for question, answer in _from_last(turns, pronoun):
         # The answer to a question with "who" is a person.
-        names_in_answer = _names_in_answer(answer) if _ASKED_WHO.match(question) else []
+        asks_who = _ASKED_WHO.match(question)
+        names_in_answer = _names_in_answer(answer) if asks_who else []
         if len(names_in_answer) > 1:
             return ""
-        if names_in_answer:
+        if names_in_answer and names_in_answer[0] not in others:
             # "Ada Quill and Ben Marsh" are two persons.
             is_pair = " and " in names_in_answer[0]
             return "" if is_pair else names_in_answer[0]
 
-        # The person is asked for and not known, so "the Alma" in "Who is the captain of the Alma?" is not meant.
-        asks_doer = _asks_doer(question)
-        # The first of several names is most likely the subject of the question.
-        for place in _name_places(question):
-            is_thing = asks_doer and _ARTICLE_AT_END.search(question[: place.start].rstrip())
-            if not is_thing:
-                return " ".join(question[place].split())
+        names = list(_names_of_persons(question))
+        name = next((name for name in names if name not in others), "")
+        # A long answer is not searched for names, so it tells nothing. A short one without a name tells nobody.
+        is_nobody_told = asks_who and not names_in_answer and len(answer.split()) <= _MAX_NAME_WORDS
+        # In "Who is his sister?", the person who is asked for may be meant.
+        is_asked = _asks_relative(question, name) if name else names or _PERSON.search(question)
+        if is_nobody_told and is_asked:
+            return ""
+        if name:
+            return name
+        last_resort = last_resort or next(iter([*names_in_answer, *names]), "")
+    if last_resort:
+        return last_resort
 
     # No turn has a name, so the first phrase of the newest question with a phrase is taken.
     for question, _ in reversed(turns):
@@ -436,6 +469,26 @@ def _find_person(turns: Turns, pronoun: str) -> str:
         for phrase in find_noun_phrases(question):
             return question[phrase.begin : phrase.end]
     return ""
+
+
+def _names_of_persons(question: str) -> Iterator[str]:
+    """List the names in a question that may be persons. The first is most likely the subject of the question."""
+    # The person is asked for and not known, so "the Alma" in "Who is the captain of the Alma?" is not meant.
+    asks_doer = _asks_doer(question)
+    for place in _name_places(question):
+        is_thing = asks_doer and _ARTICLE_AT_END.search(question[: place.start].rstrip())
+        if not is_thing:
+            yield " ".join(question[place].split())
+
+
+def _asks_relative(question: str, name: str) -> bool:
+    """Check whether a question asks for a person by the name of another: "Who is the sister of Ada Quill?".
+
+    "Who is Ada Quill?" asks nothing of this kind.
+    """
+    asked = _ASKED_WHO_IS.match(question)
+    owner = re.escape(name)
+    return asked is not None and bool(re.match(rf"{owner}['\u2019]s |.* of {owner}\b", question[asked.end() :]))
 
 
 def _asks_doer(question: str) -> bool:
@@ -521,9 +574,14 @@ def _is_label(name: str, text: str) -> bool:
     return word_before is not None and word_before[1] not in GRAMMAR_WORDS
 
 
+def _forms_of(pronoun: str) -> frozenset[str]:
+    """Return all forms of a pronoun, such as "he", "him" and "his". Empty for a pronoun such as "there"."""
+    return next((forms for forms in _FORMS_OF_PRONOUNS if pronoun.casefold() in forms), frozenset())
+
+
 def _from_last(turns: Turns, pronoun: str) -> Iterator[tuple[str, str]]:
     """Yield the turns, newest first, without turns whose question contains the same pronoun in place of a name."""
-    same_pronouns = next((forms for forms in _FORMS_OF_PRONOUNS if pronoun.casefold() in forms), frozenset())
+    same_pronouns = _forms_of(pronoun)
     for question, answer in reversed(turns):
         words = re.findall(r"\w+", question.casefold())
         if same_pronouns.isdisjoint(words):
@@ -692,7 +750,7 @@ def _replace_phrase(question: str, phrases: Sequence[NounPhrase], new_phrase: st
 
 def _replace_plural(question: str, fragment: str) -> str | None:
     """Replace a plural without an article, such as "trainees" in "How long do trainees work?" by "interns"."""
-    if not re.fullmatch(r"(?:[a-z-]+ ){0,2}[a-z-]+s", fragment):
+    if not re.fullmatch(rf"(?:[a-z-]+ ){{0,2}}{_PLURAL_NOUN}", fragment):
         return None
     plurals = list(_BARE_PLURAL.finditer(question))
     if len(plurals) != 1:
