@@ -15,9 +15,9 @@ _SIGN = r"[-./_]"
 # A code with such signs, or one of a single part. The first part is no lone small letter, as "c" is in "c.1920". It
 # matches "AX-200-L", "T.04.2" and "M12". It does not match "size" in "A4-size".
 _JOINED = rf"(?:{_WITH_DIGIT}|[A-Z]{{1,6}}(?={_SIGN}))(?:{_SIGN}(?:{_WITH_DIGIT}|[A-Z]{{1,6}}|[a-z])(?![^\W_]))*"
-# Capital letters and a number behind a blank. It matches "PO 45001", "HK-AB 123" and "KI XZ 9". It does not match
-# "UK 2024", because four such digits mostly are a year.
-_SPACED = rf"[A-Z]{{2,4}}(?:[- ][A-Z]{{1,3}}){{0,2}} (?!(?:19|20)\d\d\b)\d+(?:{_SIGN}\d+)*"
+# Capital letters and a number behind a blank. It matches "PO 45001", "HK-AB 123", "K-AB 123" and "KI XZ 9". It does not
+# match "UK 2024", because four such digits mostly are a year.
+_SPACED = rf"(?:[A-Z]{{2,4}}(?:[- ][A-Z]{{1,3}}){{0,2}}|[A-Z]-[A-Z]{{1,3}}) (?!(?:19|20)\d\d\b)\d+(?:{_SIGN}\d+)*"
 # A code or a number, which :func:`find_codes` tells apart.
 _CODE = re.compile(rf"(?<![^\W_])(?<!\d[.,])(?:{_SPACED}|{_JOINED})(?![^\W_])")
 # A run of letters or of digits. In "C-2024-118" there are three.

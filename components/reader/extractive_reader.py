@@ -29,6 +29,7 @@ from prefrag.components.reader import choice_features, question_form, span_featu
 from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
 from prefrag.components.reader.answer_carrier import Carrier, find_carrier
 from prefrag.components.reader.answer_support import measure_support
+from prefrag.components.reader.asked_labels import Excerpt, excerpts_on_asked
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.document_choice import choose_documents
@@ -322,7 +323,7 @@ class ExtractiveReader(Block):
             return replace(support, probability=probability, is_by_date=is_chosen)
 
         span = span_of_proposed(proposed, carrier, documents)
-        choice = self._choose_spans(question, documents, span)
+        choice = self._choose_spans(question, _passages(documents), span)
         number = None if choice is None else _number_of_answer(answer, span, choice)
         if choice is None or number is None:
             return support
@@ -338,17 +339,16 @@ class ExtractiveReader(Block):
     judge_async = in_thread_async(judge)
 
     def _choose_spans(
-        self, question: str, documents: Sequence[Document], proposed: SpanCandidate | None = None
+        self, question: str, passages: Sequence[Passage], proposed: SpanCandidate | None = None
     ) -> _Choice | None:
         """Find and rank the spans that may answer the question.
 
         :param question: The question.
-        :param documents: The documents.
+        :param passages: The title and the text of each document.
         :param proposed: The span of an answer that somebody else proposes. It is then one of the chosen answers, even
             if the trees rank it low.
         :returns: The best answers; None if there are no spans.
         """
-        passages = _passages(documents)
         scores = self.score(question, passages)
         spans = span_features.span_features(question, passages, scores, self.weight, proposed)
         if not spans.candidates:
@@ -390,7 +390,8 @@ class ExtractiveReader(Block):
 
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find possible answers that are spans of the documents, each with its probability and its sentence."""
-        choice = self._choose_spans(question, documents)
+        excerpts = excerpts_on_asked(question, documents)
+        choice = self._choose_spans(question, [(excerpt.title, excerpt.text) for excerpt in excerpts])
         if choice is None:
             return []
 
@@ -398,7 +399,7 @@ class ExtractiveReader(Block):
         is_contradicted, newer = find_newer_answer(question, best, choice.spans, documents, choice.look)
         is_contradicted = is_contradicted or has_rival(question, best, choice.spans, documents, choice.look)
         choice.put_first(newer)
-        shown = _shown_spans(choice, documents)
+        shown = _shown_spans(choice, documents, excerpts)
 
         probability = self._estimate(question, choice)
         shares = _share_rest(1 - probability, [score for _, score in choice.scores_of_answers])
@@ -547,8 +548,14 @@ def _share_rest(rest: float, scores: Sequence[float]) -> list[float]:
     return [share * factor for share in others]
 
 
-def _shown_spans(choice: _Choice, documents: Sequence[Document]) -> list[_ShownSpan]:
-    """Find for each of the best answers the span that is shown."""
+def _shown_spans(choice: _Choice, documents: Sequence[Document], excerpts: Sequence[Excerpt]) -> list[_ShownSpan]:
+    """Find for each of the best answers the span that is shown.
+
+    :param choice: The best answers, of the excerpts.
+    :param documents: The documents.
+    :param excerpts: What was read of each document.
+    :returns: The spans, with their places in the documents.
+    """
     shown: list[_ShownSpan] = []
     for place, _ in choice.scores_of_answers[:_MOST_CANDIDATES]:
         span = choice.spans.candidates[_stating_place(place, choice.spans, choice.look, documents)]
@@ -560,6 +567,8 @@ def _shown_spans(choice: _Choice, documents: Sequence[Document]) -> list[_ShownS
         if begin >= 0:
             begin, end = extend_to_tokens(text, begin, end)
             words = text[begin:end]
+            excerpt = excerpts[span.passage]
+            begin, end = excerpt.place_in_document(begin), excerpt.place_in_document(end - 1) + 1
         shown.append(_ShownSpan(words, documents[span.passage], begin, end, choice.look.holds_of(span)))
     return shown
 

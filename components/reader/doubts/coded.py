@@ -13,8 +13,10 @@ from prefrag.components.reader.span_features import stem
 from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
-# The noun directly before a code, which is the group. It matches "order " and "part number ".
-_NOUN_BEFORE = re.compile(r"\b([^\W\d_]{3,}) (?:(?:number|no\.?|nr\.?|code) )?[#(]?$", re.IGNORECASE)
+# The noun directly before a code, which is the group. It matches "order ", "part number ", "serial: " and "serial SN:".
+_NOUN_BEFORE = re.compile(
+    r"\b([^\W\d_]{3,}):? (?:(?:number|no\.?|nr\.?|code):? )?(?:[A-Z]{1,4}: ?)?[#(]?$", re.IGNORECASE
+)
 # A word before a code, perhaps with a noun between them, that makes the code a reference or the begin of a range. Its
 # group is the word. It matches "since version " and "see ".
 _REFERENCE = re.compile(r"\b(see|since|from|to|into|under|than|unlike)(?: the)?(?: [^\W\d_]+)? $", re.IGNORECASE)
@@ -67,6 +69,17 @@ def is_other_code(statement: Statement) -> bool:
     if any(_is_rival(code, statement.question, other, text) for code in lacking for other in others):
         return True
     return _has_longer_name(statement, asked)
+
+
+def has_asked_codes(statement: Statement) -> bool | None:
+    """Check whether the sentence or the title has all codes of the question.
+
+    :param statement: The sentence, with or without an answer.
+    :returns: Whether it has them; None for a question without codes.
+    """
+    asked = find_codes(statement.question[:MOST_CHARACTERS])
+    text = f"{statement.named}. {statement.sentence}"
+    return all(_has_code(code.runs, text) for code in asked) if asked else None
 
 
 def _is_told(code: Code, statement: Statement) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from prefrag.components.reader.codes import find_codes
 from prefrag.components.reader.doubts.statement import COMMON, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
@@ -60,6 +61,41 @@ def is_other_number(statement: Statement) -> bool:
         _is_other_in_sentence(statement, noun, label) or _is_other_in_passage(statement, noun, label)
         for noun, label in _labels(question)
     )
+
+
+def has_asked_numbers(statement: Statement) -> bool | None:
+    """Check whether the sentence or the title has all nouns of the question with their numbers or letters.
+
+    :param statement: The sentence, with or without an answer.
+    :returns: Whether it has them; None for a question without numbers behind nouns.
+    """
+    asked = list(_things(statement.question))
+    text = f"{statement.named}. {statement.sentence}"
+    return all(_are_among(label, _labels_of(noun, text)) for noun, label in asked) if asked else None
+
+
+def has_other_numbers(statement: Statement) -> bool:
+    """Check whether the sentence, or the text around it, is about another number of a noun of the question.
+
+    Other than in :func:`is_other_number`, the number must belong to a noun. So "the 2010 census" does not count.
+
+    :param statement: The sentence, with or without an answer.
+    :returns: Whether it is about another number.
+    """
+    return any(
+        _is_other_in_sentence(statement, noun, label) or _is_other_in_passage(statement, noun, label)
+        for noun, label in _things(statement.question)
+    )
+
+
+def _things(question: str) -> Iterator[tuple[str, str]]:
+    """Find the nouns of a question with their numbers or letters, as :func:`_labels` does, without words of grammar."""
+    # In "the pump P-151" and "who drew 40-117-B", the first part of a code is no label of its own.
+    for code in find_codes(question):
+        question = question[: code.begin] + "-" * (code.end - code.begin) + question[code.end :]
+    for noun, label in _labels(question):
+        if noun not in COMMON | FUNCTION_WORDS and not _NO_THING.fullmatch(noun):
+            yield noun, label
 
 
 def _is_other_in_sentence(statement: Statement, noun: str, label: str) -> bool:

@@ -30,6 +30,7 @@ from prefrag.components.reader.tables.table_words import (
 from prefrag.components.reader.tables.value_kind import is_value
 from prefrag.components.state.newness import is_edition, is_newer
 from prefrag.components.state.places import standing_of
+from prefrag.components.text.dates import ENGLISH_MONTHS
 
 # The beginning of a question for several things; the group is the next word. It matches "which boats are open".
 _SEVERAL = re.compile(r"\W*(?:list|which|what)\s+(\w+)", re.IGNORECASE)
@@ -50,6 +51,9 @@ _PRICES = re.compile(
 _AMOUNT = re.compile(
     rf"{_CURRENCY}?\s?(?:\d+|\d{{1,3}}(?:[.,]\d{{3}})+)(?:[.,]\d{{1,2}})?\s?(?:{_CURRENCY}|p)?", re.IGNORECASE
 )
+# A name with a number, as of a team. It matches "Team 5" and "Night Crew B12". It does not match "12 people", "B12" and
+# "May 2".
+_NUMBERED_NAME = re.compile(rf"(?!(?:{'|'.join(ENGLISH_MONTHS)})\b)[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)* [A-Z]?\d+")
 # The words of such a question that only say that it asks for a price.
 _COSTING = frozenset(("cost", "price"))
 # For words that say which form a value has, as in "phone number", the pattern of such values.
@@ -145,7 +149,7 @@ def _suits(question: str, value: str, fit: Fit) -> bool:
     """Check whether a value has the form that the question asks for.
 
     The answer to "How many" must be a number. The answer to "When" must have a digit. The answer to "Who" must have
-    none.
+    none, unless it is a name such as "Team 5" below the name of a column that the question has.
     """
     many = HOW_MANY.match(question)
     if many is not None:
@@ -155,7 +159,9 @@ def _suits(question: str, value: str, fit: Fit) -> bool:
     has_digit = any(map(str.isdigit, value))
     asked = question.strip().lower()
     if asked.startswith("who"):
-        return not has_digit
+        is_asked_column = words_of(fit.column_name).whole <= fit.stems
+        is_name = _NUMBERED_NAME.fullmatch(value) is not None
+        return not has_digit or (is_asked_column and is_name)
     if _ASKS_PRICE.match(question) and _price_column(fit.table) == fit.column:
         return _AMOUNT.fullmatch(value) is not None
     return has_digit or not asked.startswith(("when", "how much"))
@@ -278,6 +284,8 @@ def _fit(asked: _Asked, line: Line) -> Fit | None:
     places: dict[Word, set[int]] = {}
     for word in asked.words:
         places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, asked.bound)}
+    for word in _names_repeated(table, places):
+        places[word] = set()
     column = _column_of_value(asked, places)
 
     # The columns by which the question identifies the row. If there is none, the question may mean any row.
@@ -292,6 +300,24 @@ def _fit(asked: _Asked, line: Line) -> Fit | None:
         return None
     is_certain = table.is_whole or _asks_for_cell(asked.words, row, identified)
     return Fit(table, line, column, places) if is_certain else None
+
+
+def _names_repeated(table: TableExcerpt, places: Mapping[Word, set[int]]) -> list[Word]:
+    """List the words that name a column, although the cell in this column repeats them.
+
+    In a column "Team" with the cell "Team 5", "the team of ticket 8" asks for the cell, but "the fitter of team 5" does
+    not. So a word counts if no other word of the question stands in the cell, and if another cell has such a word.
+
+    :param table: The table.
+    :param places: For each word of the question the columns whose cells in the row contain the word.
+    :returns: The words.
+    """
+    repeated: list[Word] = []
+    for word, columns in places.items():
+        others = set[int]().union(*(places[other] for other in places if other != word))
+        if columns == table.names(word) and len(columns) == 1 and others and columns.isdisjoint(others):
+            repeated.append(word)
+    return repeated
 
 
 def _column_of_value(asked: _Asked, places: Mapping[Word, set[int]]) -> int | None:

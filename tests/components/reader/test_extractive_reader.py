@@ -41,6 +41,18 @@ def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
     assert len({one.text for one in found}) == len(found) == 5
 
 
+def test_answer_stands_in_the_sentence_with_the_asked_code(reader):
+    names = ("Ada Brink", "Bo Lind", "Ivo Strand", "Mia Holt", "Kai Noll", "Tess Kolb", "Una Crake")
+    pumps = [f"The pump P-{number} was checked by {name}." for number, name in enumerate(names, start=41)]
+    document = Document(content="\n".join(pumps))
+
+    for number, name in enumerate(names, start=41):
+        best = reader.read(f"Who checked the pump P-{number}?", [document])[0]
+        assert (best.text, best.sentence) == (name, f"The pump P-{number} was checked by {name}.")
+        assert best.probability >= reader.threshold
+    assert reader.read("Who checked the pump P-48?", [document])[0].probability <= reader.probable
+
+
 def test_title_as_answer_stands_in_the_sentence_on_the_question(reader):
     section = {"title": "Manual", "heading": "Manual > Calibration Hall"}
     for document in (HALL, replace(HALL, content=f"Calibration Hall\n\n{HALL.content}", meta=section)):

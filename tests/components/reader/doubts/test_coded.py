@@ -32,6 +32,12 @@ from tests.for_each import for_each
         "Invoice 2025/181 was 840 euros.",
         "Invoices 2025/117 to 2025/119 were 840 euros.",
     ),
+    (
+        "In which room is the device with serial SN:A1B2E7/1?",
+        "room 3",
+        "Device 9: serial SN:A1B31F/1, room 3.",
+        "Device 9: serial SN:A1B2E7/1, room 3.",
+    ),
     ("When does flight LH 1402 leave?", "9:20", "Flight LH 1042 leaves at 9:20.", "LH1402 leaves at 9:20."),
     (
         "When was M12 oiled?",

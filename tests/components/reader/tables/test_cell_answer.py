@@ -219,3 +219,20 @@ def test_two_forms_with_other_values_give_no_answer() -> None:
 
     assert text_of("Who is the engineer?", passage(JOB), other) is None
     assert text_of("Who is the engineer of Quay Bakery?", passage(JOB), other) == "Ian"
+
+
+@for_each(
+    "question, text",
+    ("Who is the team of INC17?", "Team 5"),
+    ("What is the fault of INC17?", "Fault 41"),
+    ("Which fault has team 5?", "Fault 41"),
+    ("Who is INC17 due?", None),
+    ("What is the team of INC71?", None),
+    ("team of fault 42", "Team 6"),
+)
+def test_a_cell_may_repeat_the_name_of_its_column(question: str, text: str | None) -> None:
+    tickets = passage(
+        "Ticket | Team | Fault | Due\nINC17 | Team 5 | Fault 41 | May 2\nINC18 | Team 6 | Fault 42 | May 3"
+    )
+
+    assert text_of(question, tickets) == text

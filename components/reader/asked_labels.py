@@ -1,0 +1,114 @@
+"""Leave out of passages what is told of another thing than the question asks about: another order, another parcel.
+
+A list of parcels has many sentences of the same form, which differ only in their codes and numbers. The encoder and the
+trees cannot tell these apart, so they choose among the answers of all parcels. The label in the question decides better
+which sentence is meant. A label is a code, or a noun with a number.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import pairwise
+
+from haystack import Document
+
+from prefrag.components.reader.codes import find_codes
+from prefrag.components.reader.doubts.coded import has_asked_codes, is_other_code
+from prefrag.components.reader.doubts.numbered import has_asked_numbers, has_other_numbers
+from prefrag.components.reader.doubts.statement import MOST_CHARACTERS, Statement, statement_at
+from prefrag.components.state.places import heading_of
+from prefrag.components.text.sentences import sentence_spans
+
+# A digit, or a single capital letter as in "flat B". A question without either has no label.
+_MAY_BE_LABEL = re.compile(r"\d|\b[A-Z]\b")
+# The beginning of a sentence on the thing of the sentence before, as of "It was paid by Ann Low".
+_GOES_ON = re.compile(r"(?:it|its|they|their|this|these)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The text of a document, perhaps without some sentences.
+
+    :param title: The title of the document.
+    :param text: The sentences that are left.
+    :param gaps: For each place at which sentences are left out, its index in ``text`` and the number of characters that
+        are missing there.
+    """
+
+    title: str
+    text: str
+    gaps: tuple[tuple[int, int], ...] = ()
+
+    def place_in_document(self, place: int) -> int:
+        """Return the index of a character of the text in the content of the document.
+
+        For example, if "Ann. " is left out of "Ann. Bo.", ``place_in_document(0)`` returns ``5``.
+
+        :param place: The index in the text. A negative index, which stands in the title, is returned unchanged.
+        :returns: The index in the content.
+        """
+        return place + sum(missing for gap, missing in self.gaps if gap <= place)
+
+
+def excerpts_on_asked(question: str, documents: Sequence[Document]) -> list[Excerpt]:
+    """Return the text of each document without the sentences on things with another label than that of the question.
+
+    Nothing is left out unless a sentence or a title has the label of the question. For example, of "Parcel 17 went to
+    Ann Low. Parcel 18 went to Bo Lind." only the first sentence is left for "Who got parcel 17?".
+
+    :param question: The question.
+    :param documents: The documents.
+    :returns: An excerpt for each document.
+    """
+    excerpts = [Excerpt(str(document.meta.get("title") or ""), document.content or "") for document in documents]
+    question = question[:MOST_CHARACTERS]
+    if not _MAY_BE_LABEL.search(question):
+        return excerpts
+
+    statements = [_statements(question, document) for document in documents]
+    on_asked = [statement for of_text in statements for statement in of_text.values() if _is_on_asked(statement)]
+    if not on_asked:
+        return excerpts
+
+    # In "The pump P-11 was replaced by P-12", a question on P-11 may mean P-12, too.
+    linked = {code for statement in on_asked for code in _lettered_codes(statement)}
+    return [_leave_out(excerpt, of_text, linked) for excerpt, of_text in zip(excerpts, statements, strict=True)]
+
+
+def _statements(question: str, document: Document) -> dict[int, Statement]:
+    """Describe each sentence of a document, by the index of its first character."""
+    title, text = str(document.meta.get("title") or ""), document.content or ""
+    statements: dict[int, Statement] = {}
+    for begin, _ in sentence_spans(text):
+        statement = statement_at(question, title, text, begin, begin, heading_of(document.meta, begin) or "")
+        if statement is not None:
+            statements[begin] = statement
+    return statements
+
+
+def _leave_out(excerpt: Excerpt, statements: Mapping[int, Statement], linked: Set[tuple[str, ...]]) -> Excerpt:
+    """Leave out the sentences on other things, unless they have one of the linked codes."""
+    begins = [*statements, len(excerpt.text)]
+    text = excerpt.text[: begins[0]]
+    gaps: list[tuple[int, int]] = []
+    was_other = False
+    for (begin, end), statement in zip(pairwise(begins), statements.values(), strict=True):
+        goes_on = was_other and _GOES_ON.match(statement.sentence) is not None
+        is_on_other = is_other_code(statement) or has_other_numbers(statement)
+        was_other = (goes_on or is_on_other) and not _is_on_asked(statement)
+        if was_other and linked.isdisjoint(_lettered_codes(statement)):
+            gaps.append((len(text), end - begin))
+        else:
+            text += excerpt.text[begin:end]
+    return Excerpt(excerpt.title, text.rstrip() if gaps else text, tuple(gaps))
+
+
+def _is_on_asked(statement: Statement) -> bool:
+    """Check whether a sentence or its title has the codes and the numbers of the question."""
+    has_labels = [has_asked_codes(statement), has_asked_numbers(statement)]
+    return True in has_labels and False not in has_labels
+
+
+def _lettered_codes(statement: Statement) -> set[tuple[str, ...]]:
+    """List the codes of a sentence that have letters. A code of digits alone may be a date."""
+    return {code.runs for code in find_codes(statement.sentence) if code.has_letters}
