@@ -56,6 +56,7 @@ from prefrag.components.reader.tables.row_answer import answer_from_rows, row_li
 from prefrag.components.reader.whole_token import extend_to_tokens
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import heading_of, standing_of
+from prefrag.components.text.code_spelling import spell_codes
 from prefrag.components.text.sentences import sentence_at, shown_sentences, with_list
 from prefrag.components.text.term_statistics import sum_of_weights
 from prefrag.components.trees import load_trees
@@ -219,6 +220,7 @@ class ExtractiveReader(Block):
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         documents = _with_text(documents)
+        question = spell_codes(question, [document.content or "" for document in documents])
         answer = answer_from_rows(question, documents)
         if answer is not None:
             probability = ROW_RIGHT if answer.is_sure else min(ROW_RIGHT, self.probable)

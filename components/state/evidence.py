@@ -17,6 +17,7 @@ from haystack import Document
 from prefrag.components.state.newness import date_of, version_of
 from prefrag.components.state.places import SECTIONS, standing_of
 from prefrag.components.state.state import Evidence, Identity, State, identity
+from prefrag.components.text.code_spelling import spell_codes
 from prefrag.components.text.sentences import cut_text, ends_with_stop, sentence_spans, shown_sentences
 from prefrag.components.text.term_statistics import PLAIN_WORDS, sum_of_weights, words
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS
@@ -100,7 +101,7 @@ def _rank_for_question(state: State, reader_evidence: Sequence[Evidence]) -> lis
 
     ``reader_evidence`` are the sentences in which the extractive reader found answers.
     """
-    asked = _stems(state.question)
+    asked = _stems(spell_codes(state.question, [document.content or "" for document in _documents(state)]))
     sentences, sentences_before = _candidates(state, reader_evidence, asked)
     are_current = [_is_current(evidence) for evidence in sentences]
     scores = _score_for_question(state.question, asked, sentences, sentences_before, are_current)
@@ -178,13 +179,10 @@ def _candidates(state: State, reader_evidence: Sequence[Evidence], asked: set[st
         shares[identity(evidence.document), evidence.sentence] += evidence.share
     highest_share = max(shares.values(), default=0.0) or 1.0
 
-    documents = {identity(document): document for document in state.attached}
-    for step in state.steps:
-        documents |= {identity(document): document for document in step.documents}
-
     sentences: list[Evidence] = []
     sentences_before: list[str] = []
-    for key, document in documents.items():
+    for document in _documents(state):
+        key = identity(document)
         sentences_of_document = shown_sentences(cut_text(document.content or "", _MAX_RANKED))
         for previous, sentence in pairwise(["", *sentences_of_document]):
             has_answer = (key, sentence) in shares
@@ -195,6 +193,14 @@ def _candidates(state: State, reader_evidence: Sequence[Evidence], asked: set[st
                 sentences.append(Evidence(document, sentence, state.question, share))
                 sentences_before.append(previous)
     return sentences, sentences_before
+
+
+def _documents(state: State) -> list[Document]:
+    """List the documents of a run, each once."""
+    documents = {identity(document): document for document in state.attached}
+    for step in state.steps:
+        documents |= {identity(document): document for document in step.documents}
+    return list(documents.values())
 
 
 def _is_current(evidence: Evidence) -> bool:

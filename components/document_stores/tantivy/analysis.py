@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from prefrag.components.text.code_spelling import joined_codes
 from prefrag.components.text.unicode_form import UNSPACED_SCRIPTS, normalize_unicode
 
 # The languages for which tantivy 0.27 has stop words.
@@ -92,6 +93,17 @@ def indexed_form(text: str) -> str:
     # Some PDF libraries produce half of a surrogate pair, which cannot be encoded. It becomes a question mark.
     text = normalize_unicode(text).encode("utf-8", "replace").decode("utf-8")
     return _UNSPACED.sub(_pair_characters, text).strip()
+
+
+def with_joined_codes(text: str) -> str:
+    """Normalise a text as :func:`indexed_form` does, and add each code without signs.
+
+    For example, ``with_joined_codes("K-XY 317")`` returns ``"K-XY 317 KXY317"``.
+
+    :param text: The text of a document or a query.
+    :returns: The normalised text with the codes behind it.
+    """
+    return " ".join([indexed_form(text), *joined_codes(text)])
 
 
 def _pair_characters(run: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import tantivy
 from haystack import Document
 
-from prefrag.components.document_stores.tantivy.analysis import indexed_form
+from prefrag.components.document_stores.tantivy.analysis import with_joined_codes
 from prefrag.components.text.title_mentions import title_key
 
 # The name under which the analyzer of text fields is registered in an index.
@@ -90,12 +90,12 @@ def to_tantivy(document: Document) -> tantivy.Document:
     title = document.meta.get("title")
     fields: dict[str, object] = {"id": exact_term(document.id), "stored": _encode(document)}
     if title is not None:
-        fields["title"] = indexed_form(str(title))
+        fields["title"] = with_joined_codes(str(title))
         key = title_key(str(title))
         if key:
             fields["title_key"] = exact_term(key)
     if document.content:
-        fields["content"] = indexed_form(document.content)
+        fields["content"] = with_joined_codes(document.content)
 
     terms = list(dict.fromkeys(_metadata_terms(document.meta)))
     if terms:

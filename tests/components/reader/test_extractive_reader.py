@@ -50,6 +50,7 @@ def test_answer_stands_in_the_sentence_with_the_asked_code(reader):
         best = reader.read(f"Who checked the pump P-{number}?", [document])[0]
         assert (best.text, best.sentence) == (name, f"The pump P-{number} was checked by {name}.")
         assert best.probability >= reader.threshold
+    assert reader.read("Who checked the pump P43?", [document])[0].text == "Ivo Strand"
     assert reader.read("Who checked the pump P-48?", [document])[0].probability <= reader.probable
 
 

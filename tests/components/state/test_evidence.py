@@ -126,6 +126,13 @@ def test_row_of_a_bare_code_comes_before_codes_that_begin_alike():
     )
 
 
+def test_row_of_a_code_comes_first_with_other_signs_too():
+    plates = Document(content="\n".join(f"plate: K-XY {number}; desk: {number % 7}" for number in range(310, 330)))
+    run = replace(state(search("KXY317", plates)), question="KXY317")
+
+    assert find_evidence(run)[0].sentence == "plate: K-XY 317; desk: 2"
+
+
 def test_sentences_are_ranked_by_rare_words_and_then_by_place():
     """Only the beginning of megabytes is ranked."""
 

@@ -50,6 +50,18 @@ class TestOpening:
         assert ids(TantivyDocumentStore(index="default").search("heron")) == ["a"]
 
 
+class TestCodes:
+    def test_a_code_is_found_whatever_signs_divide_it(self, store):
+        store.write_documents([passage("a", "The van K-XY 317 is red."), passage("b", "BX4417 stands in hall 3.")])
+        for query in ("KXY317", "k-xy 317", "K-XY317"):
+            assert ids(store.search(query)) == ["a"]
+        for query in ("BX4417", "BX-4417", "BX 4417"):
+            assert ids(store.search(query)) == ["b"]
+        # Another digit makes another code.
+        for query in ("KXY318", "KXY3170", "KXY371", "BX-4471"):
+            assert store.search(query) == []
+
+
 class TestLanguage:
     def test_belongs_to_the_index_and_is_english_by_default(self, tmp_path, towns):
         german = TantivyDocumentStore(path=str(tmp_path / "german"), language="german")
