@@ -53,6 +53,7 @@ from prefrag.components.reader.second_look import SecondLook
 from prefrag.components.reader.span_candidates import SpanCandidate
 from prefrag.components.reader.span_features import WordWeight, question_weights, stems_of
 from prefrag.components.reader.tables.row_answer import answer_from_rows, row_limits
+from prefrag.components.reader.tables.value_kind import is_uncomputed
 from prefrag.components.reader.whole_token import extend_to_tokens
 from prefrag.components.state.evidence import is_heading
 from prefrag.components.state.places import heading_of, standing_of
@@ -308,7 +309,8 @@ class ExtractiveReader(Block):
 
         proposed = find_proposed(question, answer, carrier.sentence)
         is_of_another = _is_of_another(question, proposed, carrier)
-        is_doubtful = is_row or _is_doubtful(question, answer, proposed, carrier)
+        is_computed = proposed is None or not is_uncomputed(carrier.sentence, proposed[0])
+        is_doubtful = is_row or not is_computed or _is_doubtful(question, answer, proposed, carrier)
         support = replace(support, is_outdated=is_of_another, is_doubtful=is_doubtful)
 
         documents = choose_documents(question, documents, _MOST_DOCUMENTS)
@@ -409,8 +411,10 @@ class ExtractiveReader(Block):
             # The answer must not count as sure. Another document may contradict it, or its sentence may not state it.
             # Or its own document has the label "superseded", "draft" or "old".
             probability = min(probability, self.probable)
-        if is_replaced(question, shown[0].document, shown[0].share, documents, choice.look):
-            # A document that no longer holds must not decide where a current one is about the same thing.
+        is_computed = not is_uncomputed(shown[0].document.content or "", shown[0].begin)
+        if not is_computed or is_replaced(question, shown[0].document, shown[0].share, documents, choice.look):
+            # A formula without its result is no answer. And a document that no longer holds must not decide where a
+            # current one is about the same thing.
             probability = min(probability, _JUST_BELOW * self.probable)
 
         # None of the other answers gets more than the first.

@@ -23,6 +23,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers.expat import ExpatError, ParserCreate
 
+from prefrag.components.text.counted import counted
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.office_notes import sheet_comments, word_notes
 from prefrag.indexing.readers.raised_word_text import mark_raised_digits, raising_styles
@@ -39,7 +40,6 @@ from prefrag.indexing.readers.struck_office_text import (
     word_styles,
 )
 from prefrag.indexing.readers.tables import MOST_COLUMNS, Grid, Span, spans_of_kept, without_columns, write_grid
-from prefrag.indexing.readers.uncomputed_cells import note_uncomputed
 from prefrag.indexing.report import CannotRead
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ _SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml", re.IGNORECASE)
 # Matches the name of a part of an Excel file that may strike words through or have a filter, such as
 # "xl/sharedStrings.xml" or "xl/tables/table1.xml".
 _MAY_STRIKE = re.compile(r"xl/(?:sharedStrings|tables/[^/]+)\.xml", re.IGNORECASE)
+# What the report says about formulas without a value, behind their number.
+_UNCOMPUTED_ADVICE = "without a stored value: open the file in its program, and save it"
 # The maximum number of merged cells to read in a sheet. Further merged cells are ignored.
 _MOST_MERGED = 1_000_000
 # Bold names of columns are looked for only in this many rows at the beginning of a sheet.
 _MOST_HEADER_ROWS = 1_000
 # Marked labels are looked for only in rows with at most this many cells.
 _MOST_MARKED_CELLS = 24
-# The type of a cell whose value is the name of an error, such as "#DIV/0!".
-_ERROR = "e"
 # The colours of a background that nobody sees: white.
 _WHITE = ("", "AUTO", "FFFFFF", "FFFFFFFF", "00FFFFFF")
 # The namespace of the elements in a Word file.
@@ -245,9 +245,9 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
     """Read the sheets and the comments of an Excel file.
 
-    Each row of a sheet becomes a line with the names of its columns. A formula is read as its stored result, and an
-    error such as "#DIV/0!" as an empty cell. Formulas without a stored result are counted in ``outline.loss``, and so
-    are struck-out and hidden cells, rows and columns, which are left out.
+    Each row of a sheet becomes a line with the names of its columns. A formula is read as its stored result. Formulas
+    without a stored result are counted in ``outline.loss``, and so are struck-out and hidden cells, rows and columns,
+    which are left out.
 
     :param data: The bytes of the file.
     :param outline: The outline of the file. The names of the sheets and the rows of tables are added to it.
@@ -282,7 +282,8 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
                 sheets.append("\n".join([heading, *lines]))
 
         sheets += _comments(data, worksheets, outline)
-        note_uncomputed(outline, n_uncomputed)
+        if n_uncomputed:
+            outline.loss = f"{counted(n_uncomputed, 'formula')} {_UNCOMPUTED_ADVICE}"
         for noun, number in left_out.items():
             note_left_out(outline, number, noun)
         return OfficeText(book.properties.title or "", "\n\n".join(sheets))
@@ -411,7 +412,7 @@ def _is_left_out(cell: Any, line: list[str]) -> bool:
     """
     # openpyxl counts columns from 1.
     shown = line[cell.column - 1]
-    return not shown and cell.value not in ("", 0) and cell.data_type != _ERROR
+    return not shown and cell.value not in ("", 0)
 
 
 def _merged_cells(xml: bytes) -> list[Span]:
@@ -427,8 +428,8 @@ def _merged_cells(xml: bytes) -> list[Span]:
 
 
 def _shown(cell: Any) -> str:
-    """Return the text of a cell as Excel shows it, without what is struck through; "" for an empty cell or an error."""
-    if cell.value is None or cell.font.strike or cell.data_type == _ERROR:
+    """Return the text of a cell as Excel shows it, without what is struck through; "" for an empty cell."""
+    if cell.value is None or cell.font.strike:
         return ""
     value = cell.value
     # A text in several fonts is a list of texts and of pieces with a font.

@@ -22,7 +22,6 @@ from prefrag.indexing.report import CannotRead
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-_CALC = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
@@ -263,11 +262,9 @@ def _own_rows(table: Element, is_header: bool = False) -> Iterator[tuple[Element
 
 
 def _repeated_text(cell: Element) -> list[str]:
-    """Return the text of a cell as many times as the file says that the cell is repeated. An error gives no text."""
+    """Return the text of a cell as many times as the file says that the cell is repeated."""
     date = cell.get(f"{_OFFICE}date-value", "").removesuffix("T00:00:00")
     text = date or " ".join(_text(paragraph) for paragraph in cell.iterfind(f"{_TEXT}p"))
-    if cell.get(f"{_CALC}value-type") == "error":
-        text = ""
     most = _MOST_REPEATED if text else MOST_COLUMNS
     return [text] * _number(cell, "number-columns-repeated", most)
 

@@ -17,7 +17,6 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.indexing.passage_splitting import ENOUGH_WORDS, MOST_CHARACTERS, MOST_WORDS, split_into_passages
 from prefrag.indexing.readers.headings import Outline
 from prefrag.indexing.readers.tables import Grid, PlacedCell, limit_text, place_cells, write_grid
-from prefrag.indexing.readers.uncomputed_cells import empty_uncomputed
 from prefrag.indexing.report import CannotRead
 
 # The characters that may separate the values of a CSV file.
@@ -40,11 +39,10 @@ _RULE = re.compile(r"[\s|+:=-]*")
 def read_csv(text: str, outline: Outline) -> list[str]:
     """Read a table whose values are separated by commas, semicolons, tabs or bars.
 
-    For example, the lines ``Item;Price`` and ``Tea;3`` become the single line ``Item: Tea; Price: 3``. Formulas and the
-    names of errors are no values.
+    For example, the lines ``Item;Price`` and ``Tea;3`` become the single line ``Item: Tea; Price: 3``.
 
     :param text: The content of the file.
-    :param outline: The outline of the file. The rows are added to it, and formulas are counted in its ``loss``.
+    :param outline: The outline of the file. The rows are added to it.
     :returns: A line for each row, with a mark at its beginning.
     :raises CannotRead: If the lines are too long in total.
     """
@@ -68,7 +66,6 @@ def read_csv(text: str, outline: Outline) -> list[str]:
         # An example is a quotation mark that is never closed. The rest of the file is then one value, which may be too
         # long for the reader. So the lines are returned as they are.
         return list(filter(None, map(_one_line, text.splitlines())))
-    empty_uncomputed(rows, outline)
     return list(write_grid(Grid(_without_spacing(rows)), outline))
 
 

@@ -18,6 +18,9 @@ _ERROR = re.compile(
     r"#(?:N/A|REF!|NAME\?|VALUE!|DIV/0!|NUM!|NULL!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA|NV|BEZUG!|WERT!|ZAHL!)",
     re.IGNORECASE,
 )
+# The beginning of a formula whose result the file lacks. It matches "=B2*2", "=-SUM(" and "='Sheet 2'!A1". It does not
+# match the telephone number "=+441632960001", the protected text '="0049"' and "= 5 kg".
+_FORMULA = re.compile(r"=[-(]*(?:[A-Za-z$\d\[]|'[^']*'!)")
 # Boxes, ticks and crosses, as the range of a character class.
 _TICKS = r"\u2610-\u2612\u2713-\u2718"
 # Signs that are a value although they are no letters or digits: stars, ticks and plus signs. It matches "\u2713",
@@ -92,6 +95,7 @@ def is_value(question: str, value: str) -> bool:
 
     - It has only signs, such as "?" or "---". Ticks, stars and plus signs are an exception.
     - It is the error of a program, such as "#N/A".
+    - It is a formula, such as "=B2*2". A CSV file has no results of formulas.
     - It is "yes", "no", a tick or the like, and the question begins with "who", "when", "where" or "how".
 
     :param question: The question.
@@ -102,12 +106,29 @@ def is_value(question: str, value: str) -> bool:
     is_sign = _SIGNS.fullmatch(value) is not None
     has_letter_or_digit = any(map(str.isalnum, value))
     is_empty = not is_sign and not has_letter_or_digit
-    if is_empty or _ERROR.fullmatch(value):
+    if is_empty or _ERROR.fullmatch(value) or _FORMULA.match(value):
         return False
 
     answers_only_yes_or_no = is_sign or _YES_OR_NO.fullmatch(value) is not None
     asks_thing = _ASKS_THING.match(question) is not None
     return not (answers_only_yes_or_no and asks_thing)
+
+
+def is_uncomputed(text: str, place: int) -> bool:
+    """Check whether a place of a passage is in a cell with a formula or an error.
+
+    For example, ``is_uncomputed("item: Tar; sum: =B2*2", 17)`` returns ``True``.
+
+    :param text: The text of the passage, in which rows are written as labels with values.
+    :param place: The index of a character.
+    :returns: Whether the value behind the label begins with a formula or an error.
+    """
+    begin_of_line = text.rfind("\n", 0, place) + 1
+    begin_of_cell = text.rfind(": ", begin_of_line, place)
+    if begin_of_cell < 0:
+        return False
+    cell = text[begin_of_cell + len(": ") :]
+    return (_FORMULA.match(cell) or _ERROR.match(cell)) is not None
 
 
 def is_other_kind(question: str, fit: Fit) -> bool:

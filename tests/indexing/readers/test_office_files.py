@@ -395,14 +395,6 @@ class TestExcel:
         assert text.split("\n")[1:] == [line]
         assert outline.loss.partition(":")[0] == loss
 
-    def test_the_name_of_an_error_is_an_empty_cell(self, converter: FileConverter) -> None:
-        rows = [("Mill", "Output", "Note"), ("Upper", "#DIV/0!", "old"), ("Lower", 4, "#REF! is an error")]
-
-        text = _whole(converter.passages(Path("/a.xlsx"), make_xlsx({"Mills": rows})))
-
-        assert text.split("\n")[1:] == ["Mill: Upper; Note: old", "Mill: Lower; Output: 4; Note: #REF! is an error"]
-        assert converter.loss == ""
-
     def test_an_empty_text_is_the_result_of_a_formula(self) -> None:
         outline = Outline()
 

@@ -25,20 +25,6 @@ TABLE = (
 )
 
 
-def test_the_name_of_an_error_is_an_empty_cell() -> None:
-    calc = 'xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0"'
-    header = f"<tb:table-row>{cell('Mill')}{cell('Output')}{cell('Note')}</tb:table-row>"
-    error = cell("Err:502", f'{calc} calcext:value-type="error"')
-    row = f"<tb:table-row>{cell('Upper')}{error}{cell('#REF! is an error')}</tb:table-row>"
-
-    [passage] = FileConverter().passages(
-        Path("/a.ods"), make_file("spreadsheet", f"<tb:table>{header}{row}</tb:table>")
-    )
-
-    assert "Mill: Upper; Note: #REF! is an error" in passage.content
-    assert "Err" not in passage.content
-
-
 def test_text_gives_headings_paragraphs_lists_and_tables() -> None:
     """What was deleted is left out."""
 

@@ -1,10 +1,11 @@
 """Values of another kind than the question asks for."""
 
+from prefrag.components.reader.tables.value_kind import is_uncomputed
 from tests.components.reader.tables.table_passages import is_stated, passage, text_of
 from tests.for_each import for_each
 
 
-@for_each("cell", "?", "---", "#N/A", "#REF!")
+@for_each("cell", "?", "---", "#N/A", "#REF!", "=B2*2", "=-SUM(B2:B9)", "='Sheet 2'!A1")
 def test_a_cell_without_a_value_is_no_answer(cell: str) -> None:
     assert text_of("What is the price of mash?", passage(f"Article | Price\nMash | {cell}\nHay | 4.10")) is None
 
@@ -73,3 +74,21 @@ def test_the_cost_of_a_treatment_is_not_that_of_the_horse(question: str, stated:
 )
 def test_a_property_beside_a_price_is_no_part(table: str, question: str) -> None:
     assert is_stated(f"How much is the {question}?", passage(table))
+
+
+@for_each(
+    "text, is_formula",
+    ("item: Tar; sum: =B2*2; unit: kg", True),
+    ("Month: Jan; Growth: #DIV/0!", True),
+    ("item: Tar; phone: =+441632960001", False),
+    ('item: Tar; key: ="0049"', False),
+    ("Growth: #DIV/0!\nThe sum is 2", False),
+)
+def test_a_place_in_a_formula_or_an_error_is_uncomputed(text, is_formula):
+    place = max(text.rfind(sign) for sign in ("2", "0", "1"))
+
+    assert is_uncomputed(text, place) is is_formula
+
+
+def test_a_cell_behind_an_error_has_its_own_value():
+    assert not is_uncomputed("Growth: #REF!; Share: 3", len("Growth: #REF!; Share: "))
