@@ -20,7 +20,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, groupby, pairwise, zip_longest
+from itertools import chain, dropwhile, groupby, pairwise, zip_longest
 from typing import NamedTuple
 
 from prefrag.components.text.distinct import distinct
@@ -82,8 +82,9 @@ _WEEKDAY = re.compile(
 )
 # Matches the digits that stand together in a text.
 _DIGITS = re.compile(r"\d+")
-# Below a blank row, names of columns differ in their letters from the values of at least this many columns.
-_LEAST_UNLIKE_COLUMNS = 2
+# Below a blank row, names in small letters stand in at least this many columns, above at least this many rows.
+_LEAST_NAMED_COLUMNS = 2
+_LEAST_NAMED_ROWS = 2
 # This many rows below the names of columns show whether the columns hold numbers.
 _MOST_VALUE_ROWS = 3
 # A form has at most this many rows.
@@ -791,7 +792,7 @@ def _continues(block: Sequence[_NumberedRow], earlier: Table, hints: _HeaderHint
         return False
     if any(map(_is_number, values_of_first)):
         return True
-    if _has_letters_of_names(first, earlier.columns, [*(row.cells for row in earlier.rows), *rest]):
+    if _has_letters_of_names(first, earlier, rest):
         return False
 
     # A word above a column of numbers is the name of this column, so a new table begins here.
@@ -800,26 +801,25 @@ def _continues(block: Sequence[_NumberedRow], earlier: Table, hints: _HeaderHint
     return not has_column_of_numbers
 
 
-def _has_letters_of_names(row: Sequence[str], names: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Check whether a row is all in small letters, or all in capitals, as the names of columns are and values are not.
+def _has_letters_of_names(row: Sequence[str], earlier: Table, rest: Sequence[Sequence[str]]) -> bool:
+    """Check whether a row is all in small letters, as the names of columns are, where no value is.
 
     For example, ``["port", "pilot"]`` is so below the names ``["boat", "cook"]`` and the row ``["Tern", "Ada Lund"]``.
+    Capitals show nothing, because values may be short forms, such as "BMW".
 
     :param row: The row.
-    :param names: The names of the columns above it.
-    :param others: The rows above and below it, without names.
+    :param earlier: The table above it.
+    :param rest: The rows below it. A single row shows too little.
     """
+    if len(row) < _LEAST_NAMED_COLUMNS or len(rest) < _LEAST_NAMED_ROWS:
+        return False
     are_short_words = not any(_has_digit(value) or len(value) > _LONGEST_NAME for value in row)
     if not are_short_words or len(set(row)) < len(row):
         return False
-    for is_so in (str.islower, str.isupper):
-        if not all(map(is_so, (*row, *names))):
-            continue
-        values = ([other[column] for other in others if column < len(other)] for column in range(len(row)))
-        n_unlike = sum(not any(map(is_so, column)) for column in values)
-        if n_unlike >= _LEAST_UNLIKE_COLUMNS:
-            return True
-    return False
+    if not all(map(str.islower, (*row, *earlier.columns))):
+        return False
+    values = filter(None, chain(*(row.cells for row in earlier.rows), *rest))
+    return all(value[0].isupper() or value[0].isdigit() for value in values)
 
 
 def _kinds_of_columns(rows: Iterable[Sequence[str]]) -> dict[int, set[bool]]:

@@ -134,11 +134,10 @@ def test_rows_below_a_blank_row_without_names_continue_the_table() -> None:
 
 @for_each(
     "above, below, row",
-    ("boat | cook\nTern | Ada Lund", "port | pilot\nEskdale | Bo Kern", "port: Eskdale; pilot: Bo Kern"),
-    ("KEY | HOLDER\nK1 loft | Ada Lund", "DOOR | COLOUR\nfront gate | green", "DOOR: front gate; COLOUR: green"),
+    ("boat | cook\nTern | Ada Lund", "port | pilot\nEskdale | Bo Kern\nUlm | Cy Dahl", "port: Ulm; pilot: Cy Dahl"),
     (
-        "name | room | floor\nAda Lund | A4 | two",
-        "course | teacher | day\nYoga | Cy Dahl | Friday",
+        "name | room | floor\nAda Lund | A4 | 2nd",
+        "course | teacher | day\nRowing | Bo Kern | 3 May\nYoga | Cy Dahl | Friday",
         "course: Yoga; teacher: Cy Dahl; day: Friday",
     ),
     # These rows go on with the table above.
@@ -146,6 +145,13 @@ def test_rows_below_a_blank_row_without_names_continue_the_table() -> None:
     ("Boat | Cook\nTern | Ada Lund", "Skua | Bo Kern\nKnot | Cy Dahl", "Boat: Knot; Cook: Cy Dahl"),
     ("plant | colour\nrose | red", "lily | white\ntulip | yellow", "plant: tulip; colour: yellow"),
     ("name | note\nAda Lund | late", "bo kern | early\nCy Dahl | late", "name: Cy Dahl; note: late"),
+    ("name | town\nAda Lund | Ulm", "vacant | none\nCy Dahl | Delft", "name: Cy Dahl; town: Delft"),
+    (
+        "user | role | team\nada | Admin | Ops\nBo | Editor | Web",
+        "root | system | none\nCy | Editor | Web\nDi | Admin | Ops",
+        "user: Di; role: Admin; team: Ops",
+    ),
+    ("FIRM | TOWN\nSandmere | Eskdale", "KLR | ULM\nTorne | Delft\nQuay | Breda", "FIRM: Quay; TOWN: Breda"),
     ("name | town\nAda Lund | Ulm", "vacant | vacant\nCy Dahl | Delft", "name: Cy Dahl; town: Delft"),
 )
 def test_letters_show_names_below_a_blank_row(above: str, below: str, row: str) -> None:
