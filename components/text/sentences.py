@@ -93,9 +93,24 @@ _GERMAN_ABBREVIATION = re.compile(
     """,
     re.VERBOSE,
 )
-# Matches the end of a text that ends in a German preposition and an article as letters, such as "Frankfurt a. d." and
-# "v. d.". No sentence ends there. "c. d." and "300 a.d." do not match.
-_GERMAN_ARTICLE = re.compile(r"(?:\b[abfinouvz\u00fc]\.\s|(?<!\d\s)\b[av]\.)d\.$")
+# Matches the end of a text that ends in a German preposition and an article as letters. No sentence ends there. There
+# is one line of the pattern for each kind of preposition. "c. d.", "300 a.d.", "Options a. d.", "Smith, n. d." and
+# "50 mm i. d." do not match.
+# - "v. d." within a name, but not behind a number or a comma
+# - "a. d." and "o. d." behind the name of a town, such as "Frankfurt a. d."; it does not look like an English plural
+# - another preposition, behind a word that is longer than a unit, such as "gilt i. d." before "Regel"
+_GERMAN_ARTICLE = re.compile(
+    r"""
+    (?: (?<! [\d,;] \s ) \b v \.
+      | (?<= [^\W\d_] ) (?<! [^s]s ) \s [ao] \.
+      | \b [^\W\d_]{3,} \s [fiuz\u00fc] \.
+    ) \s? d \. $
+    """,
+    re.VERBOSE,
+)
+# Matches the river Oder at the beginning of a text. In another place, "oder" is a German word with which sentences
+# begin.
+_ODER = re.compile(r"Oder\b")
 # Matches the end of a text that ends in an abbreviation before a number, such as "Abs." in "Abs. 2". Behind a number,
 # "min." stands for minutes, so "It took 30 min." does not match.
 _BEFORE_NUMBER = re.compile(
@@ -120,12 +135,22 @@ _BEFORE_ORDINAL = re.compile(
     r"|\b\d{1,3}\.\s?(?:und|u\.|oder|bzw\.|bis|[/\u2013-])\s?\d{1,3}\.$",
     re.IGNORECASE,
 )
+# Matches the end of a text in which such ordinals stand behind the plural of their noun, as in "Die Plätze 1. bis 3.".
+# A sentence may end there.
+_BEHIND_NOUN = re.compile(
+    r"\b[Dd](?:ie|en)\s[A-ZÄÖÜ]\w*(?:e|er|n)\s\d{1,3}\.\s?(?:und|u\.|oder|bzw\.|bis|[/\u2013-])\s?\d{1,3}\.$"
+)
 # An address may have an ordinal, as in "Hafenstr. 12, 2. Stock, 24103 Kiel". Matches the end of a text that ends in a
 # number, a comma and an ordinal, such as "12, 2." and "4 b, 1.".
 _LISTED_ORDINAL = re.compile(r"\d(?:\s?[a-z])?,\s\d{1,2}\.$")
-# Matches a noun that may stand behind such an ordinal, at the beginning of a text. It is the end of a part of an
-# address, as in "Stock, 24103" and "Stock rechts". "Anna hat" does not match.
-_LISTED_NOUN = re.compile(r"[A-Z\u00c4\u00d6\u00dc][a-z\u00e4\u00f6\u00fc\u00df]+(?:[,;.)\n]|\s(?:links|rechts)\b|$)")
+# Matches a noun that may stand behind such an ordinal, at the beginning of a text. It is a part of a house, as in
+# "Stock, 24103". Or a side or a postcode stands behind it, as in "Wohnung rechts" and "Tor, 24103". "Anna hat" and
+# "Englisch, Latein" do not match.
+_LISTED_NOUN = re.compile(
+    r"(?:(?:Stock(?:werk)?|(?:Ober|Unter|Dach)geschoss|OG|UG|DG|Etage|(?:Hinter)?[Hh]of|Hinterhaus|Aufgang|Eingang)"
+    r"(?:[,;.)\n]|$)"
+    r"|[A-Z\u00c4\u00d6\u00dc][a-z\u00e4\u00f6\u00fc\u00df]+(?:\s(?:links|rechts)\b|,\s\d{5}\b))"
+)
 # Matches a German word that is no English word, or the number of a house in a street. The text around such an address
 # must have one of them, because English sentences may end in numbers too, as in "See pages 12, 14. However, he left".
 _GERMAN = re.compile(
@@ -144,7 +169,7 @@ _LETTER = re.compile(r"\b[a-z]\.$")
 # Matches the second half of such an abbreviation at the beginning of a text, such as "B." in "B. den" and "Hd.".
 _LETTER_FOLLOWS = re.compile(r"(?:[A-Za-z]|Hd|Zt)\.")
 # The number of characters that are read before a full stop, to see whether the full stop ends a sentence.
-_BEFORE_STOP = 20
+_BEFORE_STOP = 30
 # The number of characters that are read behind a full stop for the same purpose.
 _BEHIND_STOP = 20
 # The number of characters that are read before and behind a full stop, to see whether the text is German.
@@ -218,7 +243,7 @@ def _goes_on(before: str, following: str) -> bool:
     :param before: The end of the text before the blanks. The full stop is its last character.
     :param following: The beginning of the text behind the blanks.
     """
-    if _ABBREVIATION.search(before) or _GERMAN_ARTICLE.search(before):
+    if _ABBREVIATION.search(before):
         return True
     if _NUMBER_SIGN.search(before):
         return following[:1].isdigit()
@@ -231,8 +256,10 @@ def _goes_on(before: str, following: str) -> bool:
 
     first_word = _FIRST_WORD.match(following)
     if first_word and first_word.group().lower() in _BEGINNINGS:
-        return False
-    return _GERMAN_ABBREVIATION.search(before) is not None or _BEFORE_ORDINAL.search(before) is not None
+        return _ODER.match(following) is not None and _GERMAN_ARTICLE.search(before) is not None
+    if _GERMAN_ABBREVIATION.search(before) or _GERMAN_ARTICLE.search(before):
+        return True
+    return _BEFORE_ORDINAL.search(before) is not None and not _BEHIND_NOUN.search(before)
 
 
 def _is_address(before: str, following: str, around: str) -> bool:

@@ -85,12 +85,16 @@ def test_sentences_end_with_stop_paragraph_or_a_line_that_ends(text: str, senten
     ),
     # A preposition and an article as letters.
     *("Er wohnt in Frankfurt a. d. Oder.", "Frau v. d. Heide leitet den Chor.", "Das ist Neustadt a.d. Aisch."),
+    *("Rothenburg o. d. Tauber ist alt.", "Dr. v. d. Brelie kommt.", "Das gilt i. d. Regel auch dort."),
     # An ordinal behind another ordinal, or in an address.
     *(
         "Die Anmeldung ist für den 1. und 2. Kurs offen.",
         "Das gilt in der 5./6. Klasse.",
         "Er wohnt in der Lindenstr. 4 b, 3. Etage, 24103 Kiel.",
         "Die Praxis ist im Haus 5, 2. Eingang links.",
+        "Das Amt ist in der Torstr. 8, 2. Tor, 24103 Kiel.",
+        "Sie wohnt im Haus 7, 1. Hinterhof.",
+        "Umsatz im 1. bis 3. Quartal ist hoch.",
     ),
     # An abbreviation before a number or a section of a law.
     *(
@@ -115,6 +119,14 @@ def test_german_ordinals_and_abbreviations_end_no_sentence(sentence: str):
     ("Catch em.", "Tom will."),
     ("He came in 300 a.d.", "Rome fell."),
     ("He took a., b., c. d.", "Tom took none."),
+    ("Options a. d.", "Both are right."),
+    ("Mark the lines a. d.", "Tom took none."),
+    ("Das Rohr hat 50 mm i. d.", "Die Säule ist lang."),
+    ("Smith, n. d.", "The book is lost."),
+    ("Die Plätze 1. bis 3.", "Anna bekam Gold."),
+    ("Wir lesen die Kapitel 1, 2.", "Haftpflichtversicherungen sind nicht Teil der Prüfung."),
+    ("Er hat mit Glück die Noten 2, 3.", "Englisch, Latein und Mathe sind besser."),
+    ("Die Lösung ist 3, 4.", "Fertig."),
     ("See pages 12, 14.", "However, the map is old."),
     ("Er hat die Zimmer 1, 2.", "Anna hat ein anderes."),
     ("Es sind die Zimmer 1, 2.", "Danach kommt der Flur."),
