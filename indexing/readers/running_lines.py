@@ -58,11 +58,11 @@ _BORDER = re.compile(rf"{GAP}|\s[|\u00b7\u2022]\s")
 # The signs beside the number of a page and its words, as in "# | Harbour rules". They stand on the other side of facing
 # pages.
 _BORDER_SIGNS = "#|\u00b7\u2022 \t"
-# Matches the end of a text that ends in a comma, or in an English or German word with which no sentence ends. They are
-# articles, prepositions and conjunctions, as in "is paid by the" and "wird vom".
+# Matches the end of a text that ends in an English or German word with which no sentence ends. They are articles,
+# prepositions and conjunctions, as in "is paid by the" and "wird vom".
 _OPEN_END = re.compile(
-    r"(?:,|\b(?:an?|the|and|or|of|by|from|with|as|at|into|than|that|which|whose"
-    r"|d(?:er|ie|as|em|en|es)|eine?[mnrs]?|und|oder|sowie|von|vom|zum|zur|im|am|beim|bei|mit|f\u00fcr|durch|dass))\s*$"
+    r"\b(?:an?|the|and|or|of|by|from|with|as|at|into|than|that|which|whose"
+    r"|d(?:er|ie|as|em|en|es)|eine?[mnrs]?|und|oder|sowie|von|vom|zum|zur|im|am|beim|bei|mit|f\u00fcr|durch|dass)\s*$"
 )
 # Matches words with a number before or behind them, as in "102 Harbour rules" and "The fees 103".
 _OUTER = re.compile(rf"(?P<first>{_DIGITS})\s+(?=[^\W\d_])(?P<behind>.+)|(?P<before>.+[^\W\d_])\s+(?P<last>{_DIGITS})")
@@ -120,31 +120,38 @@ def take_out_running_lines(pages: Sequence[list[str]]) -> None:
     page only are repeated, too. A line with nothing but the number of the page is removed from every page.
 
     :param pages: The lines of each page, in the order of the page. They are changed in place: a removed line becomes
-        "". A header may be added to the end of its page, if it would cut a sentence everywhere else.
+        "". A header that would cut a sentence everywhere may be added to the beginning of an earlier line.
     """
     running_keys = _running_keys(pages)
     # The repeated lines by their words.
     lines_of_words: dict[_Words, list[_RunningLine]] = defaultdict(list)
-    # The lines of each page that have text and do not repeat.
+    # The positions of the lines of each page that have text and do not repeat, and these lines.
+    text_places: list[list[int]] = []
     texts: list[list[str]] = []
     for number, lines in enumerate(pages):
         running_lines = _running_lines(lines, number, len(pages), running_keys)
         for line in running_lines:
             lines_of_words[line.words].append(line)
         running_places = {line.place for line in running_lines}
-        texts.append([lines[place] for place in _filled_places(lines) if place not in running_places])
+        text_places.append([place for place in _filled_places(lines) if place not in running_places])
+        texts.append([lines[place] for place in text_places[-1]])
     # The numbers of the pages whose last sentence goes on on the next page.
     unfinished = {number for number, (text, next_text) in enumerate(pairwise(texts)) if _goes_on(text, next_text)}
 
+    # The headers that move above a line, by the page and the position of this line.
+    moved: dict[tuple[int, int], list[str]] = defaultdict(list)
     for words, running_lines in lines_of_words.items():
-        line, is_at_end = _occurrence_to_keep(running_lines, unfinished)
+        line, is_within_sentence = _occurrence_to_keep(running_lines, unfinished)
         shown = f"\n{pages[line.page][line.place].strip()}\n"
         for page, place, _, _ in running_lines:
             pages[page][place] = ""
-        if words and is_at_end:
-            pages[line.page].append(shown)
+        if words and is_within_sentence:
+            moved[_begin_of_paragraph(line.page - 1, pages, text_places, unfinished)].append(shown)
         elif words:
             pages[line.page][line.place] = shown
+    # The line stays a single item, because the positions of the lines must stay as they are.
+    for (page, place), headers in moved.items():
+        pages[page][place] = "".join([*headers, pages[page][place]])
 
     for lines in pages:
         for place in _filled_places(lines):
@@ -183,26 +190,49 @@ def _occurrence_to_keep(lines: Sequence[_RunningLine], unfinished: Container[int
 
     :param lines: The occurrences, in the order of their pages.
     :param unfinished: The numbers of the pages whose last sentence goes on on the next page.
-    :returns: The occurrence, and whether it moves to the end of its page. That happens to a header that stands within
-        a sentence on all of its pages. If no page ends with its sentence either, the first occurrence stays in its
-        place.
+    :returns: The occurrence, and whether it moves above the paragraph that goes on on its page. That happens to a
+        header that stands within a sentence on all of its pages. Behind the text of its pages, it would look like the
+        title of the next text. A footer within sentences stays in its place.
     """
     for line in lines:
         page_before = line.page - 1 if line.is_header else line.page
         if page_before not in unfinished:
             return line, False
     for line in lines:
-        if line.is_header and line.page not in unfinished:
+        if line.is_header:
             return line, True
     return lines[0], False
+
+
+def _begin_of_paragraph(
+    page: int, pages: Sequence[Sequence[str]], text_places: Sequence[Sequence[int]], unfinished: Container[int]
+) -> tuple[int, int]:
+    """Find the line with which the last paragraph of a page begins. It may be a line of an earlier page.
+
+    It stands below a blank line, or below a line that ends with its sentence.
+
+    :param page: The number of the page, which has text.
+    :param pages: The lines of each page.
+    :param text_places: The positions of the lines of each page that have text and do not repeat.
+    :param unfinished: The numbers of the pages whose last sentence goes on on the next page.
+    :returns: The number of the page and the position of the line.
+    """
+    while True:
+        places = text_places[page]
+        for place_above, place in reversed(list(pairwise(places))):
+            if place - place_above > 1 or ends_with_stop(pages[page][place_above]):
+                return page, place
+        if page - 1 not in unfinished:
+            return page, places[0]
+        page -= 1
 
 
 def _goes_on(text: Sequence[str], next_text: Sequence[str]) -> bool:
     """Check whether a sentence at the end of a page goes on on the next page.
 
     Headings, the rows of a table and the lines of a list end without a full stop, too. So one of two conditions must be
-    true. Either the last word is one with which no sentence ends, as in "is paid by the". Or the last line is full, and
-    the next page begins with a small letter.
+    true. Either the last word is one with which no sentence ends, as in "is paid by the". Or the last line is full or
+    ends in a comma, and the next page begins with a small letter. A comma may also stand before a table.
 
     :param text: The lines of the page, without the repeated lines.
     :param next_text: The same of the next page.
@@ -212,7 +242,8 @@ def _goes_on(text: Sequence[str], next_text: Sequence[str]) -> bool:
     if _OPEN_END.search(text[-1]):
         return True
     is_full = len(text[-1]) > _FULL * max(map(len, text))
-    return is_full and next_text[0].lstrip()[0].islower()
+    has_comma = text[-1].rstrip().endswith(",")
+    return (is_full or has_comma) and next_text[0].lstrip()[0].islower()
 
 
 def _filled_places(lines: Sequence[str]) -> list[int]:

@@ -46,7 +46,7 @@ ACROSS_PAGES = (
     ("The keeper is paid by the", "county of Eskdale."),
     ("The keeper lives in", "a house of the county."),
     ("Der Lotse wird vom", "Rat der Gilde bezahlt."),
-    ("The fees were raised in May,", "Signe Holm wrote."),
+    ("The fees were raised in May,", "as Signe Holm wrote."),
 )
 
 
@@ -65,11 +65,18 @@ def test_a_header_moves_to_the_first_page_that_begins(before: str, behind: str):
 
 
 @for_each("before, behind", *ACROSS_PAGES)
-def test_a_header_stands_behind_the_last_page_if_all_go_on(before: str, behind: str):
+def test_a_header_stands_above_the_paragraph_if_all_go_on(before: str, behind: str):
     texts = [*(f"{behind} {text} {before}" for text in TEXTS), behind]
-    pages = [[before], *(["S. Holm and others", text] for text in texts)]
+    pages = [[TEXTS[0], before], *(["S. Holm and others", "Skua", text] for text in texts)]
 
-    assert without(pages) == [[before], *([text] for text in texts[:-1]), [behind, "S. Holm and others"]]
+    assert without(pages) == [[TEXTS[0], f"S. Holm and others\n\nSkua\n{before}"], *([text] for text in texts)]
+
+
+def test_a_header_of_one_sentence_is_no_title_of_the_next():
+    texts = ("board and the owners of the", "boats and by the", "town.")
+    pages = [["Set by the"], *(["Fees 2024", text] for text in texts), *(["Fees 2025", text] for text in TEXTS)]
+
+    assert without(pages)[:5] == [["Fees 2024\nSet by the"], *([text] for text in texts), ["Fees 2025", TEXTS[0]]]
 
 
 @for_each(
@@ -77,6 +84,7 @@ def test_a_header_stands_behind_the_last_page_if_all_go_on(before: str, behind: 
     ("The keeper is paid in May.", "All fees were raised."),
     ("To sign:", "a) ink"),
     ("Gull Berth 9", "Tern Berth 12"),
+    ("Prices are given below, sorted by name,", "Anchor 40"),
     ("1. open the gate.", "2. close it."),
     ("", "a fee"),
 )
