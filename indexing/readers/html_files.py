@@ -198,7 +198,7 @@ class _Cell(NamedTuple):
     def placed(self, n_rows: int) -> PlacedCell:
         """Return the cell with its whole text.
 
-        :param n_rows: How many rows there are from the row of the cell to the end of its group.
+        :param n_rows: The number of rows that it covers if its own number is 0.
         """
         return PlacedCell("".join(self.pieces).strip(), self.down or n_rows, self.across, self.marks)
 
@@ -275,7 +275,10 @@ class _TableReader(HTMLParser):
         width = 0
         for number, row in enumerate(rows):
             end_of_group = bisect_right(groups, groups[number])
-            placed_rows.append([cell.placed(end_of_group - number) for cell in row])
+            # A number of 0 reaches to the end of the group. If all cells of a row did that, no other row could follow,
+            # so the 0 stands for no number.
+            n_rows = end_of_group - number if any(cell.down for cell in row) else 1
+            placed_rows.append([cell.placed(n_rows) for cell in row])
             # A single cell over the whole width, below other cells, is the name of a group and not of a column.
             is_group = len(row) == 1 and row[0].across >= width > 1
             if all(_IS_NAME in cell.marks for cell in row) and not is_group:

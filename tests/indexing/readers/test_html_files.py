@@ -63,6 +63,11 @@ def test_cells_over_several_rows_and_columns_repeat_their_text() -> None:
         "<tbody><tr><td>Skua<td>8:00<td>9:00</tbody>",
         ["Tern; From: 6:10; To: 22:40", "Tern; From: 6:50; To: 23:15", "Skua; From: 8:00; To: 9:00"],
     ),
+    # If all cells of a row cover no number of rows, each covers its row.
+    (
+        "<tr><td rowspan=0>Tern<td rowspan=0>6:10<td rowspan=0>22:40<tr><td>Skua<td>8:00<td>9:00",
+        ["Tern; From: 6:10; To: 22:40", "Skua; From: 8:00; To: 9:00"],
+    ),
     # No columns are one.
     ("<tr><td colspan=0>Tern<td>6:10<td>22:40", ["Tern; From: 6:10; To: 22:40"]),
 )
