@@ -417,12 +417,16 @@ def _find_person(turns: Turns, pronoun: str) -> str:
     """
     # The persons for whom a pronoun stood in an earlier question, each with the forms of this pronoun.
     persons: dict[str, frozenset[str]] = {}
-    for number, (question, _) in enumerate(turns):
+    # The persons whom the newest turn with a name has named.
+    named: set[str] = set()
+    for number, (question, answer) in enumerate(turns):
         match = _find_pronoun(question)
-        if match and _PERSON.fullmatch(match.group()):
+        # If that turn had named several persons, it is only guessed whom the pronoun meant.
+        if match and _PERSON.fullmatch(match.group()) and len(named) == 1:
             forms = _forms_of(match.group())
             person = _choose_person(turns[:number], match.group(), _others(persons, forms))
             persons.setdefault(person, forms)
+        named = {*_names_of_persons(question), *_names_in_answer(answer)} or named
     return _choose_person(turns, pronoun, _others(persons, _forms_of(pronoun)))
 
 

@@ -21,8 +21,11 @@ from prefrag.components.text.sentences import sentence_spans
 
 # A digit, or a single capital letter as in "flat B". A question without either has no label.
 _MAY_BE_LABEL = re.compile(r"\d|\b[A-Z]\b")
+# If a document has more characters, all documents are read whole. The time grows with the square of the length: 10,000
+# characters in short sentences take 3 s.
+_LONGEST = 5_000
 # The beginning of a sentence on the thing of the sentence before, as of "It was paid by Ann Low".
-_GOES_ON = re.compile(r"(?:it|its|they|their|this|these)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:he|her|his|it|its|she|they|their|this|these)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,17 @@ class Excerpt:
     :param text: The sentences that are left.
     :param gaps: For each place at which sentences are left out, its index in ``text`` and the number of characters that
         are missing there.
+    :param unclear: The beginning and the end, in the content of the document, of each sentence without a label that
+        stands directly behind a sentence that is left out. It may go on with the other thing.
+    :param next_to_asked: The sentences that are left out, but stand directly behind a sentence on the thing of the
+        question, in the same line. They may tell what became of it.
     """
 
     title: str
     text: str
     gaps: tuple[tuple[int, int], ...] = ()
+    unclear: tuple[tuple[int, int], ...] = ()
+    next_to_asked: tuple[str, ...] = ()
 
     def place_in_document(self, place: int) -> int:
         """Return the index of a character of the text in the content of the document.
@@ -48,6 +57,15 @@ class Excerpt:
         :returns: The index in the content.
         """
         return place + sum(missing for gap, missing in self.gaps if gap <= place)
+
+    def is_unclear(self, place: int) -> bool:
+        """Check whether a character of the document stands in one of the unclear sentences."""
+        return any(begin <= place < end for begin, end in self.unclear)
+
+
+def whole_texts(documents: Sequence[Document]) -> list[Excerpt]:
+    """Return the whole text of each document."""
+    return [Excerpt(str(document.meta.get("title") or ""), document.content or "") for document in documents]
 
 
 def excerpts_on_asked(question: str, documents: Sequence[Document]) -> list[Excerpt]:
@@ -60,9 +78,10 @@ def excerpts_on_asked(question: str, documents: Sequence[Document]) -> list[Exce
     :param documents: The documents.
     :returns: An excerpt for each document.
     """
-    excerpts = [Excerpt(str(document.meta.get("title") or ""), document.content or "") for document in documents]
+    excerpts = whole_texts(documents)
     question = question[:MOST_CHARACTERS]
-    if not _MAY_BE_LABEL.search(question):
+    is_long = any(len(excerpt.text) > _LONGEST for excerpt in excerpts)
+    if is_long or not _MAY_BE_LABEL.search(question):
         return excerpts
 
     statements = [_statements(question, document) for document in documents]
@@ -91,16 +110,28 @@ def _leave_out(excerpt: Excerpt, statements: Mapping[int, Statement], linked: Se
     begins = [*statements, len(excerpt.text)]
     text = excerpt.text[: begins[0]]
     gaps: list[tuple[int, int]] = []
-    was_other = False
+    unclear: list[tuple[int, int]] = []
+    next_to_asked: list[str] = []
+    was_other = was_asked = False
     for (begin, end), statement in zip(pairwise(begins), statements.values(), strict=True):
+        is_on_asked = _is_on_asked(statement)
         goes_on = was_other and _GOES_ON.match(statement.sentence) is not None
         is_on_other = is_other_code(statement) or has_other_numbers(statement)
-        was_other = (goes_on or is_on_other) and not _is_on_asked(statement)
+        was_other = (goes_on or is_on_other) and not is_on_asked
         if was_other and linked.isdisjoint(_lettered_codes(statement)):
             gaps.append((len(text), end - begin))
-        else:
-            text += excerpt.text[begin:end]
-    return Excerpt(excerpt.title, text.rstrip() if gaps else text, tuple(gaps))
+            if was_asked and excerpt.text[begin - 1] != "\n":
+                next_to_asked.append(statement.sentence)
+            was_asked = False
+            continue
+
+        is_behind_gap = bool(gaps) and gaps[-1][0] == len(text)
+        if is_behind_gap and not is_on_asked:
+            unclear.append((begin, end))
+        text += excerpt.text[begin:end]
+        was_asked = is_on_asked
+    left = text.rstrip() if gaps else text
+    return Excerpt(excerpt.title, left, tuple(gaps), tuple(unclear), tuple(next_to_asked))
 
 
 def _is_on_asked(statement: Statement) -> bool:

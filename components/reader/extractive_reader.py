@@ -29,7 +29,7 @@ from prefrag.components.reader import choice_features, question_form, span_featu
 from prefrag.components.reader.another_question import is_of_another_name, is_of_another_time
 from prefrag.components.reader.answer_carrier import Carrier, find_carrier
 from prefrag.components.reader.answer_support import measure_support
-from prefrag.components.reader.asked_labels import Excerpt, excerpts_on_asked
+from prefrag.components.reader.asked_labels import Excerpt, excerpts_on_asked, whole_texts
 from prefrag.components.reader.choice_features import answer_shares, rank_answers
 from prefrag.components.reader.dated_choice import choose_by_date, find_alternatives
 from prefrag.components.reader.document_choice import choose_documents
@@ -117,6 +117,7 @@ class _ShownSpan:
     :param begin: The index of its first character in the content of the document; negative if it stands in the title.
     :param end: The index after its last character.
     :param share: The share of the question that its sentence covers, from 0 to 1.
+    :param is_unclear: Whether its sentence may be about another thing, see :class:`Excerpt`.
     """
 
     text: str
@@ -124,6 +125,7 @@ class _ShownSpan:
     begin: int
     end: int
     share: float
+    is_unclear: bool
 
 
 class _Reading:
@@ -293,6 +295,7 @@ class ExtractiveReader(Block):
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         documents = _with_text(documents)
+        question = spell_codes(question, [document.content or "" for document in documents])
         answer, carrier = _find_judged(question, answer, documents)
         if carrier is None:
             return Judgement()
@@ -395,6 +398,21 @@ class ExtractiveReader(Block):
     def _read_spans(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find possible answers that are spans of the documents, each with its probability and its sentence."""
         excerpts = excerpts_on_asked(question, documents)
+        candidates = self._read_excerpts(question, documents, excerpts)
+        next_to_asked = {sentence for excerpt in excerpts for sentence in excerpt.next_to_asked}
+        if not next_to_asked or (candidates and candidates[0].probability >= self.probable):
+            return candidates
+
+        # A sentence that was left out may tell what became of the thing that is asked about.
+        others = self._read_excerpts(question, documents, whole_texts(documents))
+        if not others or others[0].sentence not in next_to_asked:
+            return candidates
+        return [replace(other, probability=min(other.probability, self.probable)) for other in others]
+
+    def _read_excerpts(
+        self, question: str, documents: Sequence[Document], excerpts: Sequence[Excerpt]
+    ) -> list[Candidate]:
+        """Find possible answers in what is left of the documents."""
         choice = self._choose_spans(question, [(excerpt.title, excerpt.text) for excerpt in excerpts])
         if choice is None:
             return []
@@ -407,7 +425,8 @@ class ExtractiveReader(Block):
 
         probability = self._estimate(question, choice)
         shares = _share_rest(1 - probability, [score for _, score in choice.scores_of_answers])
-        if is_contradicted or _is_doubtful_span(question, shown[0]) or standing_of(shown[0].document.meta):
+        is_doubtful = shown[0].is_unclear or _is_doubtful_span(question, shown[0])
+        if is_contradicted or is_doubtful or standing_of(shown[0].document.meta):
             # The answer must not count as sure. Another document may contradict it, or its sentence may not state it.
             # Or its own document has the label "superseded", "draft" or "old".
             probability = min(probability, self.probable)
@@ -575,7 +594,8 @@ def _shown_spans(choice: _Choice, documents: Sequence[Document], excerpts: Seque
             words = text[begin:end]
             excerpt = excerpts[span.passage]
             begin, end = excerpt.place_in_document(begin), excerpt.place_in_document(end - 1) + 1
-        shown.append(_ShownSpan(words, documents[span.passage], begin, end, choice.look.holds_of(span)))
+        is_unclear = excerpts[span.passage].is_unclear(begin)
+        shown.append(_ShownSpan(words, documents[span.passage], begin, end, choice.look.holds_of(span), is_unclear))
     return shown
 
 

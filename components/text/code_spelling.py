@@ -7,6 +7,7 @@ the case may differ, so a code never becomes another one.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 # The signs that may stand between two parts of a code, for a regex class.
 _SIGNS = "-./_"
@@ -68,9 +69,35 @@ def spell_codes(question: str, texts: Sequence[str]) -> str:
         code = _joined(typed[0])
         if not _is_code(code):
             continue
-        spelling = next(_spellings(code, typed[0], texts), typed[0])
+        spelling = _choose_spelling(typed[0], list(_spellings(code, typed[0], texts)))
         question = question[: typed.start()] + spelling + question[typed.end() :]
     return question
+
+
+def _choose_spelling(typed: str, spellings: Sequence[str]) -> str:
+    """Choose the first spelling with the parts of the code that was typed. Signs may be missing, but not move.
+
+    For example, "A1.12" is not "A11.2". And "1112" is left as it is if there are both.
+
+    :param typed: The code of the question.
+    :param spellings: The spellings in the texts.
+    :returns: The spelling; ``typed`` if none has the same parts, or if the spellings have different parts.
+    """
+    alike = [spelling for spelling in spellings if _have_same_parts(typed, spelling)]
+    are_all_alike = all(_have_same_parts(alike[0], spelling) for spelling in alike)
+    return alike[0] if alike and are_all_alike else typed
+
+
+def _have_same_parts(spelling: str, other: str) -> bool:
+    """Check whether all borders between the parts of one spelling are in the other one, too."""
+    borders, other_borders = _borders(spelling), _borders(other)
+    return borders <= other_borders or other_borders <= borders
+
+
+def _borders(code: str) -> set[int]:
+    """Return how many characters of a code stand before each sign, and before each change of letters and digits."""
+    parts = re.findall(r"\d+|[^\W\d_]+", code)
+    return set(accumulate(map(len, parts)))
 
 
 def _spellings(code: str, typed: str, texts: Sequence[str]) -> Iterator[str]:

@@ -284,7 +284,11 @@ def _fit(asked: _Asked, line: Line) -> Fit | None:
     places: dict[Word, set[int]] = {}
     for word in asked.words:
         places[word] = {column for column, text in row.items() if table.may_hold(word, column, text, asked.bound)}
+    # In "the ticket of team 3" the number belongs to the team, so the cell "Team 2" does not fit.
+    numbered = {first for first, second in pairwise(asked.words) if second.typed.isdigit()}
     for word in _names_repeated(table, places):
+        if word in numbered:
+            continue
         places[word] = set()
     column = _column_of_value(asked, places)
 

@@ -194,6 +194,17 @@ HIS_UNKNOWN_SISTER = ("Who is his sister?", "No sure answer.")
     # A man of the newest turn is not meant by "she".
     ([ADA, MILL, ("How old is he?", "41")], "Where was she born?", "Where was Ada Quill born?"),
     ([("Who taught Ada Quill?", ""), ("When did she retire?", "1990")], "When did he retire?", None),
+    # Of two persons in a turn, nobody knows who was "he".
+    (
+        [("Who hired Bert Quayle?", "Ada Quill"), ("When did he start?", "2019")],
+        "When did she go?",
+        "When did Ada Quill go?",
+    ),
+    (
+        [("Who leads Dover?", "Ada Quill"), ("How old is she?", "51")],
+        "Where does he live?",
+        "Where does Ada Quill live?",
+    ),
     # Where nobody else is named, the pronoun may be a slip.
     ([MILL, ("How old is he?", "41")], "Where was she born?", "Where was Bert Quayle born?"),
 )

@@ -46,3 +46,12 @@ def test_places_in_an_excerpt_are_found_in_the_document():
     for word in ("Bo", "late"):
         assert excerpt.place_in_document(excerpt.text.index(word)) == PARCELS.index(word)
     assert excerpt.place_in_document(-3) == -3
+
+
+def test_a_sentence_behind_one_on_another_label_is_unclear():
+    text = "Order 7 is new. Order 8 is old. The delivery came."
+    [excerpt] = excerpts_on_asked("Who sent order 7?", [Document(content=text)])
+
+    assert excerpt.text == "Order 7 is new. The delivery came."
+    assert excerpt.is_unclear(text.index("delivery"))
+    assert not excerpt.is_unclear(text.index("new"))

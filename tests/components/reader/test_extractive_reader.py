@@ -41,6 +41,15 @@ def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
     assert len({one.text for one in found}) == len(found) == 5
 
 
+def test_what_became_of_the_asked_thing_is_read_all_the_same(reader):
+    text = "Room 12 is closed for repairs until May. The choir, which rehearsed there, now meets in room 15."
+
+    best = reader.read("Where does the choir of room 12 meet now?", [Document(content=text)])[0]
+
+    assert best.text == "room 15"
+    assert best.probability == reader.probable
+
+
 def test_answer_stands_in_the_sentence_with_the_asked_code(reader):
     names = ("Ada Brink", "Bo Lind", "Ivo Strand", "Mia Holt", "Kai Noll", "Tess Kolb", "Una Crake")
     pumps = [f"The pump P-{number} was checked by {name}." for number, name in enumerate(names, start=41)]

@@ -41,6 +41,12 @@ def test_a_code_gets_the_spelling_of_the_text(question: str, text: str, spelled:
     ("KXY371", "K-XY 317"),
     ("XY317", "K-XY317"),
     ("DE33200411330023554424", "DE33 2004 1133 0023 5544 23"),
+    # The same letters and digits in other parts.
+    ("192.168.1.12", "192.168.11.2"),
+    ("K-XY318", "KX-Y 318"),
+    ("room A1.12", "A11.2 and A11.3"),
+    ("1234-5678", "12345-678"),
+    ("A1112", "A11.12 and A1.112"),
     # These are no codes.
     ("Who came in 201984?", "In 2019 84 boats came."),
     ("Is 2019a a year?", "In 2019 a boat came."),

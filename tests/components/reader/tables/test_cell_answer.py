@@ -236,3 +236,11 @@ def test_a_cell_may_repeat_the_name_of_its_column(question: str, text: str | Non
     )
 
     assert text_of(question, tickets) == text
+
+
+def test_a_number_behind_a_noun_belongs_to_the_noun() -> None:
+    tickets = passage("Ticket | Team | Fitter\n1 | Team 3 | Ann Low\n2 | Team 1 | Bo Lind\n3 | Team 2 | Cy Marsh")
+
+    assert text_of("Which ticket does team 3 have?", tickets) == "1"
+    assert text_of("What is the ticket of team 2?", tickets) == "3"
+    assert text_of("Which team has ticket 1?", tickets) == "Team 3"
