@@ -68,6 +68,8 @@ _MONTH_IN_DIGITS = re.compile(
     r"(?P<month>0?[1-9]|1[0-2])[./](?P<year>(?:19|20)\d\d)(?![\w./])",
     re.IGNORECASE,
 )
+# Matches the end of a line with a season, or with a month in digits. A day in another line is a better date.
+_VAGUE_END = re.compile(rf"(?<!\.)\s(?:{_SEASON}\s|\d{{1,2}}[./])\d{{4}}\.?$", re.IGNORECASE)
 # Matches what may stand behind the date in a line with a label: a time, as in mails ("10:02:11 +0100"), and the writer,
 # as in "Posted: 3 May 2026 by Ada".
 _BEHIND_LABEL = re.compile(
@@ -191,10 +193,15 @@ def find_date(meta: Mapping[str, object], text: str, name: str, title: str = "")
     stated = " ".join(str(meta.get("date") or "").split())
     # The front matter may have a time, as in 2026-03-04T12:00:00Z. The first ten characters are the day.
     stated_day = stated[:10]
-    for line in (stated, stated_day, *map(str.strip, lines)):
+    vague_date = ""
+    for line in (stated, stated_day, *(line.strip() for line in lines if not _is_foreign_date(line))):
         document_date = _read_line(line) if len(line) <= _LONGEST else ""
-        if document_date:
+        if document_date and _VAGUE_END.search(line):
+            vague_date = vague_date or document_date
+        elif document_date:
             return {"date": document_date, "date_in": IN_DOCUMENT}
+    if vague_date:
+        return {"date": vague_date, "date_in": IN_DOCUMENT}
 
     first_line = next(filter(str.strip, lines), "")
     # Several lines that begin with a date are a list of events.

@@ -105,6 +105,25 @@ def test_a_month_or_a_year_dates_it_behind_a_label(line: str, date: str | None):
 
 
 @for_each(
+    "text, date",
+    # A month in digits and a season give way to a day in another line.
+    ("Stand: 05/2020\nLast updated: 3 May 2024", "2024-05-03"),
+    ("Bericht\nStand: 03/2024\nDatum: 5.5.2024", "2024-05-05"),
+    ("Stand: 03/2024\nBerlin, 5.5.2024", "2024-05-05"),
+    ("Gemeindebrief\nAusgabe Herbst 2023\nErschienen\n3.9.2023", "2023-09-03"),
+    ("Edition of winter 2024\n3 May 2025", "2025-05-03"),
+    ("Updated summer 2020\nDate: 3 May 2021", "2021-05-03"),
+    ("Stand: 05/2020\nValid until 3 May 2024", "2020-05"),
+    ("5. 11.2023\nStand: 03/2020", "2023-11-05"),
+    # Other months and years do not.
+    ("Stand: M\u00e4rz 2023\nDatum: 5.5.2024", "2023-03"),
+    ("Edition 2022\n3 May 2023", "2022"),
+)
+def test_the_first_line_decides_unless_it_is_vague(text: str, date: str):
+    assert find_date({}, text, "a.txt")["date"] == date
+
+
+@for_each(
     "title",
     *("Minutes of the yard committee of Eskdale, Halden and Norwick, 6 November 2023", "Rules as of 6 November 2023"),
     *(
