@@ -113,9 +113,16 @@ _BEFORE_MONTH = re.compile(
 )
 # Matches the words before the date at which a document came into force, behind its name: "Price list valid from ". Does
 # not match in a sentence, as in "The prices are valid from ", nor without a name, because a line below it may be about
-# one of several things. Group 1 is the name.
+# one of several things. Group 1 is the name. It has no word of these kinds:
+# - a verb or a negation: "The prices are", "Fares no longer"
+# - an end: "Contract ended, effective from", "Contract terminated, effective from"
+# - a preposition before another document that is in force: "Comments on the act in force since". With a comma, as in
+#   "Rules on the use of boats, valid from", the whole is in force.
 _IN_FORCE = re.compile(
-    r"((?:(?!(?:is|are|was|were|be|been|not|ist|sind|war|waren|wird|werden|nicht)\b)[^\s.;!?]+\s){1,6})\(?"
+    r"((?:(?!(?:is|are|was|were|be|been|not|ist|sind|war|waren|wird|werden|nicht)\b"
+    r"|(?:no\s(?!\d)|mehr\s(?:in\b|g\u00fcltig)|(?:never|nie|niemals|ended)\b)"
+    rf"|(?!{_CHANGED}|{_MADE})(?-i:[a-z]+ed),\seffective\b"
+    r"|(?:(?:on|to)\sthe|zum)\b[^,(]*$)[^\s.;!?]+\s){1,6})\(?"
     r"(?:valid|effective|applicable|in\s(?:force|kraft)|g\u00fcltig)\s(?:from|as\s(?:of|from)|since|ab|seit)(?:\sdem)?\s",
     re.IGNORECASE,
 )

@@ -142,6 +142,9 @@ def test_the_first_line_decides_unless_it_is_vague(text: str, date: str):
     *("November 6, 2023: news from the zoo", "Rules of 1 May 2015, last changed 6 November 2023"),
     *("Newsletter 14, summer 2023, printed 6 November 2023", "Report on the pier, published on 6 November 2023"),
     *("Price list valid from 6.11.2023", "Tariff in force from 6 November 2023", "Ordnung, g\u00fcltig ab 6.11.2023"),
+    *("Rules on the use of boats, valid from 6 November 2023", "Tariff no 4, valid from 6 November 2023"),
+    *("Ordnung zum Schutz der B\u00e4ume, g\u00fcltig ab 6.11.2023", "Rules, amended, effective from 6 November 2023"),
+    *("Fares of Eskdale Limited, effective from 6 November 2023", "Verbale della riunione del 6 novembre 2023"),
     *("Compte rendu de la r\u00e9union du 6 novembre 2023", "Acta de la reuni\u00f3n del 6 de noviembre de 2023"),
     *("stock_north, as at 6 November 2023", "Statutes as amended on 6 November 2023", "Sheet - print date 06.11.2023"),
 )
@@ -166,6 +169,11 @@ def test_a_title_may_have_it_behind_other_words(title: str):
     *("The flood of 6 November 2023", "Battle of 6 November 1923 at Eskdale", "Wedding of Ada and Bo 2023-11-06"),
     *("Copy of a letter of 6 November 2023", "Invitation to the meeting 6 November 2023", "Start of work 2023-11-06"),
     *("Your letter of 6 November 2023", "The meeting of 6 November 2023 on the dam", "Departure 2023-11-06T09:30"),
+    # Something else or nothing came into force, or it came to its end.
+    *("Old fares no longer valid from 1 April 2024", "Passes never valid since 1 April 2024"),
+    *("Alte Karten, niemals mehr g\u00fcltig seit 1.4.2024", "Contract ended, effective from 1 April 2024"),
+    *("Membership cancelled, effective from 1 May 2019", "Comments on the act in force since 1 May 1990"),
+    *("Objections to the tariff effective from 1 May 2019", "Kommentar zum Gesetz in Kraft seit 1. Mai 1990"),
     *("Rules of 1 May 2015, repealed 6 November 2023", "The sheet as of 6 November 2023 for the new rules"),
     *("The prices are valid from 6 November 2023", "Offer valid from 1 May 2021 until 6 November 2023"),
     *("La r\u00e9union du 6 novembre 2023 est annul\u00e9e", "Carta del 6 de noviembre de 2023"),
