@@ -90,6 +90,8 @@ class WrittenDate:
     :param begin: The index of the first character of the date in the text.
     :param end: The index behind the last character of the date in the text.
     :param is_number: Whether the date is four digits alone. These may be something else than a year.
+    :param is_foreign: Whether the name of the month is French, Spanish, Italian or Dutch, and neither English nor
+        German.
     """
 
     first: date
@@ -97,6 +99,7 @@ class WrittenDate:
     begin: int
     end: int
     is_number: bool = False
+    is_foreign: bool = False
 
 
 def find_dates(text: str) -> list[WrittenDate]:
@@ -127,8 +130,10 @@ def find_dates(text: str) -> list[WrittenDate]:
             first, last = _days(year, *month_and_day)
         except ValueError:
             continue
-        is_number = match["number"] is not None
-        dates.append(WrittenDate(first, last, begin=match.start(), end=match.end(), is_number=is_number))
+        is_number, is_foreign = match["number"] is not None, match["more"] is not None
+        dates.append(
+            WrittenDate(first, last, begin=match.start(), end=match.end(), is_number=is_number, is_foreign=is_foreign)
+        )
     return dates
 
 

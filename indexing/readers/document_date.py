@@ -246,6 +246,15 @@ def _is_of_event(before: str) -> bool:
     return _EVENT_BEFORE.search(before) is not None and _WRITING_BEFORE.search(before) is None
 
 
+def _is_foreign_date(line: str) -> bool:
+    """Check whether a line is a date in French, Spanish, Italian or Dutch, without other words.
+
+    The line above may say what this date is about, and its words are not known, as in "Date limite".
+    """
+    dates = find_dates(line)
+    return bool(dates) and dates[0].is_foreign and line.strip().rstrip(".") == line[dates[0].begin : dates[0].end]
+
+
 def _read_line(line: str) -> str:
     """Return the date in a line that has nothing else, except words such as "Last updated"; "" without a date.
 

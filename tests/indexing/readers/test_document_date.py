@@ -14,6 +14,8 @@ from tests.for_each import for_each
     ({"date": "2021-03-04"}, "Date: 2022-01-01", "2023-01-01.md", "2021-03-04", "document"),
     ({"date": "2021-03-04T10:00:00Z"}, "", "a.md", "2021-03-04", "document"),
     ({"date": "5 March 2024"}, "", "a.md", "2024-03-05", "document"),
+    ({"date": "5 mars 2024"}, "", "a.md", "2024-03-05", "document"),
+    ({}, "5 mars 2024\nText.", "a.md", "2024-03-05", "document"),
     ({"date": "last spring"}, "", "a.md", None, None),
     ({"date": 2024}, "", "2023-11.md", "2023-11", "name"),
     ({}, "The yard\nLast updated on 6 November 2023\nText.", "2020-01-01.md", "2023-11-06", "document"),
