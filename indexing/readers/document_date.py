@@ -27,8 +27,9 @@ _MADE = r"(?:issued|published|ver\u00f6ffentlicht|written|posted|printed|gedruck
 _SEASON = r"(?:spring|summer|autumn|fall|winter|fr\u00fchjahr|fr\u00fchling|sommer|herbst)"
 # The pattern of a number of a version, such as "edition 3".
 _NUMBERED = r"(?:version|edition|revision|rev\.|fassung|ausgabe)"
-# The pattern of the names of minutes, and of the words between them and their date.
-_MINUTES = r"(?:minutes|protokoll|proc[e\u00e8]s-verbal|compte[\s-]rendu|acta|verbale|notulen)"
+# The pattern of the names of minutes, and of the words between them and their date. The Italian "verbale" is also a
+# German adjective, so that the Italian "del" must follow.
+_MINUTES = r"(?:minutes|protokoll|proc[e\u00e8]s-verbal|compte[\s-]rendu|acta|verbale(?=\s(?:[^,:]*\s)?del\s)|notulen)"
 _OF_MINUTES = r"(?:on|of|am|vom|du|del|van)"
 # The pattern of the kinds of documents that are often named by their date, as in "Circular of 3 May 2026".
 _WRITING = (
@@ -62,9 +63,9 @@ _ROUGHLY_DATED = re.compile(
     re.IGNORECASE,
 )
 # Matches a month in digits behind a word for the state of the document, as in "Stand: 03/2026". Elsewhere, such digits
-# may be the number of something, as in "Decision 03/2026".
+# may be the number of something, as in "Decision 03/2026". "Stand 4/2026" may be the number of a stand at a fair.
 _MONTH_IN_DIGITS = re.compile(
-    rf"(?P<before>(?:^|[,(\[]\s?|\s[-\u2013\u2014]\s)(?:{_STATE}|{_CHANGED}):?\s)"
+    rf"(?P<before>(?:^|[,(\[]\s?|\s[-\u2013\u2014]\s)(?!stand\s\d[./])(?:{_STATE}|{_CHANGED}):?\s)"
     r"(?P<month>0?[1-9]|1[0-2])[./](?P<year>(?:19|20)\d\d)(?![\w./])",
     re.IGNORECASE,
 )

@@ -66,6 +66,10 @@ def test_line_dates_the_document_by_what_precedes_the_date(line: str):
     *("Gestorben am 3. Mai 1960", "G\u00fcltig bis 31.12.2023", "F\u00e4llig am 1.5.2023", "Abgabe bis: 1.5.2023"),
     *("N\u00e4chste Sitzung: 3. Mai 2023", "Warranty ends 2 May 2019", "Deadline 2 May 2019", "wedding, 2 May 2019"),
     *("Next meeting, 2 May 2019", "Minutes of the yard, next meeting, 2 May 2019"),
+    # A stand at a fair, a German adjective, and dates below labels in other languages.
+    *("Halle 3, Stand 4/2019", "Stand 4/2019", "Verbale Gewalt im Rat am 3. Mai 2021"),
+    *("Facture\nDate limite de paiement\n30 avril 2024", "CV\nN\u00e9 le\n3 mars 1980", "Scadenza\n30 aprile 2024"),
+    *("Prochaine r\u00e9union\n3 avril 2024.", "Fecha de nacimiento\n3 de marzo de 1980", "Betalen voor\n3 maart 2024"),
     *("Stand: 06.11.2098", "6 November 2098", "Stand: 06.11.1066", "November 2023", "1950", "Room 2 May 2019"),
 )
 def test_another_line_with_a_date_does_not(line: str):
@@ -82,6 +86,7 @@ def test_another_line_with_a_date_does_not(line: str):
     ("Edition of spring 2022", "2022"),
     ("Stand: 03/2022", "2022-03"),
     ("Stand 12.2021", "2021-12"),
+    ("Halle 3, Stand: 4/2021", "2021-04"),
     ("Price list, as of 4/2021", "2021-04"),
     ("Rules (as of May 2022)", "2022-05"),
     ("Newsletter 12 (May 2022)", "2022-05"),
