@@ -4,7 +4,8 @@
 
 `evaluation/own_files/unseen_pairs.jsonl` has 120 pairs of texts by each of two writers who knew no rule of the gate:
 one text states the answer to the question, its twin has the same words and does not. Each text is read alone, as a file
-of its own: first by the reader, then the answer is checked as if a small model had proposed it at once.
+of its own: first by the reader, then the answer is checked as if a small model had proposed it at once. Last, the doubt
+that the gate finds first in each text is counted. In a twin that states the answer, a doubt is an error.
 
 `--pairs benchmarks/written_pairs.jsonl` has 1,212 further pairs in nearly as many forms, by nine writers, each over
 other kinds of documents. They are for training a sign of what is stated and for choosing between rules. What is chosen
@@ -21,6 +22,7 @@ from typing import Annotated, Any
 import typer
 from haystack import Document
 
+from prefrag.components.reader.doubts.doubtful_statement import find_doubt
 from prefrag.components.reader.extractive_reader import ExtractiveReader
 from prefrag.components.reasoner.answer_check import AnswerSigns, check_answer
 
@@ -45,10 +47,16 @@ def main(
     reader = ExtractiveReader()
     reader.warm_up()
     counts: Counter[tuple[int, str, str]] = Counter()
+    doubts: dict[str, Counter[str]] = {kind: Counter() for kind in TEXTS}
     results = []
     for pair in read_lines(pairs):
         question, answer = pair["question"], pair["answer"]
         for kind in TEXTS:
+            begin = pair[kind].index(answer)
+            doubt = find_doubt(question, pair["title"], pair[kind], begin, begin + len(answer))
+            if doubt:
+                doubts[kind][doubt] += 1
+
             documents = [Document(content=pair[kind], meta={"title": pair["title"]})]
             best = next(iter(reader.read(question, documents)), None)
             is_stated = best is not None and best.probability >= reader.threshold
@@ -61,6 +69,9 @@ def main(
 
     for (writer, kind, result), count in sorted(counts.items()):
         print(f"writer {writer}, {kind}, {result}: {count}")
+    for doubt, count in doubts["not"].most_common():
+        print(f"doubt {doubt!r}: {count} that do not state it, {doubts['states'][doubt]} that do")
+    print(f"any doubt: {doubts['not'].total()} that do not state it, {doubts['states'].total()} that do")
     if write is not None:
         write.write_text("".join(f"{json.dumps(result)}\n" for result in results), encoding="utf-8")
 
