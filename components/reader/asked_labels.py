@@ -58,6 +58,15 @@ class Excerpt:
         """
         return place + sum(missing for gap, missing in self.gaps if gap <= place)
 
+    def end_before_gap(self, begin: int, end: int) -> int:
+        """Return where a span of the text must end if it is to stand in the document without a gap.
+
+        :param begin: The index of the span's first character.
+        :param end: The index after its last character.
+        :returns: The first gap within the span; ``end`` if there is none.
+        """
+        return min((gap for gap, _ in self.gaps if begin < gap < end), default=end)
+
     def is_unclear(self, place: int) -> bool:
         """Check whether a character of the document stands in one of the unclear sentences."""
         return any(begin <= place < end for begin, end in self.unclear)

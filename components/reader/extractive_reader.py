@@ -591,8 +591,9 @@ def _shown_spans(choice: _Choice, documents: Sequence[Document], excerpts: Seque
         words = span.text
         if begin >= 0:
             begin, end = extend_to_tokens(text, begin, end)
-            words = text[begin:end]
             excerpt = excerpts[span.passage]
+            words = text[begin : excerpt.end_before_gap(begin, end)].rstrip()
+            end = begin + len(words)
             begin, end = excerpt.place_in_document(begin), excerpt.place_in_document(end - 1) + 1
         is_unclear = excerpts[span.passage].is_unclear(begin)
         shown.append(_ShownSpan(words, documents[span.passage], begin, end, choice.look.holds_of(span), is_unclear))

@@ -41,6 +41,13 @@ def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
     assert len({one.text for one in found}) == len(found) == 5
 
 
+def test_answer_ends_where_a_sentence_on_another_code_is_left_out(reader):
+    document = Document(content="P-41 stands in Hull\nP-42 stands in Oban\nNear the crane")
+
+    for candidate in reader.read("Where does P-41 stand?", [document]):
+        assert candidate.text in document.content
+
+
 def test_what_became_of_the_asked_thing_is_read_all_the_same(reader):
     text = "Room 12 is closed for repairs until May. The choir, which rehearsed there, now meets in room 15."
 
