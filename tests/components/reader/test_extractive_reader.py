@@ -41,7 +41,7 @@ def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
     assert len({one.text for one in found}) == len(found) == 5
 
 
-def test_answer_ends_where_a_sentence_on_another_code_is_left_out(reader):
+def test_answer_ends_at_a_sentence_that_is_left_out(reader):
     document = Document(content="P-41 stands in Hull\nP-42 stands in Oban\nNear the crane")
 
     for candidate in reader.read("Where does P-41 stand?", [document]):
