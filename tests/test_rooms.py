@@ -34,14 +34,14 @@ OWN_IMPORT = re.compile(rf"^\s*(?:(?:from|import) (?:\.|(?:{'|'.join(OWN)})\b)|i
 # The maximum number of lines of code in a folder, as `count_code` counts them. How much may be added: decision 0010.
 BUDGET = {
     "cli": 2_698,
-    "components": 22_774,
+    "components": 22_773,
     "evaluation": 10_044,
     "indexing": 6_621,
     "pipelines": 1_911,
     "prefrag": 3_469,
     "server": 4_911,
     "training": 5_274,
-    "tests": 53_208,
+    "tests": 53_215,
 }
 
 

@@ -2,7 +2,7 @@
 
 An index finds words, and the parts of "K-XY 317" are three words. So the index also gets each code without its signs,
 and a query, too. When a passage is read, the code of the question gets the spelling of the passage. Only the signs and
-the case may differ, so a code never becomes another one.
+the case may differ. Signs may be missing, but not move: "A1.12" is not "A11.2". So a code never becomes another one.
 """
 
 import re

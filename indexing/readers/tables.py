@@ -818,7 +818,7 @@ def _has_letters_of_names(row: Sequence[str], earlier: Table, rest: Sequence[Seq
         return False
     if not all(map(str.islower, (*row, *earlier.columns))):
         return False
-    values = filter(None, chain(*(row.cells for row in earlier.rows), *rest))
+    values = filter(None, chain(*(earlier_row.cells for earlier_row in earlier.rows), *rest))
     return all(value[0].isupper() or value[0].isdigit() for value in values)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from prefrag.components.reader.codes import Code, find_codes, runs_of
-from prefrag.components.reader.doubts.statement import COMMON, MOST_CHARACTERS, Statement, words_of
+from prefrag.components.reader.doubts.statement import COMMON, MOST_CHARACTERS, POINTS_BACK, Statement, words_of
 from prefrag.components.reader.span_features import stem
 from prefrag.components.text.dates import ENGLISH_MONTHS
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
@@ -26,8 +26,6 @@ _OR_LATER = re.compile(r"\+| (?:or|and) (?:later|newer|higher|above|up)\b| (?:on
 _LISTED = r"(?:\b(?:and|or|to) |[,&] ?)"
 # The sign or word of a range, as in "M10 to M14".
 _RANGED = r"\s?(?:to|until|through|[-\u2013]|\.\.\.?)\s?"
-# A word that stands for something in the sentence before. It matches "there" in "Kai Noll sleeps there".
-_POINTS_BACK = re.compile(r"\b(?:there|here|it|its|they|their|this|that)\b", re.IGNORECASE)
 # Codes of the same letters are of one series, as B204 and B17 are. So are codes of the same digits, as B204 and C204,
 # if the digits are at least so many. With fewer digits they may be equal by chance.
 _FEWEST_SAME_DIGITS = 3
@@ -88,7 +86,7 @@ def _is_told(code: Code, statement: Statement) -> bool:
     A sentence with a word such as "it" may mean a thing whose code stands in an earlier sentence.
     """
     texts = [statement.named, statement.heading, statement.opening, statement.sentence]
-    if _POINTS_BACK.search(statement.sentence):
+    if POINTS_BACK.search(statement.sentence):
         texts += statement.earlier
     return any(_has_code(code.runs, text) for text in texts)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from prefrag.components.reader.codes import find_codes
-from prefrag.components.reader.doubts.statement import COMMON, Statement
+from prefrag.components.reader.doubts.statement import COMMON, POINTS_BACK, Statement
 from prefrag.components.reader.span_features import stem, stems_of
 from prefrag.components.text.title_mentions import FUNCTION_WORDS
 
@@ -35,8 +35,6 @@ _REFERENCE = re.compile(
     r"\b(?:see(?: also)?|under|from|to|into|in accordance with|according to|pursuant to|compare)(?: the)? $",
     re.IGNORECASE,
 )
-# A word that stands for something in the sentence before. It matches "there" in "Kai Noll sleeps there".
-_POINTS_BACK = re.compile(r"\b(?:there|here|it|its|they|their|this|that)\b", re.IGNORECASE)
 # A range of numbers. It matches "10 to 14" and "10-14".
 _RANGE = re.compile(r"(\d{1,6})(?: to | ?[-\u2013] ?)(\d{1,6})\b")
 # One number or letter of a label. It matches "10" and "A".
@@ -119,7 +117,7 @@ def _is_other_in_passage(statement: Statement, noun: str, label: str) -> bool:
     if _labels_of(noun, f"{statement.named}. {statement.sentence}"):
         return False
     # "About 60 million people died." does not speak of the thing in the sentence before.
-    if noun not in stems_of(statement.sentence) and not _POINTS_BACK.search(statement.sentence):
+    if noun not in stems_of(statement.sentence) and not POINTS_BACK.search(statement.sentence):
         return False
     for sentence in reversed(statement.earlier):
         nearest = _labels_of(noun, sentence, with_references=False)

@@ -101,6 +101,8 @@ REALISED = re.compile(
     r"|start(?:s|ed)?|came|comes?|help(?:s|ed)?|able|had)\b"
     r"[^,;]{0,30}$"
 )
+# A word that stands for something in the sentence before. It matches "there" in "Kai Noll sleeps there".
+POINTS_BACK = re.compile(r"\b(?:there|here|it|its|they|their|this|that)\b", re.IGNORECASE)
 # A question for a person. It matches "Who sings?" and "And whose boat is it?". It does not match "Which singer is it?".
 ASKS_PERSON = re.compile(r"^\W*(?:and )?who(?:m|se)?\b", re.IGNORECASE)
 # A question about the present. It matches "Who is the cook?" and "Who leads the choir?". It does not match

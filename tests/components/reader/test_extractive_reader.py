@@ -44,8 +44,21 @@ def test_answer_stands_in_the_named_sentence_likeliest_first(reader):
 def test_answer_ends_at_a_sentence_that_is_left_out(reader):
     document = Document(content="P-41 stands in Hull\nP-42 stands in Oban\nNear the crane")
 
-    for candidate in reader.read("Where does P-41 stand?", [document]):
-        assert candidate.text in document.content
+    candidates = reader.read("Where does P-41 stand?", [document])
+
+    assert candidates[0].text == "Hull"
+    assert [candidate.text for candidate in candidates if candidate.text not in document.content] == []
+
+
+def test_a_proposed_answer_is_judged_by_the_spelling_of_the_text(reader):
+    document = Document(content="The car K-XY 317 is driven by Ann Low. The car K-XY 318 is driven by Bo Lind.")
+
+    typed, written = (
+        reader.judge(f"Who drives the car {code}?", [document], "Ann Low") for code in ("KXY317", "K-XY 317")
+    )
+
+    assert typed == written
+    assert not typed.is_doubtful
 
 
 def test_what_became_of_the_asked_thing_is_read_all_the_same(reader):
